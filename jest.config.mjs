@@ -1,0 +1,19 @@
+export default {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  testMatch: ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/'],
+  modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
+  watchman: false,
+  testTimeout: 30_000,
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+}

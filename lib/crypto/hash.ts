@@ -1,0 +1,24 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import type { Secret } from './secret.ts'
+
+/** SHA-512 over the body bytes followed by the UTF-8 of the secret, lower-case hex: the v1 hash (spec: v1 headers). */
+export function sha512WithSecret(body: Uint8Array, secret: Secret): string {
+  return hash('sha512', Buffer.concat([body, Buffer.from(secret.reveal())]), 'hex')
+}
+
+/** SHA-256 of bytes or UTF-8 text, lower-case hex. */
+export function sha256Hex(data: Uint8Array | string): string {
+  return hash('sha256', data, 'hex')
+}
+
+/** HMAC of bytes or UTF-8 text keyed with the UTF-8 of the secret, lower-case hex. */
+export function hmacHex(algorithm: 'sha256' | 'sha512', secret: Secret, data: Uint8Array | string): string {
+  return createHmac(algorithm, secret.reveal()).update(data).digest('hex')
+}
+
+/** Whether two texts are equal, in a time that tells only whether their lengths are. */
+export function constantTimeEqual(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}

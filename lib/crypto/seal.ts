@@ -1,0 +1,51 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { randomBytes } from './random.ts'
+import { Secret } from './secret.ts'
+
+const KEY_TEXT = /^([A-Za-z0-9_-]{1,32}):([0-9a-f]{64})$/
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Encrypts and decrypts secrets at rest. */
+export interface Keyring {
+  /** AES-256-GCM under the newest master key. `bound_to` names what the secret belongs to and must match at `open`. */
+  seal(secret: Secret, bound_to: string): string
+  /** The secret again; throws when the text was altered, moved to another owner, or its master key is not known. */
+  open(sealed: string, bound_to: string): Secret
+}
+
+/**
+ * Reads master keys written as `id:64-hex-digits`, comma-separated, the newest first. The id stands beside every
+ * ciphertext, so that a new key can be put in front while texts under the old ones still open (A6).
+ */
+export function createKeyring(master_keys: Secret): Keyring {
+  const keys = new Map<string, Buffer>()
+  for (const part of master_keys.reveal().split(',')) {
+    const match = KEY_TEXT.exec(part.trim())
+    if (!match?.[1] || !match[2]) throw new TypeError('a master key is written id:64-hex-digits')
+    keys.set(match[1], Buffer.from(match[2], 'hex'))
+  }
+  const [newest] = keys
+  if (!newest) throw new TypeError('at least one master key is needed')
+  return {
+    seal(secret, bound_to) {
+      const [id, key] = newest
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(bound_to))
+      const text = Buffer.concat([cipher.update(secret.reveal(), 'utf8'), cipher.final()])
+      return `${id}.${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`
+    },
+    open(sealed, bound_to) {
+      const dot = sealed.indexOf('.')
+      const key = keys.get(sealed.slice(0, dot))
+      if (!key) throw new Error(`no master key with the id ${sealed.slice(0, dot)}`)
+      const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAAD(Buffer.from(bound_to)).setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8')
+      return new Secret(text + decipher.final('utf8'))
+    },
+  }
+}

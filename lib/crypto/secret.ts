@@ -1,0 +1,33 @@
+import { inspect } from 'node:util'
+import { randomHex } from './random.ts'
+
+/** A text that must not be seen. However it is printed, logged or serialised, it shows `[secret]`. */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** The text itself: only for computing with it or for the one answer that reveals it. */
+  reveal(): string {
+    return this.#text
+  }
+
+  toString(): string {
+    return '[secret]'
+  }
+
+  toJSON(): string {
+    return '[secret]'
+  }
+
+  [inspect.custom](): string {
+    return '[secret]'
+  }
+}
+
+/** A new API or webhook secret: 256 random bits as 64 hexadecimal characters (A6). */
+export function newSecret(): Secret {
+  return new Secret(randomHex(32))
+}

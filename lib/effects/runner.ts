@@ -1,0 +1,230 @@
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection, Fields, Stored } from '#lib/store/port.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
+import { every, now, type Timer } from '#lib/time.ts'
+import { claim, claimableAt, type Effect, type EffectDocument, schedule, unblocked } from './effect.ts'
+import { sweep } from './sweep.ts'
+
+/** How the outcome of an effect changes its document: pure, applied in the very write that removes the effect. */
+export type Outcome<D> = (document: D) => D
+
+/** One kind of effect: how to act, and within which limits. */
+export interface EffectKind<D> {
+  /** Longer than the act can take: nobody else acts before it has run out. */
+  readonly lease_ms: number
+  /** Claims after which the effect is stuck. */
+  readonly tries_max: number
+  /** The wait after a failed try; doubles from 1 s to 5 min unless given. */
+  readonly backoff_ms?: (tries: number) => number
+  /** How many more may be tried now. 0 leaves effects as they are, without a write: the bus is away, or flooded. */
+  readonly capacity?: () => number
+  /** Acts, idempotently by the effect's id. What it throws is a failed try. */
+  run(effect: Effect, document: Stored<D>): Promise<Outcome<D>>
+}
+
+/** Writes documents that have effects, and runs those effects. */
+export interface EffectRunner<D extends EffectDocument> {
+  /** Inserts a document with its effects already leased to this process, so that the sweeper never races its writer. */
+  insert(document: D): Promise<Stored<D>>
+  /** Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. */
+  change(key: Fields, decide: (document: Stored<D>) => D | undefined): Promise<Stored<D> | undefined>
+  /**
+   * Runs what this process leased, and what follows from it. Resolves with the document when no money effect of it
+   * can run now (events and timers go on behind it). A failed effect does not reject it; a store that is away does.
+   */
+  drive(document: Stored<D>): Promise<Stored<D>>
+  /** Gives a stuck effect its tries back; `undefined` when the document is not there. */
+  retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
+  /** Begins to look for what a crash or a failure left behind. */
+  start(): void
+  /** Claims nothing more and resolves when what is under way has ended. */
+  stop(): Promise<void>
+}
+
+/** What a runner needs. `sweep_ms` is the pause between two looks for work left behind (500 ms unless given). */
+export interface EffectRunnerOptions<D extends EffectDocument> {
+  readonly collection: Collection<D>
+  readonly keyOf: (document: D) => Fields
+  readonly kinds: Readonly<Record<string, EffectKind<D>>>
+  readonly sweep_ms?: number
+}
+
+const CHANGE_TRIES = 100
+const SWEEP_MS = 500
+/** So many documents that a sweep took over may be under way at once. */
+const SWEPT_MAX = 512
+
+const failures = counter('multihub_effect_failures_total', 'Tries of effects that failed.', ['kind'])
+const stuck_effects = counter('multihub_effects_stuck_total', 'Effects that used up their tries.', ['kind'])
+
+const defaultBackoff = (tries: number): number => Math.min(1000 * 2 ** (tries - 1), 300_000)
+
+/** Builds the runner of one collection. Kinds that it does not know are left alone: a newer process wrote them. */
+export function createEffectRunner<D extends EffectDocument>(
+  options: EffectRunnerOptions<D>,
+): EffectRunner<D> {
+  const { collection, keyOf, kinds } = options
+  /** Tokens of leases that this process wrote and has not acted on yet. */
+  const held = new Set<string>()
+  const under_way = new Set<Promise<unknown>>()
+  let sweeper: Timer | undefined
+  let swept = 0
+  let stopped = false
+
+  const kindOf = (one: Effect): EffectKind<D> | undefined =>
+    Object.hasOwn(kinds, one.kind) ? kinds[one.kind] : undefined
+
+  const claimable = (candidate: Effect): EffectKind<D> | undefined => {
+    const kind = stopped ? undefined : kindOf(candidate)
+    return kind && candidate.tries < kind.tries_max && (kind.capacity?.() ?? 1) > 0 ? kind : undefined
+  }
+
+  /** Leases what can run and writes; `drive` acts on the leases of writes that are known to have happened. */
+  async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
+    const at = now()
+    const claimed = schedule(claim(document, at, claimable), at)
+    const before = new Set(document.effects)
+    const fresh = claimed.effects.flatMap((one) => (before.has(one) || !one.lease ? [] : [one.lease.token]))
+    // When the write is ambiguous the document may hold these leases: they run out, and the sweeper goes on from there.
+    const stored = await put(claimed)
+    for (const token of fresh) held.add(token)
+    return stored
+  }
+
+  const insert = (document: D): Promise<Stored<D>> => write(document, (claimed) => collection.insert(claimed))
+
+  async function change(
+    key: Fields,
+    decide: (document: Stored<D>) => D | undefined,
+  ): Promise<Stored<D> | undefined> {
+    for (let tries = 0; tries < CHANGE_TRIES; tries++) {
+      const current = await collection.get(key)
+      const next = current && decide(current)
+      if (!current || !next) return current
+      try {
+        return await write(next, (claimed) => collection.replace(claimed, current.version))
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error
+      }
+    }
+    throw new Error(`a document was changed ${CHANGE_TRIES} times by others while it was being changed`)
+  }
+
+  /** Applies an outcome if the lease is still ours. The first write trusts the document in hand: mostly it is current. */
+  async function finish(document: Stored<D>, one: Effect, apply: Outcome<D>): Promise<Stored<D> | undefined> {
+    const settle = (current: Stored<D>): D | undefined => {
+      const standing = current.effects.find(({ id }) => id === one.id)
+      return standing?.lease?.token === one.lease?.token ? apply(current) : undefined
+    }
+    const next = settle(document)
+    if (!next) return document
+    try {
+      return await write(next, (claimed) => collection.replace(claimed, document.version))
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error
+      return change(keyOf(document), settle)
+    }
+  }
+
+  function failed(current: D, one: Effect, tries_max: number, wait_ms: number, error: unknown): D {
+    const is_stuck = one.tries >= tries_max
+    failures.increment({ kind: one.kind })
+    if (is_stuck) stuck_effects.increment({ kind: one.kind })
+    const fields = { effect: one.id, kind: one.kind, attempt: one.tries, error }
+    if (is_stuck) log.error(fields, 'effect stuck: it waits for the operator')
+    else log.warn(fields, 'effect failed: it is tried again')
+    const { lease: _released, ...rest } = one
+    const replacement: Effect = {
+      ...rest,
+      due_at: new Date(now().getTime() + wait_ms),
+      failure: error instanceof Error ? error.name : 'unknown',
+      ...(is_stuck ? { stuck: true } : {}),
+    }
+    return { ...current, effects: current.effects.map((each) => (each.id === one.id ? replacement : each)) }
+  }
+
+  async function run(document: Stored<D>, one: Effect, kind: EffectKind<D>): Promise<Stored<D>> {
+    let apply: Outcome<D>
+    try {
+      const outcome = await kind.run(one, document)
+      apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
+    } catch (error) {
+      const wait_ms = (kind.backoff_ms ?? defaultBackoff)(one.tries)
+      apply = (current) => failed(current, one, kind.tries_max, wait_ms, error)
+    }
+    const stored = await finish(document, one, apply)
+    return stored ? drive(stored) : document
+  }
+
+  function behind(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work
+      .catch((error: unknown) => log.warn({ error }, 'effect left to the sweeper'))
+      .finally(() => under_way.delete(tracked))
+    under_way.add(tracked)
+  }
+
+  async function drive(document: Stored<D>): Promise<Stored<D>> {
+    let money: Promise<Stored<D>> | undefined
+    for (const one of document.effects) {
+      if (!one.lease || !held.delete(one.lease.token)) continue
+      const kind = kindOf(one)
+      // A lease that ran out before we came to act on it may be somebody else's by now.
+      if (!kind || one.lease.until.getTime() <= now().getTime()) continue
+      const work = run(document, one, kind)
+      if (one.lane === 'money') money = work
+      behind(work)
+    }
+    return money ?? document
+  }
+
+  /** What a sweep writes for a document: claims, and a mark on what crashed on its last try. */
+  function takeOver(current: Stored<D>): D | undefined {
+    const at_ms = now().getTime()
+    const due = current.effects.filter((one) => unblocked(current, one) && claimableAt(one) <= at_ms)
+    const exhausted = due.find((one) => one.tries >= (kindOf(one)?.tries_max ?? Number.POSITIVE_INFINITY))
+    if (exhausted) return failed(current, exhausted, 0, 0, new Error('the process ended during the last try'))
+    return due.some((one) => claimable(one)) ? current : undefined
+  }
+
+  async function look(): Promise<void> {
+    const event_room = Math.max(0, ...Object.values(kinds).map((kind) => kind.capacity?.() ?? 0))
+    // A visit ends with the claim: what it claimed may take as long as a provider call, and goes on behind.
+    const visit = async (found: Stored<D>): Promise<void> => {
+      const taken = await change(keyOf(found), takeOver)
+      if (!taken) return
+      swept += 1
+      behind(drive(taken).finally(() => (swept -= 1)))
+    }
+    await sweep(collection, 'by_effects_due', SWEPT_MAX - swept, visit)
+    await sweep(collection, 'by_events_due', Math.min(event_room, SWEPT_MAX - swept), visit)
+  }
+
+  return {
+    insert,
+    change,
+    drive,
+    async retry(key, effect_id) {
+      const revive = (one: Effect): Effect => {
+        const { stuck: _stuck, failure: _failure, ...rest } = one
+        return { ...rest, tries: 0, due_at: now() }
+      }
+      const stored = await change(key, (current) => {
+        if (!current.effects.some((one) => one.id === effect_id && one.stuck)) return undefined
+        return {
+          ...current,
+          effects: current.effects.map((one) => (one.id === effect_id ? revive(one) : one)),
+        }
+      })
+      return stored && drive(stored)
+    },
+    start() {
+      sweeper = every(options.sweep_ms ?? SWEEP_MS, look, (error) => log.warn({ error }, 'sweep failed'))
+    },
+    async stop() {
+      stopped = true
+      sweeper?.cancel()
+      while (under_way.size > 0) await Promise.allSettled(under_way)
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto'
+import { randomHex } from '#lib/crypto/random.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/port.ts'
+import { now } from '#lib/time.ts'
+
+/** Whose key it is: keys are apart by merchant, environment and method (S3). */
+export interface IdempotencyKey {
+  readonly merchant_id: string
+  readonly environment: string
+  readonly method: string
+  readonly key: string
+}
+
+/** One mutation, as stored for ever once it has a result. */
+export interface IdempotencyRecord extends IdempotencyKey {
+  readonly payload_hash: string
+  readonly seed: string
+  readonly created_at: Date
+  /** How many callers worked on it: each one's arrival moves the version on, so that no refusal deletes their work. */
+  readonly callers: number
+  readonly result?: Uint8Array
+}
+
+/** How a store keeps the records. */
+export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
+  name: 'idempotency',
+  partition: ['merchant_id', 'environment', 'method', 'key'],
+  key: ['merchant_id', 'environment', 'method', 'key'],
+}
+
+/** Makes the ids of one mutation: the same label always gives the same id, whoever does the work. */
+export type SeededId = (label: string) => string
+
+/** Does a mutation once for its key, however often and by however many callers at once it is asked for. */
+export interface Idempotency {
+  /**
+   * The stored result, or that of `work`. `work` takes its ids from `id`, asks at every step for its own id first and
+   * goes on from what is there: it can be cut off anywhere and run again, also by two callers at once. A `PublicError`
+   * from it frees the key again. Throws 1013 when the key was used with another payload.
+   */
+  run(
+    key: IdempotencyKey,
+    payload_hash: string,
+    work: (id: SeededId) => Promise<Uint8Array>,
+  ): Promise<Uint8Array>
+}
+
+const TRIES_MAX = 100
+
+/** Builds the guard over a collection declared as `IDEMPOTENCY_COLLECTION`. */
+export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
+  async function begin(key: IdempotencyKey, payload_hash: string): Promise<Stored<IdempotencyRecord>> {
+    const { merchant_id, environment, method, key: name } = key
+    const identity = { merchant_id, environment, method, key: name }
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const current = await collection.get(identity)
+      if (current && current.payload_hash !== payload_hash) throw new PublicError(1013)
+      if (current?.result) return current
+      try {
+        if (current)
+          return await collection.replace({ ...current, callers: current.callers + 1 }, current.version)
+        const record = { ...identity, payload_hash, seed: randomHex(32), created_at: now(), callers: 1 }
+        return await collection.insert(record)
+      } catch (error) {
+        if (!(error instanceof Conflict || error instanceof Duplicate)) throw error
+      }
+    }
+    throw new Error('too many callers work on one idempotency key')
+  }
+
+  async function complete(record: Stored<IdempotencyRecord>, result: Uint8Array): Promise<Uint8Array> {
+    let current: Stored<IdempotencyRecord> | undefined = record
+    for (let tries = 0; tries < TRIES_MAX && current; tries++) {
+      if (current.result) return current.result
+      try {
+        await collection.replace({ ...current, result }, current.version)
+        return result
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error
+        current = await collection.get(keyOf(record))
+      }
+    }
+    throw new Error('the record of a mutation that was done is gone or never at rest')
+  }
+
+  /** Frees the key after a refusal, unless a caller that joined since may still succeed with it. */
+  async function release(record: Stored<IdempotencyRecord>): Promise<void> {
+    try {
+      await collection.delete(keyOf(record), record.version)
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error
+    }
+  }
+
+  return {
+    async run(key, payload_hash, work) {
+      const record = await begin(key, payload_hash)
+      if (record.result) return record.result
+      let result: Uint8Array
+      try {
+        result = await work(seededIds(record))
+      } catch (error) {
+        if (error instanceof PublicError && error.code !== 2002) await release(record)
+        throw error
+      }
+      return complete(record, result)
+    },
+  }
+}
+
+function keyOf({
+  merchant_id,
+  environment,
+  method,
+  key,
+}: IdempotencyKey): Readonly<Record<keyof IdempotencyKey, string>> {
+  return { merchant_id, environment, method, key }
+}
+
+/** UUIDs of version 7 whose time is that of the record and whose random part comes from its seed and the label. */
+function seededIds({ seed, created_at }: IdempotencyRecord): SeededId {
+  const time = created_at.getTime().toString(16).padStart(12, '0')
+  return (label) => {
+    const digest = hash('sha256', `${seed}:${label}`, 'hex')
+    const variant = ((Number.parseInt(digest.slice(3, 4), 16) & 0x3) | 0x8).toString(16)
+    const [head, tail] = [digest.slice(0, 3), digest.slice(4, 7)]
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${head}-${variant}${tail}-${digest.slice(7, 19)}`
+  }
+}

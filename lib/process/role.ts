@@ -1,0 +1,43 @@
+import type { DescService } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
+import type { Bus } from '#lib/bus/port.ts'
+import type { Keyring } from '#lib/crypto/seal.ts'
+import type { RpcService } from '#lib/rpc/service.ts'
+import type { Store } from '#lib/store/port.ts'
+
+/** The roles that a process can play. `all` is every one of them in one process. */
+export const ROLES = ['merchants', 'balances', 'sandbox', 'notifier', 'payments', 'gateway'] as const
+
+/** The name of a role. */
+export type RoleName = (typeof ROLES)[number]
+
+/** What a process gives to each role that it plays. */
+export interface RoleContext {
+  /** The variables that the role's own configuration is read from. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** A typed client of a service, in memory when its role is in this process and over gRPC otherwise. */
+  client<S extends DescService>(service: S): Client<S>
+  readonly bus: Bus
+  /** Opens the role's own database; the process closes it after the role has stopped. */
+  openStore(): Promise<Store>
+  readonly keyring: Keyring
+  /** Aborted when the process is told to stop: whoever waits for something long answers at once (P5, R5). */
+  readonly stopping: AbortSignal
+}
+
+/** A role that has started: its RPCs can be called, its ports are not open yet. */
+export interface RunningRole {
+  readonly services: readonly RpcService[]
+  /** Opens the role's own ports, once every role of the process can be called. Answers what to show on the ready line. */
+  open?(): Promise<Readonly<Record<string, string>>>
+  /** Throws when the role cannot do its work now; asked by readiness at most once a second. */
+  check?(): Promise<void>
+  /** Takes no new work, finishes what is under way, gives back what it holds. */
+  stop(): Promise<void>
+}
+
+/** One role: everything it needs is built once, from top to bottom, in `start`. */
+export interface Role {
+  readonly name: RoleName
+  start(context: RoleContext): Promise<RunningRole>
+}
