@@ -23,7 +23,15 @@ export function withRequest<T>(context: RequestContext, work: () => T): T {
   return storage.run(context, work)
 }
 
-/** Runs `work` apart from the request that caused it: it is not bound by that request's deadline. */
+/** Runs `work` as caused by the request that is being served, if any, but free of its deadline and of its caller. */
+export function unhurried<T>(work: () => T): T {
+  const request = storage.getStore()
+  if (!request) return work()
+  const { request_id, trace } = request
+  return storage.run({ request_id, ...(trace === undefined ? {} : { trace }) }, work)
+}
+
+/** Runs `work` apart from the request that happened to start it: for work that is shared by all who wait for it. */
 export function detached<T>(work: () => T): T {
   return storage.exit(work)
 }

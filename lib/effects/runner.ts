@@ -1,3 +1,4 @@
+import { unhurried } from '#lib/context.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -30,10 +31,12 @@ export interface EffectRunner<D extends EffectDocument> {
   /** Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. */
   change(key: Fields, decide: (document: Stored<D>) => D | undefined): Promise<Stored<D> | undefined>
   /**
-   * Runs what this process leased, and what follows from it. Resolves with the document when no money effect of it
-   * can run now (events and timers go on behind it). A failed effect does not reject it; a store that is away does.
+   * Runs what this process leased, and what follows from it. Resolves with the document when nothing but events is left
+   * that could run now; they go on behind it. A failed effect does not reject it; a store that is away does.
    */
   drive(document: Stored<D>): Promise<Stored<D>>
+  /** The same for a caller that does not wait. What goes wrong is logged and left to the sweeper. */
+  driveBehind(document: Stored<D>): void
   /** Gives a stuck effect its tries back; `undefined` when the document is not there. */
   retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
   /** Begins to look for what a crash or a failure left behind. */
@@ -147,7 +150,7 @@ export function createEffectRunner<D extends EffectDocument>(
   async function run(document: Stored<D>, one: Effect, kind: EffectKind<D>): Promise<Stored<D>> {
     let apply: Outcome<D>
     try {
-      const outcome = await kind.run(one, document)
+      const outcome = await unhurried(() => kind.run(one, document))
       apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
     } catch (error) {
       const wait_ms = (kind.backoff_ms ?? defaultBackoff)(one.tries)
@@ -165,17 +168,18 @@ export function createEffectRunner<D extends EffectDocument>(
   }
 
   async function drive(document: Stored<D>): Promise<Stored<D>> {
-    let money: Promise<Stored<D>> | undefined
+    const awaited: Promise<Stored<D>>[] = []
     for (const one of document.effects) {
       if (!one.lease || !held.delete(one.lease.token)) continue
       const kind = kindOf(one)
       // A lease that ran out before we came to act on it may be somebody else's by now.
       if (!kind || one.lease.until.getTime() <= now().getTime()) continue
       const work = run(document, one, kind)
-      if (one.lane === 'money') money = work
+      if (one.lane !== 'event') awaited.push(work)
       behind(work)
     }
-    return money ?? document
+    const ends = await Promise.all(awaited)
+    return ends.reduce((newest, end) => (end.version > newest.version ? end : newest), document)
   }
 
   /** What a sweep writes for a document: claims, and a mark on what crashed on its last try. */
@@ -204,6 +208,7 @@ export function createEffectRunner<D extends EffectDocument>(
     insert,
     change,
     drive,
+    driveBehind: (document) => behind(drive(document)),
     async retry(key, effect_id) {
       const revive = (one: Effect): Effect => {
         const { stuck: _stuck, failure: _failure, ...rest } = one

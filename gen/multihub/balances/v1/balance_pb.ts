@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance.proto.
  */
 export const file_multihub_balances_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSK/AgoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMiPgoHQmFsYW5jZRIQCghjdXJyZW5jeRgBIAEoCRIRCglhdmFpbGFibGUYAiABKAMSDgoGZnJvemVuGAMgASgDKt4BCg1MZWRnZXJBY2NvdW50Eh4KGkxFREdFUl9BQ0NPVU5UX1VOU1BFQ0lGSUVEEAASHAoYTEVER0VSX0FDQ09VTlRfQVZBSUxBQkxFEAESGQoVTEVER0VSX0FDQ09VTlRfRlJPWkVOEAISGwoXTEVER0VSX0FDQ09VTlRfQ0xFQVJJTkcQAxIXChNMRURHRVJfQUNDT1VOVF9GRUVTEAQSHgoaTEVER0VSX0FDQ09VTlRfQ0hBUkdFQkFDS1MQBRIeChpMRURHRVJfQUNDT1VOVF9BREpVU1RNRU5UUxAGYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
+  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSK4AwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSFAoMZnJvemVuX2FmdGVyGA4gASgDIj4KB0JhbGFuY2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDEg4KBmZyb3plbhgDIAEoAyreAQoNTGVkZ2VyQWNjb3VudBIeChpMRURHRVJfQUNDT1VOVF9VTlNQRUNJRklFRBAAEhwKGExFREdFUl9BQ0NPVU5UX0FWQUlMQUJMRRABEhkKFUxFREdFUl9BQ0NPVU5UX0ZST1pFThACEhsKF0xFREdFUl9BQ0NPVU5UX0NMRUFSSU5HEAMSFwoTTEVER0VSX0FDQ09VTlRfRkVFUxAEEh4KGkxFREdFUl9BQ0NPVU5UX0NIQVJHRUJBQ0tTEAUSHgoaTEVER0VSX0FDQ09VTlRfQURKVVNUTUVOVFMQBirQAQoPTGVkZ2VyRW50cnlLaW5kEiEKHUxFREdFUl9FTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX0VOVFJZX0tJTkRfVFJBTlNGRVIQARIaChZMRURHRVJfRU5UUllfS0lORF9IT0xEEAISHQoZTEVER0VSX0VOVFJZX0tJTkRfQ0FQVFVSRRADEh0KGUxFREdFUl9FTlRSWV9LSU5EX1JFTEVBU0UQBBIgChxMRURHRVJfRU5UUllfS0lORF9BREpVU1RNRU5UEAViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
 
 /**
  * LedgerEntry is one transfer between two accounts of a merchant's shard; it is never changed.
@@ -91,6 +91,34 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
    * @generated from field: int64 sequence = 10;
    */
   sequence: bigint;
+
+  /**
+   * kind is what it is for.
+   *
+   * @generated from field: multihub.balances.v1.LedgerEntryKind kind = 11;
+   */
+  kind: LedgerEntryKind;
+
+  /**
+   * merchant_id is the owner of both accounts.
+   *
+   * @generated from field: string merchant_id = 12;
+   */
+  merchantId: string;
+
+  /**
+   * available_after is what could be spent after it, in minor units.
+   *
+   * @generated from field: int64 available_after = 13;
+   */
+  availableAfter: bigint;
+
+  /**
+   * frozen_after is what was held after it, in minor units.
+   *
+   * @generated from field: int64 frozen_after = 14;
+   */
+  frozenAfter: bigint;
 };
 
 /**
@@ -203,4 +231,66 @@ export type LedgerAccount = (typeof LedgerAccount)[keyof typeof LedgerAccount] |
  */
 export const LedgerAccountSchema: GenEnum<LedgerAccount> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_balance, 0);
+
+/**
+ * LedgerEntryKind is what an entry is for.
+ *
+ * @generated from enum multihub.balances.v1.LedgerEntryKind
+ */
+export const LedgerEntryKind = {
+  /**
+   * LEDGER_ENTRY_KIND_UNSPECIFIED is never valid.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * LEDGER_ENTRY_KIND_TRANSFER records a fact.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_TRANSFER = 1;
+   */
+  TRANSFER: 1,
+
+  /**
+   * LEDGER_ENTRY_KIND_HOLD freezes funds.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_HOLD = 2;
+   */
+  HOLD: 2,
+
+  /**
+   * LEDGER_ENTRY_KIND_CAPTURE pays frozen funds out.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_CAPTURE = 3;
+   */
+  CAPTURE: 3,
+
+  /**
+   * LEDGER_ENTRY_KIND_RELEASE gives frozen funds back.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_RELEASE = 4;
+   */
+  RELEASE: 4,
+
+  /**
+   * LEDGER_ENTRY_KIND_ADJUSTMENT is the operator's correction.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_ADJUSTMENT = 5;
+   */
+  ADJUSTMENT: 5,
+} as const;
+
+/**
+ * LedgerEntryKind is what an entry is for.
+ *
+ * @generated from enum multihub.balances.v1.LedgerEntryKind
+ */
+export type LedgerEntryKind = (typeof LedgerEntryKind)[keyof typeof LedgerEntryKind] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.balances.v1.LedgerEntryKind.
+ */
+export const LedgerEntryKindSchema: GenEnum<LedgerEntryKind> = /*@__PURE__*/
+  enumDesc(file_multihub_balances_v1_balance, 1);
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSChRWZXJpZnlMZWRnZXJSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEhEKCXRyYW5zZmVycxgCIAEoAxITCgtkaWZmZXJlbmNlcxgDIAMoCTKUAwoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2USZQoMVmVyaWZ5TGVkZ2VyEikubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZ5TGVkZ2VyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlZlcmlmeUxlZGdlclJlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSChRWZXJpZnlMZWRnZXJSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEhEKCXRyYW5zZmVycxgCIAEoAxITCgtkaWZmZXJlbmNlcxgDIAMoCSIbChlSZWJ1aWxkUHJvamVjdGlvbnNSZXF1ZXN0Ii4KGlJlYnVpbGRQcm9qZWN0aW9uc1Jlc3BvbnNlEhAKCHJlcGFpcmVkGAEgASgDMo0ECg5CYWxhbmNlU2VydmljZRJiCgtHZXRCYWxhbmNlcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVzcG9uc2USUwoGQWRqdXN0EiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJlCgxWZXJpZnlMZWRnZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2USdwoSUmVidWlsZFByb2plY3Rpb25zEi8ubXVsdGlodWIuYmFsYW5jZXMudjEuUmVidWlsZFByb2plY3Rpb25zUmVxdWVzdBowLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlYnVpbGRQcm9qZWN0aW9uc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest names a merchant and an environment.
@@ -279,6 +279,42 @@ export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@_
   messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
+ * RebuildProjectionsRequest asks for all projections.
+ *
+ * @generated from message multihub.balances.v1.RebuildProjectionsRequest
+ */
+export type RebuildProjectionsRequest = Message<"multihub.balances.v1.RebuildProjectionsRequest"> & {
+};
+
+/**
+ * Describes the message multihub.balances.v1.RebuildProjectionsRequest.
+ * Use `create(RebuildProjectionsRequestSchema)` to create a new message.
+ */
+export const RebuildProjectionsRequestSchema: GenMessage<RebuildProjectionsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 8);
+
+/**
+ * RebuildProjectionsResponse says how much was put right.
+ *
+ * @generated from message multihub.balances.v1.RebuildProjectionsResponse
+ */
+export type RebuildProjectionsResponse = Message<"multihub.balances.v1.RebuildProjectionsResponse"> & {
+  /**
+   * repaired is the number of documents that differed from the journals.
+   *
+   * @generated from field: int64 repaired = 1;
+   */
+  repaired: bigint;
+};
+
+/**
+ * Describes the message multihub.balances.v1.RebuildProjectionsResponse.
+ * Use `create(RebuildProjectionsResponseSchema)` to create a new message.
+ */
+export const RebuildProjectionsResponseSchema: GenMessage<RebuildProjectionsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 9);
+
+/**
  * BalanceService reads balances and lets the operator correct and check them.
  *
  * @generated from service multihub.balances.v1.BalanceService
@@ -323,6 +359,16 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof VerifyLedgerRequestSchema;
     output: typeof VerifyLedgerResponseSchema;
+  },
+  /**
+   * RebuildProjections makes every projection anew from the journals.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.RebuildProjections
+   */
+  rebuildProjections: {
+    methodKind: "unary";
+    input: typeof RebuildProjectionsRequestSchema;
+    output: typeof RebuildProjectionsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_balance_service, 0);

@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { LedgerAccount, LedgerEntry } from "./balance_pb.ts";
 import { file_multihub_balances_v1_balance } from "./balance_pb.ts";
+import type { AdjustRequest } from "./balance_service_pb.ts";
+import { file_multihub_balances_v1_balance_service } from "./balance_service_pb.ts";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { Money } from "../../common/v1/money_pb.ts";
@@ -16,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/ledger_service.proto.
  */
 export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkiMQoORm9yd2FyZFJlcXVlc3QSDQoFc2hhcmQYASABKAUSEAoIY29tbWFuZHMYAiADKAwiIwoPRm9yd2FyZFJlc3BvbnNlEhAKCG91dGNvbWVzGAEgAygMKmsKDkhvbGRSZXNvbHV0aW9uEh8KG0hPTERfUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhsKF0hPTERfUkVTT0xVVElPTl9DQVBUVVJFEAESGwoXSE9MRF9SRVNPTFVUSU9OX1JFTEVBU0UQAjKQAwoNTGVkZ2VyU2VydmljZRJlCgxQb3N0VHJhbnNmZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVzcG9uc2USXAoJUGxhY2VIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIooBCg1MZWRnZXJPdXRjb21lEjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI6CglyZWplY3Rpb24YAiABKA4yJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJSZWplY3Rpb25IAEIJCgdvdXRjb21lIlYKDkZvcndhcmRSZXF1ZXN0Eg0KBXNoYXJkGAEgASgFEjUKCGNvbW1hbmRzGAIgAygLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZCJICg9Gb3J3YXJkUmVzcG9uc2USNQoIb3V0Y29tZXMYASADKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJPdXRjb21lKmsKDkhvbGRSZXNvbHV0aW9uEh8KG0hPTERfUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhsKF0hPTERfUkVTT0xVVElPTl9DQVBUVVJFEAESGwoXSE9MRF9SRVNPTFVUSU9OX1JFTEVBU0UQAircAQoPTGVkZ2VyUmVqZWN0aW9uEiAKHExFREdFUl9SRUpFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMRURHRVJfUkVKRUNUSU9OX01BTEZPUk1FRBABEiIKHkxFREdFUl9SRUpFQ1RJT05fT1RIRVJfQ09OVEVOVBACEiIKHkxFREdFUl9SRUpFQ1RJT05fSE9MRF9OT1RfT1BFThADEh0KGUxFREdFUl9SRUpFQ1RJT05fT1ZFUkZMT1cQBBIgChxMRURHRVJfUkVKRUNUSU9OX1VOQVZBSUxBQkxFEAUykAMKDUxlZGdlclNlcnZpY2USZQoMUG9zdFRyYW5zZmVyEikubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlc3BvbnNlElwKCVBsYWNlSG9sZBImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3QaJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QbGFjZUhvbGRSZXNwb25zZRJiCgtSZXNvbHZlSG9sZBIoLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVzcG9uc2USVgoHRm9yd2FyZBIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkZvcndhcmRSZXF1ZXN0GiUubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * PostTransferRequest describes a transfer.
@@ -257,7 +259,97 @@ export const ResolveHoldResponseSchema: GenMessage<ResolveHoldResponse> = /*@__P
   messageDesc(file_multihub_balances_v1_ledger_service, 5);
 
 /**
- * ForwardRequest carries encoded commands of one shard.
+ * LedgerCommand is a command as one balances process hands it to another.
+ *
+ * @generated from message multihub.balances.v1.LedgerCommand
+ */
+export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
+  /**
+   * command is one of what the ledger can be told.
+   *
+   * @generated from oneof multihub.balances.v1.LedgerCommand.command
+   */
+  command: {
+    /**
+     * transfer is a PostTransfer.
+     *
+     * @generated from field: multihub.balances.v1.PostTransferRequest transfer = 1;
+     */
+    value: PostTransferRequest;
+    case: "transfer";
+  } | {
+    /**
+     * hold is a PlaceHold.
+     *
+     * @generated from field: multihub.balances.v1.PlaceHoldRequest hold = 2;
+     */
+    value: PlaceHoldRequest;
+    case: "hold";
+  } | {
+    /**
+     * resolution is a ResolveHold.
+     *
+     * @generated from field: multihub.balances.v1.ResolveHoldRequest resolution = 3;
+     */
+    value: ResolveHoldRequest;
+    case: "resolution";
+  } | {
+    /**
+     * adjustment is an Adjust.
+     *
+     * @generated from field: multihub.balances.v1.AdjustRequest adjustment = 4;
+     */
+    value: AdjustRequest;
+    case: "adjustment";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message multihub.balances.v1.LedgerCommand.
+ * Use `create(LedgerCommandSchema)` to create a new message.
+ */
+export const LedgerCommandSchema: GenMessage<LedgerCommand> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 6);
+
+/**
+ * LedgerOutcome is the answer to one command.
+ *
+ * @generated from message multihub.balances.v1.LedgerOutcome
+ */
+export type LedgerOutcome = Message<"multihub.balances.v1.LedgerOutcome"> & {
+  /**
+   * outcome is an entry, or why there is none.
+   *
+   * @generated from oneof multihub.balances.v1.LedgerOutcome.outcome
+   */
+  outcome: {
+    /**
+     * entry is the one of the command's id.
+     *
+     * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
+     */
+    value: LedgerEntry;
+    case: "entry";
+  } | {
+    /**
+     * rejection says why there is no entry.
+     *
+     * @generated from field: multihub.balances.v1.LedgerRejection rejection = 2;
+     */
+    value: LedgerRejection;
+    case: "rejection";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message multihub.balances.v1.LedgerOutcome.
+ * Use `create(LedgerOutcomeSchema)` to create a new message.
+ */
+export const LedgerOutcomeSchema: GenMessage<LedgerOutcome> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 7);
+
+/**
+ * ForwardRequest carries commands of one shard.
  *
  * @generated from message multihub.balances.v1.ForwardRequest
  */
@@ -270,11 +362,11 @@ export type ForwardRequest = Message<"multihub.balances.v1.ForwardRequest"> & {
   shard: number;
 
   /**
-   * commands are in the ledger's own encoding, at most 512.
+   * commands are at most 512.
    *
-   * @generated from field: repeated bytes commands = 2;
+   * @generated from field: repeated multihub.balances.v1.LedgerCommand commands = 2;
    */
-  commands: Uint8Array[];
+  commands: LedgerCommand[];
 };
 
 /**
@@ -282,20 +374,20 @@ export type ForwardRequest = Message<"multihub.balances.v1.ForwardRequest"> & {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 6);
+  messageDesc(file_multihub_balances_v1_ledger_service, 8);
 
 /**
- * ForwardResponse carries the encoded outcomes in the order of the commands.
+ * ForwardResponse carries the outcomes in the order of the commands.
  *
  * @generated from message multihub.balances.v1.ForwardResponse
  */
 export type ForwardResponse = Message<"multihub.balances.v1.ForwardResponse"> & {
   /**
-   * outcomes are in the ledger's own encoding.
+   * outcomes are as many as the commands.
    *
-   * @generated from field: repeated bytes outcomes = 1;
+   * @generated from field: repeated multihub.balances.v1.LedgerOutcome outcomes = 1;
    */
-  outcomes: Uint8Array[];
+  outcomes: LedgerOutcome[];
 };
 
 /**
@@ -303,7 +395,7 @@ export type ForwardResponse = Message<"multihub.balances.v1.ForwardResponse"> & 
  * Use `create(ForwardResponseSchema)` to create a new message.
  */
 export const ForwardResponseSchema: GenMessage<ForwardResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 7);
+  messageDesc(file_multihub_balances_v1_ledger_service, 9);
 
 /**
  * HoldResolution is how a hold ends.
@@ -345,6 +437,68 @@ export type HoldResolution = (typeof HoldResolution)[keyof typeof HoldResolution
  */
 export const HoldResolutionSchema: GenEnum<HoldResolution> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_ledger_service, 0);
+
+/**
+ * LedgerRejection is why a command was not decided; nothing is recorded of it.
+ *
+ * @generated from enum multihub.balances.v1.LedgerRejection
+ */
+export const LedgerRejection = {
+  /**
+   * LEDGER_REJECTION_UNSPECIFIED is never valid.
+   *
+   * @generated from enum value: LEDGER_REJECTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * LEDGER_REJECTION_MALFORMED is a command that the ledger cannot decide.
+   *
+   * @generated from enum value: LEDGER_REJECTION_MALFORMED = 1;
+   */
+  MALFORMED: 1,
+
+  /**
+   * LEDGER_REJECTION_OTHER_CONTENT is an id that belongs to another command.
+   *
+   * @generated from enum value: LEDGER_REJECTION_OTHER_CONTENT = 2;
+   */
+  OTHER_CONTENT: 2,
+
+  /**
+   * LEDGER_REJECTION_HOLD_NOT_OPEN is a hold that was never accepted.
+   *
+   * @generated from enum value: LEDGER_REJECTION_HOLD_NOT_OPEN = 3;
+   */
+  HOLD_NOT_OPEN: 3,
+
+  /**
+   * LEDGER_REJECTION_OVERFLOW is a fact that does not fit 64 bits beside what is there.
+   *
+   * @generated from enum value: LEDGER_REJECTION_OVERFLOW = 4;
+   */
+  OVERFLOW: 4,
+
+  /**
+   * LEDGER_REJECTION_UNAVAILABLE is a command that could not be decided now, or whose fate is not known yet.
+   *
+   * @generated from enum value: LEDGER_REJECTION_UNAVAILABLE = 5;
+   */
+  UNAVAILABLE: 5,
+} as const;
+
+/**
+ * LedgerRejection is why a command was not decided; nothing is recorded of it.
+ *
+ * @generated from enum multihub.balances.v1.LedgerRejection
+ */
+export type LedgerRejection = (typeof LedgerRejection)[keyof typeof LedgerRejection] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.balances.v1.LedgerRejection.
+ */
+export const LedgerRejectionSchema: GenEnum<LedgerRejection> = /*@__PURE__*/
+  enumDesc(file_multihub_balances_v1_ledger_service, 1);
 
 /**
  * LedgerService moves money between accounts. Every id has one outcome for ever: a repeat answers it again.

@@ -1,0 +1,89 @@
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { readConfig } from '#lib/config/config.ts'
+import { directory } from '#lib/config/fields.ts'
+import { sha256Hex } from '#lib/crypto/hash.ts'
+import { randomHex } from '#lib/crypto/random.ts'
+import { StartError } from '#lib/process/start-error.ts'
+
+/** What a local run is started with. */
+export interface Local {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where state, keys and demo.json live. */
+  readonly home: string
+  readonly operator_token: string
+}
+
+const KEY = z.string().regex(/^[0-9a-f]{64}$/)
+const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY, operator_token: KEY })
+type Keys = z.infer<typeof keysSchema>
+
+/**
+ * The environment of a local run: keys made once and kept under MULTIHUB_HOME, callbacks to this machine allowed (R4).
+ * Whatever the caller's own environment sets stands.
+ */
+export async function localEnvironment(given: Readonly<Record<string, string | undefined>>): Promise<Local> {
+  const { home } = readConfig({ home: directory('MULTIHUB_HOME', '.local') }, given)
+  const keys = await keysOf(join(home, 'keys.json'))
+  const environment = {
+    MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
+    MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
+    MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(keys.operator_token)}`,
+    MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
+    ...given,
+  }
+  return { environment, home, operator_token: keys.operator_token }
+}
+
+async function keysOf(path: string): Promise<Keys> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) {
+    const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
+    await writePrivately(path, keys)
+    return keys
+  }
+  const parsed = keysSchema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  throw new StartError(`${path} is damaged: restore it, or remove the whole directory to begin anew.`)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes a JSON file that only its owner can read, whole or not at all. */
+export async function writePrivately(path: string, content: unknown): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const draft = `${path}.draft`
+  const file = await open(draft, 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(content, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}
+
+const demoSchema = z.object({
+  merchants: z.array(
+    z.object({ credentials: z.array(z.object({ application_id: z.number(), secret: KEY })) }),
+  ),
+})
+
+/** The secrets that an earlier run's demo.json remembers, by application id; none when there is no such file. */
+export async function readDemo(path: string): Promise<ReadonlyMap<number, string>> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  const demo = demoSchema.safeParse(parseJson(text))
+  if (!demo.success) return new Map()
+  const credentials = demo.data.merchants.flatMap((merchant) => merchant.credentials)
+  return new Map(credentials.map(({ application_id, secret }) => [application_id, secret]))
+}

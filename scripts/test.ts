@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** One check beside the tests: it passes when its command does. */
+interface Check {
+  readonly name: string
+  readonly run: () => Promise<boolean>
+}
+
+interface Counts {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+interface JestTest {
+  readonly status: string
+  readonly fullName: string
+}
+
+interface JestReport {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly numPendingTests: number
+  readonly numRuntimeErrorTestSuites: number
+  readonly testResults: readonly { readonly assertionResults: readonly JestTest[] }[]
+}
+
+const root = join(import.meta.dirname, '..')
+const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+
+/** Runs a command of the project in its folder; what it prints is shown. */
+function command(name: string, parameters: readonly string[], folder = root): Promise<boolean> {
+  const child = spawn(name, parameters, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false))
+    child.on('exit', (code) => resolve(code === 0))
+  })
+}
+
+/** Generates the code once more, apart, and compares: `gen/` is committed and never edited. */
+async function generatedCodeIsCurrent(): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-gen-'))
+  try {
+    for (const part of ['proto', 'buf.yaml', 'buf.gen.yaml']) {
+      await cp(join(root, part), join(folder, part), { recursive: true })
+    }
+    if (!(await command('buf', ['generate'], folder))) return false
+    const [committed, fresh] = await Promise.all([
+      filesBelow(join(root, 'gen')),
+      filesBelow(join(folder, 'gen')),
+    ])
+    const different = [...new Set([...committed.keys(), ...fresh.keys()])].filter(
+      (path) => committed.get(path) !== fresh.get(path),
+    )
+    for (const path of different) console.error(`gen/${path} differs: run "npm run generate"`)
+    return different.length === 0
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const texts = files.map(
+    async (path) => [path.slice(folder.length + 1), await readFile(path, 'utf8')] as const,
+  )
+  return new Map(await Promise.all(texts))
+}
+
+const CHECKS: readonly Check[] = [
+  { name: 'protos: lint', run: () => command('buf', ['lint']) },
+  { name: 'protos: format', run: () => command('buf', ['format', '--diff', '--exit-code']) },
+  { name: 'protos: generated code is current', run: generatedCodeIsCurrent },
+  { name: 'format and lint', run: () => command('biome', ['ci', '--diagnostic-level=warn', '.']) },
+  { name: 'types', run: () => command('tsc', []) },
+]
+
+async function check({ name, run }: Check): Promise<void> {
+  const began = performance.now()
+  const passed = await run()
+  counts[passed ? 'passed' : 'failed'] += 1
+  console.error(
+    `${passed ? 'passed' : 'FAILED'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`,
+  )
+}
+
+/** Runs the tests, with the parameters of this script as the filter, and reads what Jest counted. */
+async function tests(filter: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-test-'))
+  try {
+    const path = join(folder, 'report.json')
+    const jest = [
+      '--experimental-vm-modules',
+      'node_modules/jest/bin/jest.js',
+      '--json',
+      `--outputFile=${path}`,
+    ]
+    const ended_well = await command('node', [...jest, '--maxWorkers=2', ...filter])
+    const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
+    counts.passed += report.numPassedTests
+    counts.skipped += report.numPendingTests
+    // A suite that does not load has no tests to fail, and Jest may fail for a reason of its own.
+    const broken = report.numFailedTests + report.numRuntimeErrorTestSuites
+    counts.failed += ended_well ? broken : Math.max(1, broken)
+    const all = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+    for (const { fullName } of all.filter(({ status }) => status === 'pending'))
+      console.error(`skipped: ${fullName}`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const filter = process.argv.slice(2)
+if (filter.length === 0) for (const each of CHECKS) await check(each)
+await tests(filter)
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+process.exitCode = counts.failed === 0 ? 0 : 1

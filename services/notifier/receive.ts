@@ -1,0 +1,122 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import type { SealedEndpoint } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { Frozen } from '#lib/directory/freeze.ts'
+import { effect } from '#lib/effects/effect.ts'
+import type { EffectRunner } from '#lib/effects/runner.ts'
+import { type Environment, environmentFromProto } from '#lib/environment.ts'
+import { uuidv7 } from '#lib/ids.ts'
+import { Duplicate } from '#lib/store/errors.ts'
+import { now } from '#lib/time.ts'
+import { callbackBody, resourceIdOf } from './body.ts'
+import type { Delivery, Destination, StoredEvent } from './delivery.ts'
+import { type NotifierStore, RETENTION_MS } from './store.ts'
+
+/** What receiving an event needs. */
+export interface ReceiveParts {
+  readonly store: NotifierStore
+  readonly runner: EffectRunner<Delivery>
+  /** The endpoints of a merchant, from a read that began after `as_of`. */
+  endpointsAsOf(
+    merchant_id: string,
+    environment: Environment,
+    as_of: Date,
+  ): Promise<readonly Frozen<SealedEndpoint>[]>
+}
+
+/** The limits of a payment's own address: those that an endpoint has by default (spec: Delivery and retry, 2). */
+const CALLBACK_DEFAULTS = { timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 }
+
+/**
+ * Takes an event in: stores it with its bytes and the list of who gets it, then one delivery for each. When it
+ * resolves, with the event's key, all of that is durable and the publisher may forget the event. The same event again
+ * changes nothing: the list and the delivery ids are those that were stored first.
+ */
+export async function receiveEvent(parts: ReceiveParts, data: Uint8Array): Promise<string> {
+  const event = fromBinary(MerchantEventSchema, data)
+  const environment = environmentFromProto(event.environment)
+  if (!environment || !event.eventKey) throw new TypeError('an event has no key or no environment')
+  const destinations = await destinationsOf(parts, event, environment)
+  if (destinations.length === 0) return event.eventKey
+  const stored = await storeOnce(parts.store, event, destinations)
+  const deliveries = stored.destinations.map((destination) =>
+    deliveryOf(event, environment, stored, destination),
+  )
+  await Promise.all(deliveries.map((delivery) => beginOnce(parts.runner, delivery)))
+  return event.eventKey
+}
+
+async function destinationsOf(
+  { endpointsAsOf }: ReceiveParts,
+  event: MerchantEvent,
+  environment: Environment,
+): Promise<Destination[]> {
+  if (event.callback) {
+    const { url, sealedSecret: sealed, boundTo: bound_to } = event.callback
+    return [{ delivery_id: uuidv7(), url, secret: { sealed, bound_to }, ...CALLBACK_DEFAULTS }]
+  }
+  const as_of = event.createTime ? timestampDate(event.createTime) : now()
+  const endpoints = await endpointsAsOf(event.merchantId, environment, as_of)
+  return endpoints.flatMap(({ endpoint }) => {
+    if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
+    const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint
+    const { maxRetries: max_retries, retryDelaySeconds: retry_delay_seconds } = endpoint
+    return [{ delivery_id: uuidv7(), endpoint_id, url, timeout_seconds, max_retries, retry_delay_seconds }]
+  })
+}
+
+async function storeOnce(
+  { events }: NotifierStore,
+  event: MerchantEvent,
+  destinations: readonly Destination[],
+): Promise<StoredEvent> {
+  const created_at = now()
+  const identity = { merchant_id: event.merchantId, event_key: event.eventKey }
+  try {
+    return await events.insert({
+      ...identity,
+      event: event.event,
+      body: callbackBody(event, created_at),
+      destinations,
+      created_at,
+      expires_at: new Date(created_at.getTime() + RETENTION_MS),
+    })
+  } catch (error) {
+    const stored = error instanceof Duplicate ? await events.get(identity) : undefined
+    if (!stored) throw error
+    return stored
+  }
+}
+
+function deliveryOf(
+  event: MerchantEvent,
+  environment: Environment,
+  { merchant_id, event_key, expires_at }: StoredEvent,
+  destination: Destination,
+): Delivery {
+  const created_at = now()
+  const id = `${destination.delivery_id}:attempt:1`
+  return {
+    ...destination,
+    merchant_id,
+    environment,
+    event_key,
+    event: event.event,
+    resource_id: resourceIdOf(event),
+    state: 'pending',
+    attempts: [],
+    created_at,
+    expires_at,
+    effects: [effect({ id, kind: 'attempt', lane: 'timer' }, created_at)],
+  }
+}
+
+async function beginOnce(runner: EffectRunner<Delivery>, delivery: Delivery): Promise<void> {
+  try {
+    const stored = await runner.insert(delivery)
+    runner.driveBehind(stored)
+  } catch (error) {
+    if (!(error instanceof Duplicate)) throw error
+  }
+}

@@ -1,0 +1,77 @@
+import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { readConfig } from '#lib/config/config.ts'
+import { list } from '#lib/config/fields.ts'
+import { createDirectory } from '#lib/directory/directory.ts'
+import { createReceiptSender, RECEIPT_TO } from '#lib/effects/publisher.ts'
+import { createEffectRunner } from '#lib/effects/runner.ts'
+import { publicOr } from '#lib/http/addresses.ts'
+import { createHttpClient } from '#lib/http/client.ts'
+import type { Role } from '#lib/process/role.ts'
+import { attemptKind } from './attempt.ts'
+import type { Delivery } from './delivery.ts'
+import { postDelivery } from './post.ts'
+import { receiveEvent } from './receive.ts'
+import { deliveryRpc } from './rpc.ts'
+import { keyOfDelivery, openNotifierStore } from './store.ts'
+
+/** The settings of the notifier. */
+export const NOTIFIER_CONFIG = {
+  /** Address ranges that are not public and may get callbacks all the same: for development (R4). */
+  callback_allow: list('MULTIHUB_CALLBACK_ALLOW', { of: 'address ranges', fallback: [] }),
+}
+
+const EVENTS_UNDER_WAY_MAX = 256
+
+/** The notifier: stores every event once, then delivers it to each of its destinations. */
+export const role: Role = {
+  name: 'notifier',
+  async start(context) {
+    const config = readConfig(NOTIFIER_CONFIG, context.environment)
+    const store = await openNotifierStore(await context.openStore())
+    const directory = createDirectory({
+      client: context.client(DirectoryService),
+      bus: context.bus,
+      role: 'notifier',
+    })
+    const http = createHttpClient({ allow: publicOr(config.callback_allow) })
+    const receipts = createReceiptSender(context.bus)
+
+    async function secretOf(delivery: Delivery) {
+      if (delivery.secret) return context.keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
+      const endpoints = await directory.merchantEndpoints(delivery.merchant_id, delivery.environment)
+      const sealed = endpoints.find(({ endpoint }) => endpoint?.endpointId === delivery.endpoint_id)?.secret
+      return sealed && context.keyring.open(sealed.sealed, `endpoint:${delivery.endpoint_id}`)
+    }
+    const runner = createEffectRunner<Delivery>({
+      collection: store.deliveries,
+      keyOf: keyOfDelivery,
+      kinds: {
+        attempt: attemptKind({
+          eventOf: ({ merchant_id, event_key }) => store.events.get({ merchant_id, event_key }),
+          secretOf,
+          post: postDelivery(http),
+        }),
+      },
+    })
+    await directory.start()
+    runner.start()
+    const parts = { store, runner, endpointsAsOf: directory.endpointsAsOf }
+    const events = await context.bus.subscribe(
+      'events.>',
+      async ({ data, headers }) => {
+        const event_key = await receiveEvent(parts, data)
+        const receipt_to = headers[RECEIPT_TO]
+        if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
+      },
+      { queue: 'notifier', concurrency: EVENTS_UNDER_WAY_MAX },
+    )
+    return {
+      services: [deliveryRpc(store)],
+      async stop() {
+        await events.close()
+        await runner.stop()
+        await directory.stop()
+      },
+    }
+  },
+}

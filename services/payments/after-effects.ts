@@ -1,0 +1,55 @@
+import type { Client } from '@connectrpc/connect'
+import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
+import type { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import type { Publisher } from '#lib/effects/publisher.ts'
+import type { EffectKind } from '#lib/effects/runner.ts'
+import { environmentToProto } from '#lib/environment.ts'
+import type { Payment } from './payment.ts'
+
+const LEASE_MS = 5_000
+const CALL_TIMEOUT_MS = 3_000
+/** With the back-off that ends at 5 min, a ledger may be away for half a day before somebody has to look. */
+const LEDGER_TRIES_MAX = 150
+/** A bus may be away for as long as it likes: an event is never given up. */
+const EVENT_TRIES_MAX = 1_000_000
+const EVENT_BACKOFF_MAX_MS = 30_000
+
+/** Credits a paid deposit. The ledger gives an id one outcome for ever, so a repeat credits nothing. */
+export function ledgerCreditKind(ledger: Client<typeof LedgerService>): EffectKind<Payment> {
+  return {
+    lease_ms: LEASE_MS,
+    tries_max: LEDGER_TRIES_MAX,
+    async run({ id }, payment) {
+      await ledger.postTransfer(
+        {
+          merchantId: payment.merchant_id,
+          environment: environmentToProto(payment.environment),
+          transferId: id,
+          debit: LedgerAccount.CLEARING,
+          credit: LedgerAccount.AVAILABLE,
+          amount: { minor: payment.amount, currency: payment.currency },
+          paymentId: payment.payment_id,
+          reason: 'deposit',
+        },
+        { timeoutMs: CALL_TIMEOUT_MS },
+      )
+      return (current) => current
+    },
+  }
+}
+
+/** Publishes an event until its consumer says that it has stored it. */
+export function publishEventKind(publisher: Publisher): EffectKind<Payment> {
+  return {
+    lease_ms: LEASE_MS,
+    tries_max: EVENT_TRIES_MAX,
+    backoff_ms: (tries) => Math.min(500 * 2 ** Math.min(tries, 10), EVENT_BACKOFF_MAX_MS),
+    capacity: publisher.capacity,
+    async run({ data }) {
+      const { event, event_key, message } = data
+      if (!(message instanceof Uint8Array)) throw new TypeError('an event effect holds no message')
+      await publisher.publish(`events.${event}`, String(event_key), message)
+      return (current) => current
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { sha256Hex } from '#lib/crypto/hash.ts'
+import { type Effect, effect } from '#lib/effects/effect.ts'
+import type { EffectKind } from '#lib/effects/runner.ts'
+import type { Environment } from '#lib/environment.ts'
+import { Duplicate } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/port.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { ProviderOutcome } from './connectors/connector.ts'
+import type { Payment } from './payment.ts'
+
+/** Why a verdict was not applied, in one word (P7). */
+export type AnomalyKind = 'contradicts_final_state' | 'amount_differs' | 'success_of_earlier_attempt'
+
+/** A provider's verdict that changed nothing and waits for the operator. */
+export interface Anomaly {
+  readonly merchant_id: string
+  readonly anomaly_id: string
+  readonly environment: Environment
+  readonly payment_id: string
+  readonly kind: string
+  readonly description: string
+  readonly created_at: Date
+}
+
+/** The effect that keeps an anomaly: part of the very write that left the payment as it was, so none is lost. */
+export function anomalyEffect(
+  payment: Payment,
+  kind: AnomalyKind,
+  outcome: ProviderOutcome,
+  at: Date,
+): Effect {
+  const description = describe(payment, outcome)
+  const anomaly_id = sha256Hex(`${payment.payment_id}:${kind}:${description}`).slice(0, 32)
+  return effect(
+    {
+      id: `${payment.payment_id}:anomaly:${anomaly_id}`,
+      kind: 'record_anomaly',
+      lane: 'timer',
+      data: { anomaly_id, kind, description },
+    },
+    at,
+  )
+}
+
+/** Keeps an anomaly once, however often the provider repeats the same verdict. */
+export function anomalyKind(anomalies: Collection<Anomaly>): EffectKind<Payment> {
+  return {
+    lease_ms: 5_000,
+    tries_max: 50,
+    async run({ data, due_at: created_at }, { merchant_id, environment, payment_id }) {
+      const anomaly_id = String(data['anomaly_id'])
+      const kind = String(data['kind'])
+      const description = String(data['description'])
+      try {
+        await anomalies.insert({
+          merchant_id,
+          anomaly_id,
+          environment,
+          payment_id,
+          kind,
+          description,
+          created_at,
+        })
+        log.error({ anomaly_id, payment_id, merchant_id, kind }, 'a verdict of the provider was not applied')
+      } catch (error) {
+        if (!(error instanceof Duplicate)) throw error
+      }
+      return (payment) => payment
+    },
+  }
+}
+
+function describe({ state, attempt }: Payment, outcome: ProviderOutcome): string {
+  const amount = outcome.kind === 'success' ? ` of ${outcome.amount.minor} ${outcome.amount.currency}` : ''
+  return `the provider account ${attempt.account_id} said ${outcome.kind}${amount} while the payment was ${state}`
+}

@@ -1,0 +1,309 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Secret } from '#lib/crypto/secret.ts'
+import { signRequest } from '#lib/crypto/signed-request.ts'
+import { createHttpClient } from '#lib/http/client.ts'
+import type { ProviderOrder } from './connector.ts'
+import { createHttpConnector } from './http-connector.ts'
+import type { ProviderAccount } from './provider-account.ts'
+
+const TIMEOUT_MS = 5000
+const http = createHttpClient({})
+const connector = createHttpConnector(http)
+let server: Server
+let account: ProviderAccount
+let answer: { http_status: number; body: string | Buffer } = { http_status: 200, body: '' }
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(answer.http_status).end(answer.body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  account = accountAt((server.address() as AddressInfo).port)
+})
+
+afterAll(async () => {
+  await http.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+function accountAt(port: number): ProviderAccount {
+  return {
+    account_id: 'acme',
+    connector: 'http',
+    environment: 'test',
+    base_url: `http://127.0.0.1:${port}`,
+    key: new Secret('0123456789abcdef0123456789abcdef'),
+  }
+}
+
+const order: ProviderOrder = {
+  kind: 'deposit',
+  idempotency_key: 'k1',
+  amount: { minor: 10_000n, currency: 'INR' },
+  method: 'upi',
+  callback_url: 'http://127.0.0.1:9/callbacks',
+  expires_at: new Date('2030-01-01T00:00:00Z'),
+  payer: {},
+}
+
+const pending = {
+  accepted: true,
+  kind: 'deposit',
+  idempotency_key: 'k1',
+  provider_id: 'p1',
+  status: 'pending',
+  amount: 10_000,
+  currency: 'INR',
+}
+const success = { ...pending, status: 'success', completed_at: '2026-11-21T12:00:00.000Z' }
+
+/** What a create and a look-up make of an answer. */
+async function outcomes(body: unknown, http_status = 200) {
+  answer = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
+  return {
+    created: await connector.create(account, order, TIMEOUT_MS),
+    found: await connector.lookUp(account, 'k1', 'deposit', TIMEOUT_MS),
+  }
+}
+
+const unknown = { kind: 'unknown', reason: expect.any(String) }
+const bothUnknown = { created: unknown, found: unknown }
+
+describe('a proper answer', () => {
+  test('says what it says', async () => {
+    const verdict = {
+      kind: 'success',
+      provider_id: 'p1',
+      amount: { minor: 9_999n, currency: 'TRY' },
+      completed_at: new Date('2026-11-21T12:00:00Z'),
+      utr: 'u1',
+    }
+    const body = { ...success, amount: 9_999, currency: 'TRY', utr: 'u1', more: { to: 'come' } }
+    expect(await outcomes(body)).toEqual({ created: verdict, found: verdict })
+  })
+
+  test.each([
+    ['declined', 6044, { code: 6044 }],
+    ['declined', 6013, { code: 6013 }],
+    ['declined', undefined, { code: 6044 }],
+    ['declined', 77, { code: 6044, provider_code: 77 }],
+    ['declined', 3000, { code: 6044, provider_code: 3000 }],
+    ['canceled', undefined, { code: 6012 }],
+    ['canceled', 6043, { code: 6043 }],
+  ] as const)('%s with %p', async (status, code, expected) => {
+    const verdict = { kind: status, provider_id: 'p1', ...expected }
+    expect(await outcomes({ ...pending, status, code })).toEqual({ created: verdict, found: verdict })
+  })
+
+  test('with a status that nobody knows is pending', async () => {
+    const verdict = { kind: 'pending', provider_id: 'p1' }
+    expect(await outcomes({ ...pending, status: 'on_hold' })).toEqual({ created: verdict, found: verdict })
+  })
+
+  test('counts only under HTTP 2xx and about what was asked', async () => {
+    expect(await outcomes(success, 500)).toEqual(bothUnknown)
+    expect(await outcomes(success, 302)).toEqual(bothUnknown)
+    expect(await outcomes({ ...success, idempotency_key: 'k2' })).toEqual(bothUnknown)
+    expect(await outcomes({ ...success, kind: 'withdrawal' })).toEqual(bothUnknown)
+  })
+})
+
+describe('a refusal', () => {
+  test.each([200, 400, 401, 500, 503])(
+    'under HTTP %i declines a create and tells a look-up nothing',
+    async (status) => {
+      expect(await outcomes({ accepted: false, code: 8600 }, status)).toEqual({
+        created: { kind: 'declined', code: 8600 },
+        found: unknown,
+      })
+    },
+  )
+
+  test('without a usable code is 7001', async () => {
+    expect((await outcomes({ accepted: false })).created).toEqual({ kind: 'declined', code: 7001 })
+    const { created } = await outcomes({ accepted: false, code: 10_001 })
+    expect(created).toEqual({ kind: 'declined', code: 7001, provider_code: 10_001 })
+  })
+
+  test('with 6010 is "not found" for a look-up', async () => {
+    expect((await outcomes({ accepted: false, code: 6010 }, 404)).found).toEqual({ kind: 'not_found' })
+  })
+
+  test('with 1013, or of a repeated create, proves nothing', async () => {
+    expect((await outcomes({ accepted: false, code: 1013 })).created).toEqual(unknown)
+    answer = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
+    expect(await connector.create(account, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
+  })
+})
+
+describe('no connection', () => {
+  const nowhere = accountAt(1)
+
+  test('is not_sent for a create and unknown for all that follows', async () => {
+    expect(await connector.create(nowhere, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
+    expect(await connector.create(nowhere, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
+    expect(await connector.lookUp(nowhere, 'k1', 'deposit', TIMEOUT_MS)).toEqual(unknown)
+  })
+})
+
+/** JSON that means itself, with what JavaScript stumbles over. */
+const json = fc.oneof(
+  fc.jsonValue({ maxDepth: 4 }),
+  fc.constantFrom(0, -0, 1.5, -1, 2 ** 53, 1e308, 'NaN', 'Infinity', '100', '', [], {}, null, true),
+)
+
+describe('hostile answers', () => {
+  const wrong: Record<string, (value: unknown) => boolean> = {
+    accepted: (value) => typeof value !== 'boolean',
+    kind: (value) => value !== 'deposit',
+    idempotency_key: (value) => value !== 'k1',
+    provider_id: (value) => typeof value !== 'string' || !/^[!-~]{1,128}$/.test(value),
+    status: (value) => typeof value !== 'string' || value === '',
+    amount: (value) => typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1,
+    currency: (value) => typeof value !== 'string' || !/^[A-Z]{3}$/.test(value),
+    code: (value) => typeof value !== 'number' || !Number.isInteger(value) || value < 0,
+    completed_at: (value) => typeof value !== 'string' || !value.startsWith('2'),
+    utr: (value) => typeof value !== 'string' || !/^[!-~]{1,128}$/.test(value),
+  }
+
+  test('one wrong field makes any report unknown', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.keys(wrong)), json, async (name, value) => {
+        fc.pre(wrong[name]?.(value) ?? false)
+        expect(await outcomes({ ...success, [name]: value })).toEqual(bothUnknown)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test.each([
+    'accepted',
+    'kind',
+    'idempotency_key',
+    'provider_id',
+    'status',
+    'amount',
+    'currency',
+    'completed_at',
+  ])('a report without %s is unknown', async (name) => {
+    const { [name as keyof typeof success]: _, ...rest } = success
+    expect(await outcomes(rest)).toEqual(bothUnknown)
+  })
+
+  test('no other JSON means anything, under any HTTP status', async () => {
+    await fc.assert(
+      fc.asyncProperty(json, fc.constantFrom(200, 201, 204, 400, 500), async (body, http_status) => {
+        fc.pre(!(typeof body === 'object' && body !== null && 'accepted' in body))
+        expect(await outcomes(body, http_status)).toEqual(bothUnknown)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test.each([
+    ['a number in a string', '"amount":10000', '"amount":"10000"'],
+    ['a fraction', '"amount":10000', '"amount":10000.5'],
+    ['more than 2^53-1', '"amount":10000', '"amount":9007199254740993'],
+    ['infinity', '"amount":10000', '"amount":1e400'],
+    ['NaN', '"amount":10000', '"amount":NaN'],
+    ['its truth in the prototype', '"accepted":true', '"__proto__":{"accepted":true}'],
+    ['a byte order mark inside', '{"accepted"', '{\ufeff"accepted"'],
+  ])('a report with %s is unknown', async (_what, from, to) => {
+    expect(await outcomes(Buffer.from(JSON.stringify(success).replace(from, to)))).toEqual(bothUnknown)
+  })
+
+  test('neither are bytes that are not UTF-8, very deep, or very many', async () => {
+    const not_utf8 = Buffer.concat([
+      Buffer.from(JSON.stringify(success).slice(0, -1)),
+      Buffer.from(',"a":"\xff"}', 'latin1'),
+    ])
+    expect(await outcomes(not_utf8)).toEqual(bothUnknown)
+    expect(await outcomes(Buffer.from('['.repeat(60_000)))).toEqual(bothUnknown)
+    expect(await outcomes({ ...success, filler: 'x'.repeat(70_000) })).toEqual(bothUnknown)
+  })
+
+  test.each([
+    ['a web page among the app links', { deep_links: ['upi://pay?a', 'HTTPS://provider.example/pay'] }],
+    ['a script as a link', { deep_links: ['javascript://x'] }],
+    ['a QR text that is too long', { qr_payload: 'x'.repeat(4097) }],
+    ['a script as the payment page', { payment_url: 'javascript:alert(1)' }],
+    ['a list', []],
+    ['an account that is a number', { bank_account: { id: 1 } }],
+  ])(
+    'instructions with %s make a pending deposit unknown, and are nothing to a success',
+    async (_what, instructions) => {
+      expect(await outcomes({ ...pending, instructions })).toEqual(bothUnknown)
+      expect((await outcomes({ ...success, instructions })).found.kind).toBe('success')
+    },
+  )
+})
+
+test('whatever bytes come instead of HTTP, the outcome is unknown', async () => {
+  let bytes = Buffer.alloc(0)
+  const tcp = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(bytes))
+  })
+  await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve))
+  const hostile = accountAt((tcp.address() as AddressInfo).port)
+  const lines = fc.array(
+    fc.oneof(
+      fc.constantFrom(
+        'HTTP/1.1 200 OK\r\n',
+        'HTTP/1.1 100 Continue\r\n\r\n',
+        'Content-Length: 5\r\n',
+        '\r\n',
+      ),
+      fc.constantFrom('Transfer-Encoding: chunked\r\n', 'Location: http://127.0.0.1:1/\r\n', 'ffffffff\r\n'),
+      fc.string(),
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(lines, async (parts) => {
+      bytes = Buffer.from(parts.join(''))
+      expect(await connector.create(hostile, order, TIMEOUT_MS)).toEqual(unknown)
+    }),
+    { numRuns: 100 },
+  )
+  await new Promise((resolve) => tcp.close(resolve))
+})
+
+describe('a callback', () => {
+  const path = '/callbacks/acme?x=1'
+  const { accepted: _, ...report } = success
+  const body = Buffer.from(JSON.stringify(report))
+  const proved = (given: Buffer, key = account.key) =>
+    signRequest(key, { account_id: 'acme', method: 'POST', path, body: given })
+
+  test('that is proved is a report', () => {
+    expect(connector.verifyCallback(account, { method: 'POST', path, headers: proved(body), body })).toEqual({
+      kind: 'deposit',
+      idempotency_key: 'k1',
+      verdict: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
+    })
+  })
+
+  test('that is not proved, or no report, is nothing', () => {
+    const verify = (changes: object) =>
+      connector.verifyCallback(account, { method: 'POST', path, headers: proved(body), body, ...changes })
+    const foreign = Buffer.from('{"status":"success"}')
+    expect(verify({ headers: {} })).toBeUndefined()
+    expect(verify({ headers: proved(body, new Secret('another key')) })).toBeUndefined()
+    expect(verify({ path: '/callbacks/acme' })).toBeUndefined()
+    expect(verify({ body: Buffer.concat([body, Buffer.from(' ')]) })).toBeUndefined()
+    expect(verify({ body: foreign, headers: proved(foreign) })).toBeUndefined()
+  })
+})
+
+test('an order that the protocol cannot say is a fault of the caller, before anything is sent', async () => {
+  const too_much = { ...order, amount: { minor: 2n ** 53n, currency: 'INR' } }
+  await expect(connector.create(account, too_much, TIMEOUT_MS)).rejects.toThrow(TypeError)
+  await expect(connector.create(account, { ...order, idempotency_key: 'a/b' }, TIMEOUT_MS)).rejects.toThrow(
+    TypeError,
+  )
+})

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import { type ErrorCode, isErrorCode } from '#lib/errors/table.ts'
+import type {
+  Instructions,
+  OperationKind,
+  ProviderOrder,
+  ProviderReport,
+  ProviderVerdict,
+} from './connector.ts'
+
+/** Where operations are created, below a provider's base URL; each is looked up below that by its key. */
+export const OPERATIONS_PATH = '/provider/v1/operations'
+
+const KEY = /^[A-Za-z0-9._:-]{1,128}$/
+const reference = z.string().regex(/^[\x21-\x7e]{1,128}$/)
+const text = z.string().min(1).max(128)
+const code = z.int().min(0).max(999_999).exactOptional()
+
+const reportSchema = z.object({
+  kind: z.enum(['deposit', 'withdrawal', 'refund']),
+  idempotency_key: z.string().regex(KEY),
+  provider_id: reference,
+  status: z.string().min(1).max(64),
+  code,
+  amount: z.int().min(1),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  completed_at: z.iso.datetime().exactOptional(),
+  utr: reference.exactOptional(),
+  instructions: z.unknown().optional(),
+})
+
+const answerSchema = z.discriminatedUnion('accepted', [
+  reportSchema.extend({ accepted: z.literal(true) }),
+  z.object({ accepted: z.literal(false), code }),
+])
+
+/** A link that opens an app and not a page, and that runs nothing where it is shown. */
+const APP_LINK =
+  /^(?!https?:|javascript:|data:|vbscript:|file:|blob:|about:)[a-z][a-z0-9+.-]*:\/\/[\x21-\x7e]+$/i
+
+const instructionsSchema = z.object({
+  deep_links: z.array(z.string().max(2048).regex(APP_LINK)).min(1).max(20).exactOptional(),
+  qr_payload: z.string().min(1).max(4096).exactOptional(),
+  payment_url: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .exactOptional(),
+  bank_account: z.object({ id: text, name: text.exactOptional() }).exactOptional(),
+  bank: z.object({ name: text.exactOptional(), code: text.exactOptional() }).exactOptional(),
+})
+
+/** A proper answer to a request. */
+export type Answer =
+  | { readonly kind: 'report'; readonly report: ProviderReport }
+  | { readonly kind: 'refusal'; readonly provider_code: number | undefined }
+
+/** Whether a text may name an operation: it stands in a path that is signed as it is, so it must need no escaping. */
+export function isIdempotencyKey(text: string): boolean {
+  return KEY.test(text)
+}
+
+/** The body of a create. Throws `TypeError` for an order that the protocol cannot say. */
+export function orderBody(order: ProviderOrder): string {
+  const { amount, repeated: _, ...rest } = order
+  const value = Number(amount.minor)
+  if (!Number.isSafeInteger(value) || value < 1) throw new TypeError('the amount does not fit the protocol')
+  return JSON.stringify({ ...rest, amount: value, currency: amount.currency })
+}
+
+/** Reads an answer; `undefined` when it is not the protocol's. */
+export function parseAnswer(body: Uint8Array): Answer | undefined {
+  const answer = parse(answerSchema, body)
+  if (answer === undefined) return undefined
+  if (!answer.accepted) return { kind: 'refusal', provider_code: answer.code }
+  const report = toReport(answer)
+  return report && { kind: 'report', report }
+}
+
+/** Reads the body of a callback; `undefined` when it is not the protocol's. */
+export function parseReport(body: Uint8Array): ProviderReport | undefined {
+  const report = parse(reportSchema, body)
+  return report && toReport(report)
+}
+
+/** The codes that a provider can give to a merchant: those about providers, customers, payments and their data. */
+const CODES = { from: 4000, below: 9000 }
+
+/** A provider's code as the merchant may see it. Any other becomes `otherwise` and is kept beside it. */
+export function toCode(
+  provider_code: number | undefined,
+  otherwise: ErrorCode,
+): { readonly code: ErrorCode; readonly provider_code?: number } {
+  if (provider_code === undefined) return { code: otherwise }
+  if (provider_code >= CODES.from && provider_code < CODES.below && isErrorCode(provider_code)) {
+    return { code: provider_code }
+  }
+  return { code: otherwise, provider_code }
+}
+
+function parse<T>(schema: z.ZodType<T>, body: Uint8Array): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(decoder.decode(body))).data
+  } catch {
+    return undefined
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
+  const verdict = toVerdict(report)
+  return verdict && { kind: report.kind, idempotency_key: report.idempotency_key, verdict }
+}
+
+/** A success without its time is not the protocol's; a status that we do not know is one that is not final (P4). */
+function toVerdict(report: z.infer<typeof reportSchema>): ProviderVerdict | undefined {
+  const { provider_id } = report
+  switch (report.status) {
+    case 'success': {
+      if (report.completed_at === undefined) return undefined
+      return {
+        kind: 'success',
+        provider_id,
+        amount: { minor: BigInt(report.amount), currency: report.currency },
+        completed_at: new Date(report.completed_at),
+        ...(report.utr === undefined ? {} : { utr: report.utr }),
+      }
+    }
+    case 'declined':
+      return { kind: 'declined', provider_id, ...toCode(report.code, 6044) }
+    case 'canceled':
+      return { kind: 'canceled', provider_id, ...toCode(report.code, CANCELED[report.kind]) }
+    default:
+      return toPending(provider_id, report.instructions)
+  }
+}
+
+/** What a cancellation without a code means: customers cancel deposits, providers the rest. */
+const CANCELED: Readonly<Record<OperationKind, ErrorCode>> = { deposit: 6012, withdrawal: 6034, refund: 6034 }
+
+function toPending(provider_id: string, given: unknown): ProviderVerdict | undefined {
+  if (given === undefined) return { kind: 'pending', provider_id }
+  const { data } = instructionsSchema.safeParse(given)
+  return data && { kind: 'pending', provider_id, instructions: data }
+}

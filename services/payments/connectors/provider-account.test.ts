@@ -1,0 +1,108 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { ConfigError } from '#lib/config/config.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { readProviderAccounts } from './provider-account.ts'
+
+const KEY = 'k'.repeat(32)
+const sandbox = { base_url: 'http://127.0.0.1:9092/', key: new Secret('sandbox key') }
+const acme = {
+  account_id: 'acme',
+  connector: 'http',
+  environment: 'production',
+  base_url: 'https://acme.example/api',
+  key_env: 'ACME_KEY',
+}
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-accounts-'))
+})
+
+afterAll(() => rm(directory, { recursive: true }))
+
+async function read(content: unknown, environment: Record<string, string> = { ACME_KEY: KEY }) {
+  const providers_file = join(directory, 'providers.json')
+  await writeFile(providers_file, typeof content === 'string' ? content : JSON.stringify(content))
+  return readProviderAccounts({ sandbox, providers_file }, environment)
+}
+
+async function problemsOf(
+  content: unknown,
+  environment?: Record<string, string>,
+): Promise<readonly string[]> {
+  const error = await read(content, environment).catch((error: unknown) => error)
+  if (!(error instanceof ConfigError)) throw new Error('a ConfigError was expected', { cause: error })
+  return error.problems
+}
+
+describe('the accounts', () => {
+  test('of the sandbox are there with its key and only with it', async () => {
+    const accounts = await readProviderAccounts({ sandbox, providers_file: undefined }, {})
+    expect(accounts.list().map(({ account_id, base_url }) => [account_id, base_url])).toEqual([
+      ['sandbox', 'http://127.0.0.1:9092'],
+      ['sandbox-down', 'http://127.0.0.1:1'],
+    ])
+    const none = await readProviderAccounts({ sandbox: undefined, providers_file: undefined }, {})
+    expect(none.list()).toEqual([])
+  })
+
+  test('are given out for their own environment only', async () => {
+    const accounts = await read({ accounts: [acme] })
+    expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)
+    expect(accounts.get('acme', 'test')).toBeUndefined()
+    expect(accounts.get('sandbox', 'test')?.connector).toBe('sandbox')
+    expect(accounts.get('sandbox', 'production')).toBeUndefined()
+    expect(accounts.get('toString', 'test')).toBeUndefined()
+  })
+})
+
+describe('a file of accounts', () => {
+  test('reports all its problems at once, with their paths and without their values', async () => {
+    const { key_env: _, ...keyless } = acme
+    const problems = await problemsOf({
+      accounts: [
+        { ...acme, account_id: 'No Good', base_url: 'ftp://x', extra: 1 },
+        { ...keyless, key: 'too short' },
+        { ...acme, base_url: 'https://user:hunter2@acme.example' },
+      ],
+      more: true,
+    })
+    const text = problems.join('\n')
+    for (const path of [
+      'accounts.0.account_id',
+      'accounts.0.base_url',
+      'accounts.1.key',
+      'accounts.2.base_url',
+    ]) {
+      expect(text).toContain(`MULTIHUB_PROVIDERS_FILE ${path}: `)
+    }
+    expect(text).toContain('extra')
+    expect(text).toContain('more')
+    expect(text).not.toMatch(/too short|hunter2/)
+  })
+
+  test.each([
+    ['production over http', { ...acme, base_url: 'http://acme.example' }, 'accounts.0.base_url'],
+    ['the sandbox in production', { ...acme, connector: 'sandbox' }, 'accounts.0.connector'],
+    ['two keys', { ...acme, key: KEY }, 'accounts.0.key'],
+    ['the name of a built-in one', { ...acme, account_id: 'sandbox' }, 'accounts.0.account_id'],
+    ['a variable that is not set', { ...acme, key_env: 'NOT_SET' }, 'accounts.0.key_env'],
+    ['a query in its URL', { ...acme, base_url: 'https://acme.example/?a=1' }, 'accounts.0.base_url'],
+  ])('refuses %s', async (_what, account, path) => {
+    expect(await problemsOf({ accounts: [account] })).toEqual([
+      expect.stringContaining(`MULTIHUB_PROVIDERS_FILE ${path}: `),
+    ])
+  })
+
+  test('that is not JSON shows nothing of itself', async () => {
+    expect(await problemsOf(`{"key": "${KEY}`)).toEqual(['MULTIHUB_PROVIDERS_FILE cannot be read: not JSON'])
+  })
+
+  test('that is not there is a problem', async () => {
+    const reading = readProviderAccounts({ sandbox, providers_file: join(directory, 'absent.json') }, {})
+    await expect(reading).rejects.toThrow(/MULTIHUB_PROVIDERS_FILE cannot be read: .*ENOENT/)
+  })
+})

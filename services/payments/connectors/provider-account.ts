@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { ConfigError } from '#lib/config/config.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { isAccountId } from '#lib/crypto/signed-request.ts'
+import type { Environment } from '#lib/environment.ts'
+
+/** The connectors that an account can name: the sandbox is of the same protocol, but a provider of its own. */
+export const CONNECTOR_NAMES = ['sandbox', 'http'] as const
+
+/** The name of a connector. */
+export type ConnectorName = (typeof CONNECTOR_NAMES)[number]
+
+/** An account that the operator has at a provider. */
+export interface ProviderAccount {
+  readonly account_id: string
+  readonly connector: ConnectorName
+  readonly environment: Environment
+  /** Where the provider is, without a slash at the end. */
+  readonly base_url: string
+  /** Signs our requests there and the provider's callbacks here. */
+  readonly key: Secret
+}
+
+/** The accounts of this system. */
+export interface ProviderAccounts {
+  /**
+   * The account, if it is of that environment. There is no way to get one without saying for which: test payments
+   * never reach a production account, nor the reverse (spec: What the service does, 7).
+   */
+  get(account_id: string, environment: Environment): ProviderAccount | undefined
+  list(): readonly ProviderAccount[]
+}
+
+/** Where the accounts come from. Without a sandbox key there are no sandbox accounts. */
+export interface ProviderAccountSources {
+  readonly sandbox: { readonly base_url: string; readonly key: Secret } | undefined
+  /** A JSON file of further accounts; see `docs/provider-protocol.md`. */
+  readonly providers_file: string | undefined
+}
+
+/** Port 1 is reserved, so that nothing listens there: what a provider that is down looks like. */
+const NOWHERE_URL = 'http://127.0.0.1:1'
+
+const FILE_MAX_BYTES = 1024 * 1024
+
+const fileSchema = z.strictObject({
+  accounts: z
+    .array(
+      z
+        .strictObject({
+          account_id: z.string().refine(isAccountId, 'must be 1 to 64 of a-z 0-9 _ -'),
+          connector: z.enum(CONNECTOR_NAMES),
+          environment: z.enum(['test', 'production']),
+          base_url: z
+            .string()
+            .max(2048)
+            .refine(isBaseUrl, 'must be an http(s) URL of host, port and path only'),
+          key: z.string().min(32).max(512).optional(),
+          key_env: z
+            .string()
+            .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+            .max(128)
+            .optional(),
+        })
+        .refine((account) => (account.key === undefined) !== (account.key_env === undefined), {
+          path: ['key'],
+          message: 'exactly one of key and key_env is needed',
+        })
+        .refine((account) => account.environment !== 'production' || account.base_url.startsWith('https:'), {
+          path: ['base_url'],
+          message: 'a production account needs https',
+        })
+        .refine((account) => account.environment !== 'production' || account.connector !== 'sandbox', {
+          path: ['connector'],
+          message: 'the sandbox is no production provider',
+        }),
+    )
+    .max(1000),
+})
+
+type FileAccount = z.infer<typeof fileSchema>['accounts'][number]
+
+/**
+ * Reads all accounts, once, at start: the built-in ones of the sandbox (`sandbox`, and `sandbox-down`, where nothing
+ * listens) and those of the file. Throws one `ConfigError` with every problem; it never shows a value.
+ */
+export async function readProviderAccounts(
+  sources: ProviderAccountSources,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ProviderAccounts> {
+  const problems: string[] = []
+  const accounts = new Map(sandboxAccounts(sources.sandbox).map((account) => [account.account_id, account]))
+  const given =
+    sources.providers_file === undefined ? [] : await readAccountsFile(sources.providers_file, problems)
+  for (const [index, account] of given.entries()) {
+    const { account_id, key_env } = account
+    const key = account.key ?? environment[key_env ?? '']?.trim()
+    if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is there twice'))
+    if (key === undefined || key.length < 32) {
+      problems.push(
+        problem(['accounts', index, 'key_env'], 'must name a variable with at least 32 characters'),
+      )
+    } else accounts.set(account_id, toAccount(account, key))
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    get(account_id, environment) {
+      const account = accounts.get(account_id)
+      return account?.environment === environment ? account : undefined
+    },
+    list: () => [...accounts.values()],
+  }
+}
+
+function sandboxAccounts(sandbox: ProviderAccountSources['sandbox']): ProviderAccount[] {
+  if (sandbox === undefined) return []
+  const { key, base_url } = sandbox
+  const common = { connector: 'sandbox', environment: 'test', key } as const
+  return [
+    { ...common, account_id: 'sandbox', base_url: withoutSlash(base_url) },
+    { ...common, account_id: 'sandbox-down', base_url: NOWHERE_URL },
+  ]
+}
+
+function toAccount(
+  { account_id, connector, environment, base_url }: FileAccount,
+  key: string,
+): ProviderAccount {
+  return { account_id, connector, environment, base_url: withoutSlash(base_url), key: new Secret(key) }
+}
+
+async function readAccountsFile(path: string, problems: string[]): Promise<readonly FileAccount[]> {
+  try {
+    const bytes = await readFile(path)
+    if (bytes.length > FILE_MAX_BYTES) throw new RangeError(`over ${FILE_MAX_BYTES} bytes`)
+    const parsed = fileSchema.safeParse(JSON.parse(bytes.toString()))
+    if (parsed.success) return parsed.data.accounts
+    problems.push(...parsed.error.issues.map(({ path, message }) => problem(path, message)))
+  } catch (error) {
+    // The message of a syntax error shows a piece of the file, which may be a key.
+    const reason = error instanceof SyntaxError ? 'not JSON' : String(error)
+    problems.push(`MULTIHUB_PROVIDERS_FILE cannot be read: ${reason}`)
+  }
+  return []
+}
+
+/** Zod's sentences name types and keys, never values, so that no key gets into a log this way. */
+function problem(path: readonly PropertyKey[], message: string): string {
+  return `MULTIHUB_PROVIDERS_FILE ${path.map(String).join('.') || 'content'}: ${message}`
+}
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return false
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}

@@ -1,0 +1,111 @@
+import { type Effect, effect } from '#lib/effects/effect.ts'
+import type { ErrorCode } from '#lib/errors/table.ts'
+import { type AnomalyKind, anomalyEffect } from './anomaly.ts'
+import type { Instructions, ProviderOutcome, ProviderSuccess } from './connectors/connector.ts'
+import { enter } from './enter.ts'
+import type { Payment } from './payment.ts'
+import { isSettled, mayGo } from './transitions.ts'
+
+/** What a provider said of an attempt, and when we learned it. */
+export interface Verdict {
+  /** The number of the attempt that it is about. */
+  readonly attempt: number
+  readonly outcome: ProviderOutcome
+  readonly at: Date
+  /** When the provider is asked again while it has not decided. */
+  readonly poll_at: Date
+}
+
+/**
+ * Applies a provider's verdict: the one place that says what an answer, a callback or a poll does to a payment (P4,
+ * P6, P7). Pure, and the same for all three, in whatever order and however often they come. A verdict that changes
+ * nothing gives the very same payment back.
+ */
+export function decide(payment: Payment, verdict: Verdict): Payment {
+  const { outcome, attempt } = verdict
+  if (attempt !== payment.attempt.number) {
+    return outcome.kind === 'success' ? strange(payment, 'success_of_earlier_attempt', verdict) : payment
+  }
+  if (isSettled(payment.state)) {
+    return contradicts(payment, outcome) ? strange(payment, 'contradicts_final_state', verdict) : payment
+  }
+  switch (outcome.kind) {
+    case 'success':
+      return succeed(payment, outcome, verdict)
+    case 'pending':
+      return wait(learn(payment, outcome), verdict)
+    case 'unknown':
+      return wait(payment, verdict)
+    case 'not_sent':
+      return nextAccount(payment, verdict.at) ?? fail(payment, 'error', 7002, verdict.at)
+    case 'declined':
+      return fail(learn(payment, outcome), 'error', outcome.code, verdict.at)
+    case 'canceled':
+      return fail(learn(payment, outcome), 'canceled', outcome.code, verdict.at)
+  }
+}
+
+/** The deposit's time is over: declined with 6011 (P8). One that has ended stays as it is. */
+export function expire(payment: Payment, at: Date): Payment {
+  return isSettled(payment.state) ? payment : enter(payment, 'declined', { at, error_code: 6011 })
+}
+
+/** The effect that asks the provider to create the payment under the key of its attempt. */
+export function createEffect({ payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>): Effect {
+  const id = `${payment_id}:create:${attempt.number}`
+  return effect({ id, kind: 'provider_create', lane: 'timer' }, attempt.created_at)
+}
+
+function contradicts({ state }: Payment, { kind }: ProviderOutcome): boolean {
+  if (kind === 'success') return state === 'error' || state === 'canceled' || state === 'declined'
+  if (kind === 'canceled') return state !== 'canceled' && state !== 'declined'
+  return kind === 'declined' && state !== 'error' && state !== 'declined'
+}
+
+function strange(payment: Payment, kind: AnomalyKind, { outcome, at }: Verdict): Payment {
+  const anomaly = anomalyEffect(payment, kind, outcome, at)
+  if (payment.effects.some(({ id }) => id === anomaly.id)) return payment
+  return { ...payment, effects: [...payment.effects, anomaly] }
+}
+
+function succeed(payment: Payment, outcome: ProviderSuccess, verdict: Verdict): Payment {
+  const { minor, currency } = outcome.amount
+  const as_asked = minor === payment.amount && currency === payment.currency
+  if (!as_asked) return wait(strange(payment, 'amount_differs', verdict), verdict)
+  return enter(learn(payment, outcome), 'success', { at: verdict.at, finished_at: outcome.completed_at })
+}
+
+function fail(payment: Payment, state: 'error' | 'canceled', error_code: ErrorCode, at: Date): Payment {
+  return enter(payment, state, { at, error_code })
+}
+
+/** Goes on in `processing` and asks the provider again later; a poll that waits already is not doubled. */
+function wait(payment: Payment, { at, poll_at }: Verdict): Payment {
+  const processing = mayGo(payment.state, 'processing') ? enter(payment, 'processing', { at }) : payment
+  if (processing.effects.some(({ kind }) => kind === 'provider_poll')) return processing
+  const id = `${payment.payment_id}:poll:${payment.attempt.number}`
+  const poll = effect({ id, kind: 'provider_poll', lane: 'timer', due_at: poll_at }, at)
+  return { ...processing, effects: [...processing.effects, poll] }
+}
+
+/** Only what certainly never left this system may go to another account, under another key (P4). */
+function nextAccount(payment: Payment, at: Date): Payment | undefined {
+  const account_id = payment.provider_accounts[payment.attempt.number]
+  if (account_id === undefined || payment.state !== 'created') return undefined
+  const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
+  return { ...moved, effects: [...moved.effects, createEffect(moved)] }
+}
+
+/** Takes in what the provider tells beside its verdict; instructions that the customer may have seen stay. */
+function learn(
+  payment: Payment,
+  told: { provider_id?: string; utr?: string; instructions?: Instructions },
+): Payment {
+  const { p_id = told.provider_id, utr = told.utr, instructions = told.instructions } = payment
+  return {
+    ...payment,
+    ...(p_id === undefined ? {} : { p_id }),
+    ...(utr === undefined ? {} : { utr }),
+    ...(instructions ? { instructions } : {}),
+  }
+}

@@ -1,0 +1,133 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import type { AnomalySchema, Payer as PayerMessage } from '#gen/multihub/payments/v1/payment_pb.ts'
+import {
+  type CreatePaymentRequest,
+  type CredentialPolicy,
+  PaymentService,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { type Environment, environmentFromProto, environmentToProto } from '#lib/environment.ts'
+import { fieldError } from '#lib/errors/public-error.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import type { Anomaly } from './anomaly.ts'
+import { type CreateParts, type CreateRequest, createPayment, type Policy } from './create.ts'
+import { getPayment, listAnomalies, listPayments, lookUpPayment } from './look-up.ts'
+import type { Payer } from './payment.ts'
+import type { PaymentsStore } from './store.ts'
+import { stateOf, toProto } from './to-proto.ts'
+
+/** The payments service over RPC. */
+export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: CreateParts): RpcService {
+  const permissions = {
+    createPayment: ['gateway'],
+    lookUpPayment: ['gateway', 'support'],
+    getPayment: ['operator', 'internal', 'support'],
+    listPayments: ['operator', 'internal'],
+    listAnomalies: ['operator', 'internal'],
+  } as const
+  return rpcService(PaymentService, permissions, {
+    async createPayment(request) {
+      return { payment: toProto(await createPayment(parts, createRequest(request))) }
+    },
+    async lookUpPayment(request) {
+      const found = await lookUpPayment(payments, {
+        merchant_id: required(request.merchantId, 'merchant_id'),
+        environment: environmentOf(request.environment),
+        policy: policyOf(request.policy),
+        ...present('c_id', request.cId),
+        ...present('h_id', request.hId),
+      })
+      return { payment: toProto(found) }
+    },
+    async getPayment(request) {
+      return { payment: toProto(await getPayment(payments, required(request.paymentId, 'payment_id'))) }
+    },
+    async listPayments(request) {
+      const filter = {
+        merchant_id: required(request.merchantId, 'merchant_id'),
+        environment: environmentOf(request.environment || EnvironmentProto.TEST),
+        states: request.statuses.map((status, position) => {
+          const state = stateOf(status)
+          if (!state) throw fieldError(9000, `statuses.${position}`)
+          return state
+        }),
+        ...(request.createdFrom ? { created_from: timestampDate(request.createdFrom) } : {}),
+        ...(request.createdTo ? { created_to: timestampDate(request.createdTo) } : {}),
+      }
+      const page = await listPayments(payments, filter, request.pageSize, request.pageToken)
+      return { payments: page.payments.map(toProto), nextPageToken: page.next_page_token }
+    },
+    async listAnomalies(request) {
+      const page = await listAnomalies(anomalies, request.pageSize, request.pageToken)
+      return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
+    },
+  })
+}
+
+function createRequest(request: CreatePaymentRequest): CreateRequest {
+  if (!request.amount) throw fieldError(1005, 'amount')
+  return {
+    merchant_id: required(request.merchantId, 'merchant_id'),
+    environment: environmentOf(request.environment),
+    policy: policyOf(request.policy),
+    service_id: required(request.serviceId, 'service_id'),
+    direction: request.direction === Direction.OUT ? 'out' : 'in',
+    c_id: required(request.cId, 'c_id'),
+    amount: request.amount.minor,
+    currency: required(request.amount.currency, 'amount.currency'),
+    ...present('description', request.description),
+    ...(request.payer ? { payer: payerOf(request.payer) } : {}),
+    ...present('on_success', request.onSuccess),
+    ...present('on_fail', request.onFail),
+    ...present('language', request.language),
+    ...present('country', request.country),
+    ...(request.webhook
+      ? { webhook: { url: request.webhook.url, sealed_secret: request.webhook.sealedSecret } }
+      : {}),
+  }
+}
+
+function payerOf({ email, phone, person, customerAccount }: PayerMessage): Payer {
+  return {
+    ...present('email', email),
+    ...present('phone', phone),
+    ...(person
+      ? { person: { ...present('first_name', person.firstName), ...present('last_name', person.lastName) } }
+      : {}),
+    ...(customerAccount ? { customer_account: present('id', customerAccount.id) } : {}),
+  }
+}
+
+function policyOf(policy: CredentialPolicy | undefined): Policy {
+  return { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] }
+}
+
+function environmentOf(value: EnvironmentProto): Environment {
+  const environment = environmentFromProto(value)
+  if (!environment) throw fieldError(1005, 'environment')
+  return environment
+}
+
+function required(value: string, path: string): string {
+  if (value === '' || value === '0') throw fieldError(1005, path)
+  return value
+}
+
+/** A field that is only there when it has a value: documents have no empty fields. */
+function present<Name extends string>(name: Name, value: string | undefined): { [field in Name]?: string } {
+  return (value === undefined ? {} : { [name]: value }) as { [field in Name]?: string }
+}
+
+function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof AnomalySchema> {
+  return {
+    anomalyId: anomaly.anomaly_id,
+    paymentId: anomaly.payment_id,
+    merchantId: anomaly.merchant_id,
+    environment: environmentToProto(anomaly.environment),
+    kind: anomaly.kind,
+    description: anomaly.description,
+    createTime: timestampFromDate(anomaly.created_at),
+  }
+}

@@ -1,0 +1,140 @@
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type Config, optional, readConfig } from '#lib/config/config.ts'
+import { duration, port, secret, text, url } from '#lib/config/fields.ts'
+import { createDirectory, type RouteEntry } from '#lib/directory/directory.ts'
+import { createPublisher } from '#lib/effects/publisher.ts'
+import { createEffectRunner } from '#lib/effects/runner.ts'
+import { environmentFromProto } from '#lib/environment.ts'
+import { createHttpClient } from '#lib/http/client.ts'
+import type { Listening } from '#lib/process/listen.ts'
+import type { Role } from '#lib/process/role.ts'
+import { ledgerCreditKind, publishEventKind } from './after-effects.ts'
+import { anomalyKind } from './anomaly.ts'
+import { serveCallbacks } from './callback-server.ts'
+import { createHttpConnector } from './connectors/http-connector.ts'
+import { type ProviderAccount, readProviderAccounts } from './connectors/provider-account.ts'
+import type { PaymentRoute } from './create.ts'
+import { leaseNumericIds } from './instance.ts'
+import type { ConnectedAccount } from './provider.ts'
+import { providerKinds } from './provider.ts'
+import { callbackPath, receiveCallback } from './receive-callback.ts'
+import { paymentRpc } from './rpc.ts'
+import { keyOfPayment, openPaymentsStore } from './store.ts'
+
+/** The settings of the payments service. */
+export const PAYMENTS_CONFIG = {
+  host: text('MULTIHUB_HOST', '127.0.0.1'),
+  /** Takes the providers' callbacks. */
+  port: port('MULTIHUB_PROVIDER_PORT', 9093),
+  /** Where providers reach that port, when it is not the address that it listens on. */
+  public_url: optional(url('MULTIHUB_PROVIDER_URL')),
+  sandbox_url: url('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
+  sandbox_key: optional(secret('MULTIHUB_SANDBOX_KEY')),
+  providers_file: optional(text('MULTIHUB_PROVIDERS_FILE')),
+  create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+}
+
+const SANDBOX_POLL = { first_ms: 2_000, every_ms: 2_000 }
+const PROVIDER_POLL = { first_ms: 60_000, every_ms: 300_000 }
+
+/** Payments: deposits from the merchant's request to the ledger entry and the event. */
+export const role: Role = {
+  name: 'payments',
+  async start(context) {
+    const config = readConfig(PAYMENTS_CONFIG, context.environment)
+    const store = await openPaymentsStore(await context.openStore())
+    const directory = createDirectory({
+      client: context.client(DirectoryService),
+      bus: context.bus,
+      role: 'payments',
+    })
+    const publisher = await createPublisher(context.bus)
+    const accounts = await connectAccounts(config, context.environment)
+    const numeric_ids = await leaseNumericIds(store.instances)
+    let callback_url = config.public_url ?? ''
+    let callbacks: Listening | undefined
+
+    const runner = createEffectRunner({
+      collection: store.payments,
+      keyOf: keyOfPayment,
+      kinds: {
+        ...providerKinds({
+          connected(account_id) {
+            const found = accounts.get(account_id)
+            if (!found) throw new Error(`the provider account ${account_id} is not configured any more`)
+            return found
+          },
+          callbackUrl: (payment) => callback_url + callbackPath(payment.attempt.account_id, payment),
+          create_timeout_ms: config.create_timeout_ms,
+          stopping: context.stopping,
+        }),
+        ledger_credit: ledgerCreditKind(context.client(LedgerService)),
+        publish_event: publishEventKind(publisher),
+        record_anomaly: anomalyKind(store.anomalies),
+      },
+    })
+    await directory.start()
+    const parts = {
+      payments: store.payments,
+      runner,
+      route: async (service_id: string) => toRoute(await directory.route(service_id)),
+      hasAccount: (account_id: string, environment: string) =>
+        accounts.get(account_id)?.account.environment === environment,
+      nextNumericId: numeric_ids.next,
+    }
+    return {
+      services: [paymentRpc(store, parts)],
+      async open() {
+        const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
+        const received = { payments: store.payments, runner, findAccount: (id: string) => accounts.get(id) }
+        callbacks = await serveCallbacks((callback) => receiveCallback(received, callback), address)
+        callback_url = config.public_url ?? `http://${callbacks.authority}`
+        runner.start()
+        return { provider_url: callback_url }
+      },
+      async stop() {
+        await callbacks?.close()
+        await runner.stop()
+        await publisher.close()
+        await numeric_ids.stop()
+        await directory.stop()
+      },
+    }
+  },
+}
+
+async function connectAccounts(
+  config: Config<typeof PAYMENTS_CONFIG>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<ReadonlyMap<string, ConnectedAccount>> {
+  const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
+  const sources = { sandbox, providers_file: config.providers_file }
+  const accounts = await readProviderAccounts(sources, environment)
+  const connector = createHttpConnector(createHttpClient({}))
+  const connect = (account: ProviderAccount): ConnectedAccount => {
+    const poll = account.connector === 'sandbox' ? SANDBOX_POLL : PROVIDER_POLL
+    return { account, connector, poll }
+  }
+  return new Map(accounts.list().map((account) => [account.account_id, connect(account)]))
+}
+
+function toRoute(entry: RouteEntry | undefined): PaymentRoute | undefined {
+  const route = entry?.route
+  const environment = route && environmentFromProto(route.environment)
+  if (!route || !environment) return undefined
+  return {
+    service_id: route.serviceId,
+    merchant_id: route.merchantId,
+    environment,
+    direction: route.direction === Direction.OUT ? 'out' : 'in',
+    method: route.method,
+    currency: route.currency,
+    provider_accounts: route.providerAccounts,
+    numeric_h_id: route.hIdFormat === HIdFormat.NUMERIC,
+    expires_in_seconds: route.expiresInSeconds,
+    minimum_amount: route.minimumAmount,
+    enabled: route.enabled,
+  }
+}

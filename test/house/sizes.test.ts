@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals'
+import { isTest, readSources } from './sources.ts'
+
+const sources = await readSources()
+const code = sources.filter((file) => !isTest(file))
+
+test('files stay small: half up to 80 lines, nine in ten up to 250, none above 400', () => {
+  const sizes = code.map(({ lines }) => lines).sort((a, b) => a - b)
+  const at = (share: number): number => sizes[Math.floor(sizes.length * share)] ?? 0
+  expect(at(0.5)).toBeLessThanOrEqual(80)
+  expect(at(0.9)).toBeLessThanOrEqual(250)
+  expect(sources.filter(({ lines }) => lines > 400).map(({ path }) => path)).toEqual([])
+})
+
+test('every export says what it promises, in 1 to 6 lines', () => {
+  const exported =
+    /^export (?:default )?(?:async )?(?:function|const|class|interface|type|abstract class) ?\*? ?(\w+)/
+  const faults = code.flatMap(({ path, text }) => {
+    const lines = text.split('\n')
+    return lines.flatMap((line, index) => {
+      const name = exported.exec(line)?.[1]
+      if (name === undefined) return []
+      const size = commentAbove(lines, index)
+      return size >= 1 && size <= 6 ? [] : [`${path}: ${name} has a comment of ${size} lines`]
+    })
+  })
+  expect(faults).toEqual([])
+})
+
+/** How many lines of text the doc comment right above a line has; 0 when there is none. */
+function commentAbove(lines: readonly string[], index: number): number {
+  let end = index - 1
+  while (lines[end]?.startsWith('// biome-ignore')) end -= 1
+  if (!lines[end]?.trimEnd().endsWith('*/')) return 0
+  let start = end
+  while (start >= 0 && !lines[start]?.startsWith('/**')) start -= 1
+  const text = lines
+    .slice(start, end + 1)
+    .map((line) => line.replace(/^\s*(\/\*\*|\*\/|\*)?|\*\/$/g, '').trim())
+  return start < 0 ? 0 : text.filter((line) => line !== '').length
+}
