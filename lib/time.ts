@@ -64,6 +64,16 @@ export function sleep(delay_ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
+/** The result of `work`, or `undefined` when it takes longer than `timeout_ms`; the work itself goes on. */
+export async function withinTime<T>(work: Promise<T>, timeout_ms: number): Promise<T | undefined> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([work, sleep(timeout_ms, over.signal).then(() => undefined)])
+  } finally {
+    over.abort()
+  }
+}
+
 /** Calls `action` every `interval_ms` after it last ended, until cancelled. What it throws goes to `failed`. */
 export function every(
   interval_ms: number,

@@ -8,6 +8,9 @@ export interface Message {
 /** What a subscriber does with a message. What it throws is logged and goes no further: the bus never retries. */
 export type Handler = (message: Message) => Promise<void> | void
 
+/** How many handlers of a subscription run at once, and how many messages may wait for them. */
+export const SUBSCRIPTION_DEFAULTS = { concurrency: 64, pending_max: 10_000 } as const
+
 /** A subscription that can be ended. */
 export interface Subscription {
   /** Takes no new message and resolves when the handlers under way have ended. */

@@ -192,7 +192,7 @@ export function createEffectRunner<D extends EffectDocument>(
   }
 
   async function look(): Promise<void> {
-    const event_room = Math.max(0, ...Object.values(kinds).map((kind) => kind.capacity?.() ?? 0))
+    const event_room = Math.min(...Object.values(kinds).map((kind) => kind.capacity?.() ?? SWEPT_MAX))
     // A visit ends with the claim: what it claimed may take as long as a provider call, and goes on behind.
     const visit = async (found: Stored<D>): Promise<void> => {
       const taken = await change(keyOf(found), takeOver)

@@ -6,7 +6,7 @@ import type { RpcService } from '#lib/rpc/service.ts'
 import type { Store } from '#lib/store/port.ts'
 
 /** The roles that a process can play. `all` is every one of them in one process. */
-export const ROLES = ['merchants', 'balances', 'sandbox', 'notifier', 'payments', 'gateway'] as const
+export const ROLES = ['sandbox', 'merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
 
 /** The name of a role. */
 export type RoleName = (typeof ROLES)[number]
@@ -17,6 +17,8 @@ export interface RoleContext {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** A typed client of a service, in memory when its role is in this process and over gRPC otherwise. */
   client<S extends DescService>(service: S): Client<S>
+  /** The same of one certain process, by the `host:port` of its gRPC: for a role whose processes call each other. */
+  clientAt?<S extends DescService>(address: string, service: S): Client<S>
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
@@ -28,7 +30,10 @@ export interface RoleContext {
 /** A role that has started: its RPCs can be called, its ports are not open yet. */
 export interface RunningRole {
   readonly services: readonly RpcService[]
-  /** Opens the role's own ports, once every role of the process can be called. Answers what to show on the ready line. */
+  /**
+   * Opens the role's own ports, once its RPCs and those of the roles before it can be called. Answers the URLs for the
+   * ready line, by name.
+   */
   open?(): Promise<Readonly<Record<string, string>>>
   /** Throws when the role cannot do its work now; asked by readiness at most once a second. */
   check?(): Promise<void>

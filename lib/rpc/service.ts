@@ -2,16 +2,20 @@ import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 
 /** Who may call an RPC: the roles of Multihub, the operator, and internal teams with a token of their own. */
-export type CallerName =
-  | 'gateway'
-  | 'merchants'
-  | 'payments'
-  | 'balances'
-  | 'support'
-  | 'attachments'
-  | 'notifier'
-  | 'operator'
-  | 'internal'
+export const CALLERS = [
+  'gateway',
+  'merchants',
+  'payments',
+  'balances',
+  'support',
+  'attachments',
+  'notifier',
+  'operator',
+  'internal',
+] as const
+
+/** The name of a caller, as permissions and tokens use it. */
+export type CallerName = (typeof CALLERS)[number]
 
 /** For every RPC of a service the callers that may use it. What is not named here is refused. */
 export type Permissions<S extends DescService> = { readonly [M in keyof S['method']]: readonly CallerName[] }
@@ -33,4 +37,9 @@ export function rpcService<S extends DescService>(
   implementation: ServiceImpl<S>,
 ): RpcService {
   return { descriptor, permissions, implementation: implementation as Readonly<Record<string, unknown>> }
+}
+
+/** The role that serves a service: the second part of its package, `payments` for `multihub.payments.v1`. */
+export function roleOf(descriptor: DescService): string {
+  return descriptor.typeName.split('.')[1] ?? descriptor.typeName
 }

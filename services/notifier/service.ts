@@ -1,10 +1,11 @@
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { readConfig } from '#lib/config/config.ts'
-import { list } from '#lib/config/fields.ts'
+import type { Secret } from '#lib/crypto/secret.ts'
 import { createDirectory } from '#lib/directory/directory.ts'
 import { createReceiptSender, RECEIPT_TO } from '#lib/effects/publisher.ts'
 import { createEffectRunner } from '#lib/effects/runner.ts'
 import { publicOr } from '#lib/http/addresses.ts'
+import { CALLBACK_ALLOW } from '#lib/http/callback-allow.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import type { Role } from '#lib/process/role.ts'
 import { attemptKind } from './attempt.ts'
@@ -16,8 +17,7 @@ import { keyOfDelivery, openNotifierStore } from './store.ts'
 
 /** The settings of the notifier. */
 export const NOTIFIER_CONFIG = {
-  /** Address ranges that are not public and may get callbacks all the same: for development (R4). */
-  callback_allow: list('MULTIHUB_CALLBACK_ALLOW', { of: 'address ranges', fallback: [] }),
+  callback_allow: CALLBACK_ALLOW,
 }
 
 const EVENTS_UNDER_WAY_MAX = 256
@@ -36,7 +36,7 @@ export const role: Role = {
     const http = createHttpClient({ allow: publicOr(config.callback_allow) })
     const receipts = createReceiptSender(context.bus)
 
-    async function secretOf(delivery: Delivery) {
+    async function secretOf(delivery: Delivery): Promise<Secret | undefined> {
       if (delivery.secret) return context.keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
       const endpoints = await directory.merchantEndpoints(delivery.merchant_id, delivery.environment)
       const sealed = endpoints.find(({ endpoint }) => endpoint?.endpointId === delivery.endpoint_id)?.secret
@@ -70,6 +70,7 @@ export const role: Role = {
       async stop() {
         await events.close()
         await runner.stop()
+        await http.close()
         await directory.stop()
       },
     }

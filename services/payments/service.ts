@@ -7,7 +7,8 @@ import { createDirectory, type RouteEntry } from '#lib/directory/directory.ts'
 import { createPublisher } from '#lib/effects/publisher.ts'
 import { createEffectRunner } from '#lib/effects/runner.ts'
 import { environmentFromProto } from '#lib/environment.ts'
-import { createHttpClient } from '#lib/http/client.ts'
+import { anyAddress } from '#lib/http/addresses.ts'
+import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
 import type { Listening } from '#lib/process/listen.ts'
 import type { Role } from '#lib/process/role.ts'
 import { ledgerCreditKind, publishEventKind } from './after-effects.ts'
@@ -36,6 +37,7 @@ export const PAYMENTS_CONFIG = {
   create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
 }
 
+const PROVIDER_CONNECTIONS = 256
 const SANDBOX_POLL = { first_ms: 2_000, every_ms: 2_000 }
 const PROVIDER_POLL = { first_ms: 60_000, every_ms: 300_000 }
 
@@ -51,7 +53,9 @@ export const role: Role = {
       role: 'payments',
     })
     const publisher = await createPublisher(context.bus)
-    const accounts = await connectAccounts(config, context.environment)
+    // Providers are the operator's own choice, in the configuration: their addresses may be private.
+    const http = createHttpClient({ allow: anyAddress, connections_per_host: PROVIDER_CONNECTIONS })
+    const accounts = await connectAccounts(config, context.environment, http)
     const numeric_ids = await leaseNumericIds(store.instances)
     let callback_url = config.public_url ?? ''
     let callbacks: Listening | undefined
@@ -98,6 +102,7 @@ export const role: Role = {
         await callbacks?.close()
         await runner.stop()
         await publisher.close()
+        await http.close()
         await numeric_ids.stop()
         await directory.stop()
       },
@@ -108,11 +113,12 @@ export const role: Role = {
 async function connectAccounts(
   config: Config<typeof PAYMENTS_CONFIG>,
   environment: Readonly<Record<string, string | undefined>>,
+  http: HttpClient,
 ): Promise<ReadonlyMap<string, ConnectedAccount>> {
   const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
   const sources = { sandbox, providers_file: config.providers_file }
   const accounts = await readProviderAccounts(sources, environment)
-  const connector = createHttpConnector(createHttpClient({}))
+  const connector = createHttpConnector(http)
   const connect = (account: ProviderAccount): ConnectedAccount => {
     const poll = account.connector === 'sandbox' ? SANDBOX_POLL : PROVIDER_POLL
     return { account, connector, poll }

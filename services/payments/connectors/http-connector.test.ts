@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Secret } from '#lib/crypto/secret.ts'
 import { signRequest } from '#lib/crypto/signed-request.ts'
+import { anyAddress } from '#lib/http/addresses.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import type { ProviderOrder } from './connector.ts'
 import { createHttpConnector } from './http-connector.ts'
 import type { ProviderAccount } from './provider-account.ts'
 
 const TIMEOUT_MS = 5000
-const http = createHttpClient({})
+const http = createHttpClient({ allow: anyAddress })
 const connector = createHttpConnector(http)
 let server: Server
 let account: ProviderAccount

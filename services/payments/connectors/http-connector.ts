@@ -1,5 +1,6 @@
 import { provesRequest, signRequest } from '#lib/crypto/signed-request.ts'
-import { type HttpClient, HttpFailure } from '#lib/http/client.ts'
+import type { HttpClient } from '#lib/http/client.ts'
+import { HttpFailure } from '#lib/http/failure.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type {
   Connector,
@@ -90,7 +91,7 @@ async function exchange(
       headers: { 'content-type': 'application/json', ...signRequest(account.key, request) },
       ...(method === 'POST' ? { body: request.body } : {}),
       timeout_ms,
-      max_response_bytes: BODY_MAX_BYTES,
+      response_max_bytes: BODY_MAX_BYTES,
       ...(signal === undefined ? {} : { signal }),
     })
     const answer = parseAnswer(response.body)

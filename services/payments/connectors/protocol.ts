@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/errors/table.ts'
-import type {
-  Instructions,
-  OperationKind,
-  ProviderOrder,
-  ProviderReport,
-  ProviderVerdict,
-} from './connector.ts'
+import type { OperationKind, ProviderOrder, ProviderReport, ProviderVerdict } from './connector.ts'
 
 /** Where operations are created, below a provider's base URL; each is looked up below that by its key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'

@@ -7,7 +7,10 @@ import { Secret } from '#lib/crypto/secret.ts'
 import { readProviderAccounts } from './provider-account.ts'
 
 const KEY = 'k'.repeat(32)
-const sandbox = { base_url: 'http://127.0.0.1:9092/', key: new Secret('sandbox key') }
+const sources = {
+  sandbox: { base_url: 'http://127.0.0.1:9092/', key: new Secret('sandbox key') },
+  providers_file: undefined,
+}
 const acme = {
   account_id: 'acme',
   connector: 'http',
@@ -26,7 +29,7 @@ afterAll(() => rm(directory, { recursive: true }))
 async function read(content: unknown, environment: Record<string, string> = { ACME_KEY: KEY }) {
   const providers_file = join(directory, 'providers.json')
   await writeFile(providers_file, typeof content === 'string' ? content : JSON.stringify(content))
-  return readProviderAccounts({ sandbox, providers_file }, environment)
+  return readProviderAccounts({ ...sources, providers_file }, environment)
 }
 
 async function problemsOf(
@@ -40,12 +43,12 @@ async function problemsOf(
 
 describe('the accounts', () => {
   test('of the sandbox are there with its key and only with it', async () => {
-    const accounts = await readProviderAccounts({ sandbox, providers_file: undefined }, {})
+    const accounts = await readProviderAccounts(sources, {})
     expect(accounts.list().map(({ account_id, base_url }) => [account_id, base_url])).toEqual([
       ['sandbox', 'http://127.0.0.1:9092'],
       ['sandbox-down', 'http://127.0.0.1:1'],
     ])
-    const none = await readProviderAccounts({ sandbox: undefined, providers_file: undefined }, {})
+    const none = await readProviderAccounts({ ...sources, sandbox: undefined }, {})
     expect(none.list()).toEqual([])
   })
 
@@ -102,7 +105,7 @@ describe('a file of accounts', () => {
   })
 
   test('that is not there is a problem', async () => {
-    const reading = readProviderAccounts({ sandbox, providers_file: join(directory, 'absent.json') }, {})
+    const reading = readProviderAccounts({ ...sources, providers_file: join(directory, 'absent.json') }, {})
     await expect(reading).rejects.toThrow(/MULTIHUB_PROVIDERS_FILE cannot be read: .*ENOENT/)
   })
 })

@@ -32,10 +32,10 @@ export interface ProviderAccounts {
   list(): readonly ProviderAccount[]
 }
 
-/** Where the accounts come from. Without a sandbox key there are no sandbox accounts. */
+/** Where the accounts come from. Without the key of the sandbox there are no sandbox accounts. */
 export interface ProviderAccountSources {
   readonly sandbox: { readonly base_url: string; readonly key: Secret } | undefined
-  /** A JSON file of further accounts; see `docs/provider-protocol.md`. */
+  /** The path of a JSON file of further accounts, whose form stands in docs/provider-protocol.md. */
   readonly providers_file: string | undefined
 }
 
@@ -43,63 +43,58 @@ export interface ProviderAccountSources {
 const NOWHERE_URL = 'http://127.0.0.1:1'
 
 const FILE_MAX_BYTES = 1024 * 1024
+const KEY_MIN = 32
 
-const fileSchema = z.strictObject({
-  accounts: z
-    .array(
-      z
-        .strictObject({
-          account_id: z.string().refine(isAccountId, 'must be 1 to 64 of a-z 0-9 _ -'),
-          connector: z.enum(CONNECTOR_NAMES),
-          environment: z.enum(['test', 'production']),
-          base_url: z
-            .string()
-            .max(2048)
-            .refine(isBaseUrl, 'must be an http(s) URL of host, port and path only'),
-          key: z.string().min(32).max(512).optional(),
-          key_env: z
-            .string()
-            .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-            .max(128)
-            .optional(),
-        })
-        .refine((account) => (account.key === undefined) !== (account.key_env === undefined), {
-          path: ['key'],
-          message: 'exactly one of key and key_env is needed',
-        })
-        .refine((account) => account.environment !== 'production' || account.base_url.startsWith('https:'), {
-          path: ['base_url'],
-          message: 'a production account needs https',
-        })
-        .refine((account) => account.environment !== 'production' || account.connector !== 'sandbox', {
-          path: ['connector'],
-          message: 'the sandbox is no production provider',
-        }),
-    )
-    .max(1000),
-})
+const isProduction = ({ environment }: { readonly environment: Environment }): boolean =>
+  environment === 'production'
 
-type FileAccount = z.infer<typeof fileSchema>['accounts'][number]
+const accountSchema = z
+  .strictObject({
+    account_id: z.string().refine(isAccountId, 'must be 1 to 64 of a-z 0-9 _ -'),
+    connector: z.enum(CONNECTOR_NAMES),
+    environment: z.enum(['test', 'production']),
+    base_url: z.string().max(2048).refine(isBaseUrl, 'must be an http(s) URL of host, port and path only'),
+    key: z.string().min(KEY_MIN).max(512).optional(),
+    key_env: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)
+      .optional(),
+  })
+  .refine((account) => (account.key === undefined) !== (account.key_env === undefined), {
+    path: ['key'],
+    message: 'exactly one of key and key_env is needed',
+  })
+  .refine((account) => !isProduction(account) || account.base_url.startsWith('https:'), {
+    path: ['base_url'],
+    message: 'a production account needs https',
+  })
+  .refine((account) => !isProduction(account) || account.connector !== 'sandbox', {
+    path: ['connector'],
+    message: 'the sandbox is no production provider',
+  })
+
+const fileSchema = z.strictObject({ accounts: z.array(accountSchema).max(1000) })
+
+type FileAccount = z.infer<typeof accountSchema>
 
 /**
  * Reads all accounts, once, at start: the built-in ones of the sandbox (`sandbox`, and `sandbox-down`, where nothing
  * listens) and those of the file. Throws one `ConfigError` with every problem; it never shows a value.
  */
 export async function readProviderAccounts(
-  sources: ProviderAccountSources,
+  { sandbox, providers_file }: ProviderAccountSources,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ProviderAccounts> {
   const problems: string[] = []
-  const accounts = new Map(sandboxAccounts(sources.sandbox).map((account) => [account.account_id, account]))
-  const given =
-    sources.providers_file === undefined ? [] : await readAccountsFile(sources.providers_file, problems)
+  const accounts = new Map(sandboxAccounts(sandbox).map((account) => [account.account_id, account]))
+  const given = providers_file === undefined ? [] : await readAccountsFile(providers_file, problems)
   for (const [index, account] of given.entries()) {
     const { account_id, key_env } = account
     const key = account.key ?? environment[key_env ?? '']?.trim()
     if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is there twice'))
-    if (key === undefined || key.length < 32) {
+    if (key === undefined || key.length < KEY_MIN) {
       problems.push(
-        problem(['accounts', index, 'key_env'], 'must name a variable with at least 32 characters'),
+        problem(['accounts', index, 'key_env'], `must name a variable with at least ${KEY_MIN} characters`),
       )
     } else accounts.set(account_id, toAccount(account, key))
   }
@@ -115,10 +110,9 @@ export async function readProviderAccounts(
 
 function sandboxAccounts(sandbox: ProviderAccountSources['sandbox']): ProviderAccount[] {
   if (sandbox === undefined) return []
-  const { key, base_url } = sandbox
-  const common = { connector: 'sandbox', environment: 'test', key } as const
+  const common = { connector: 'sandbox', environment: 'test', key: sandbox.key } as const
   return [
-    { ...common, account_id: 'sandbox', base_url: withoutSlash(base_url) },
+    { ...common, account_id: 'sandbox', base_url: withoutSlash(sandbox.base_url) },
     { ...common, account_id: 'sandbox-down', base_url: NOWHERE_URL },
   ]
 }

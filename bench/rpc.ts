@@ -1,0 +1,206 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
+import {
+  GetMerchantRequestSchema,
+  type GetMerchantResponse,
+  GetMerchantResponseSchema,
+  MerchantService,
+} from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { readConfig } from '#lib/config/config.ts'
+import { sha256Hex } from '#lib/crypto/hash.ts'
+import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
+import { rpcService } from '#lib/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
+import { clock } from '#lib/time.ts'
+import type { BenchResult } from './result.ts'
+
+const IN_FLIGHT = 64
+const ROUND_MS = 700
+const ROUNDS = 9
+const GRPC_GOAL = 0.9
+const TOKEN = 'bench'
+
+type Call = () => Promise<GetMerchantResponse>
+
+/**
+ * Small unary calls, 64 in flight, client and server in this process. `rpc.grpc` is the whole of lib/rpc (token,
+ * permission, deadline, request id, metrics) beside bare grpc-js that sends the same messages with a token and a
+ * deadline; `rpc.memory` is a call
+ * between two roles of one process, beside only encoding and decoding the two messages that such a call carries.
+ */
+export async function run(): Promise<BenchResult[]> {
+  const serving = await serveOurs()
+  const floor = await serveFloor()
+  try {
+    const grpc = await compare(serving.byGrpc, floor.call)
+    const memory = await compare(serving.inMemory, encodeOnly)
+    return [
+      { name: 'rpc.grpc', ...grpc, unit: 'calls/CPU s', goal: GRPC_GOAL },
+      { name: 'rpc.memory', ...memory, unit: 'calls/CPU s' },
+    ]
+  } finally {
+    await serving.close()
+    floor.close()
+  }
+}
+
+/** In turns, so that what else the machine does meets both; of each the median round counts. */
+async function compare(ours: Call, floor: Call): Promise<Pick<BenchResult, 'ours' | 'floor' | 'ratio'>> {
+  await measure(floor)
+  await measure(ours)
+  const rates = { ours: [] as number[], floor: [] as number[] }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rates.floor.push(await measure(floor))
+    rates.ours.push(await measure(ours))
+  }
+  const result = { ours: median(rates.ours), floor: median(rates.floor) }
+  return { ...result, ratio: result.ours / result.floor }
+}
+
+/**
+ * Calls a second of processor time: both ends are in this process and keep it busy, so on a quiet machine this is the
+ * rate itself, and on a busy one the time that others took does not count.
+ */
+async function measure(call: Call): Promise<number> {
+  const before = process.cpuUsage()
+  const end_ms = clock.monotonic_ms() + ROUND_MS
+  let calls = 0
+  const worker = async (): Promise<void> => {
+    while (clock.monotonic_ms() < end_ms) {
+      await call()
+      calls += 1
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
+  const { user, system } = process.cpuUsage(before)
+  return Math.round((calls * 1_000_000) / (user + system))
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+const request = { merchantId: '1000000000000042' }
+const response: MessageInitShape<typeof GetMerchantResponseSchema> = {
+  merchant: { ...request, name: 'A merchant', timezone: 'Asia/Kolkata', environments: [1, 2] },
+}
+
+async function serveOurs(): Promise<{ byGrpc: Call; inMemory: Call; close: () => Promise<void> }> {
+  const server = await createRpc(
+    readConfig(RPC_SETTINGS, {
+      MULTIHUB_GRPC_PORT: '0',
+      MULTIHUB_CONNECT_PORT: '0',
+      MULTIHUB_RPC_CALLERS: `gateway:${sha256Hex(TOKEN)}`,
+    }),
+  )
+  server.add([merchantService()])
+  const serving = await server.serve({})
+  const address = `127.0.0.1:${serving.grpc_port}`
+  const client: Rpc = await createRpc(
+    readConfig(RPC_SETTINGS, { MULTIHUB_MERCHANTS_ADDRESS: address, MULTIHUB_RPC_TOKEN: TOKEN }),
+  )
+  const remote = client.clientsOf('gateway')(MerchantService)
+  const local = server.clientsOf('gateway')(MerchantService)
+  return {
+    byGrpc: () => remote.getMerchant(request),
+    inMemory: () => local.getMerchant(request),
+    async close() {
+      client.close()
+      await serving.close(1000)
+      server.close()
+    },
+  }
+}
+
+function merchantService() {
+  const permissions = {
+    createMerchant: [],
+    getMerchant: ['gateway'],
+    listMerchants: [],
+    updateMerchant: [],
+  } as const
+  return rpcService(MerchantService, permissions, {
+    createMerchant: async () => ({}),
+    getMerchant: async () => response,
+    listMerchants: async () => ({}),
+    updateMerchant: async () => ({}),
+  })
+}
+
+async function serveFloor(): Promise<{ call: Call; close: () => void }> {
+  const server = new Server()
+  const definition = {
+    path: `/${MerchantService.typeName}/GetMerchant`,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: encodeRequest,
+    requestDeserialize: (bytes: Buffer) => fromBinary(GetMerchantRequestSchema, bytes),
+    responseSerialize: encodeResponse,
+    responseDeserialize: decodeResponse,
+  } as const
+  server.addService(
+    { getMerchant: definition },
+    {
+      getMerchant: (_call: unknown, callback: (error: null, message: GetMerchantResponse) => void) =>
+        callback(null, create(GetMerchantResponseSchema, response)),
+    },
+  )
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    )
+  })
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const call: Call = () =>
+    new Promise((resolve, reject) => {
+      const message = create(GetMerchantRequestSchema, request)
+      const metadata = new Metadata()
+      metadata.set('authorization', `Bearer ${TOKEN}`)
+      const options = { deadline: clock.now_ms() + 10_000 }
+      const { path } = definition
+      client.makeUnaryRequest(
+        path,
+        encodeRequest,
+        decodeResponse,
+        message,
+        metadata,
+        options,
+        (error, answer) => {
+          if (error === null && answer !== undefined) resolve(answer)
+          else reject(error ?? new Error('no answer'))
+        },
+      )
+    })
+  return {
+    call,
+    close() {
+      client.close()
+      server.forceShutdown()
+    },
+  }
+}
+
+function encodeRequest(message: ReturnType<typeof create<typeof GetMerchantRequestSchema>>): Buffer {
+  const bytes = toBinary(GetMerchantRequestSchema, message)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function encodeResponse(message: GetMerchantResponse): Buffer {
+  const bytes = toBinary(GetMerchantResponseSchema, message)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function decodeResponse(bytes: Uint8Array): GetMerchantResponse {
+  return fromBinary(GetMerchantResponseSchema, bytes)
+}
+
+async function encodeOnly(): Promise<GetMerchantResponse> {
+  const bytes = encodeRequest(create(GetMerchantRequestSchema, request))
+  fromBinary(GetMerchantRequestSchema, bytes)
+  return decodeResponse(encodeResponse(create(GetMerchantResponseSchema, response)))
+}
+
+if (import.meta.main) {
+  for (const { name, ours, floor, unit, ratio } of await run())
+    process.stdout.write(`${name}: ${ours} ${unit}, floor ${floor}, ratio ${ratio.toFixed(2)}\n`)
+}

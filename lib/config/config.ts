@@ -1,0 +1,112 @@
+import type { z } from 'zod'
+
+/** What reading one variable gave: its value, or what is wrong with it (never the text itself, which may be secret). */
+type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+/** One setting: the variable it comes from, what is expected there in words, and what holds when it is absent. */
+export interface Field<T> {
+  readonly variable: string
+  readonly expected: string
+  /** What the documentation shows as the default; `undefined` when the variable must be set. */
+  readonly default_text: string | undefined
+  /** The value when the variable is absent or empty. */
+  readonly absent: () => Reading<T>
+  readonly read: (text: string) => Reading<T>
+}
+
+/** The settings of one role, by the name under which its code reads them. */
+export type Schema = Readonly<Record<string, Field<unknown>>>
+
+/** What a schema reads into. */
+export type Config<S extends Schema> = {
+  readonly [Name in keyof S]: S[Name] extends Field<infer T> ? T : never
+}
+
+/** One row of the table of settings in the documentation. */
+export interface FieldDescription {
+  readonly variable: string
+  readonly expected: string
+  readonly default: string
+}
+
+/** The environment is not one that a role can start with. The message has one line a problem and no values. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration is not valid:', ...problems.map((problem) => `  ${problem}`)].join('\n'))
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads a role's settings from the environment, once, at start. Every problem is reported in one `ConfigError`, so
+ * that an operator corrects all of them in one go. The result is frozen; an empty variable counts as absent.
+ */
+export function readConfig<S extends Schema>(
+  schema: S,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Config<S> {
+  const problems = new Set<string>()
+  const values: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(schema)) {
+    const text = environment[field.variable]?.trim() ?? ''
+    const reading = text === '' ? field.absent() : field.read(text)
+    if (reading.ok) values[name] = deepFreeze(reading.value)
+    else problems.add(`${field.variable} ${reading.problem}`)
+  }
+  if (problems.size > 0) throw new ConfigError([...problems])
+  return Object.freeze(values) as Config<S>
+}
+
+/** The settings of a role as rows for the documentation, in the order of the schema. */
+export function describeConfig(schema: Schema): readonly FieldDescription[] {
+  return Object.values(schema).map(({ variable, expected, default_text }) => ({
+    variable,
+    expected,
+    default: default_text ?? 'required',
+  }))
+}
+
+/** The general field, from which the others are made: `schema` turns the text into the value or finds fault with it. */
+export function field<T>(
+  variable: string,
+  expected: string,
+  schema: z.ZodType<T, string>,
+  fallback?: { readonly value: T; readonly text: string },
+): Field<T> {
+  return {
+    variable,
+    expected,
+    default_text: fallback?.text,
+    absent: () =>
+      fallback === undefined
+        ? { ok: false, problem: `is missing: it must be ${expected}` }
+        : { ok: true, value: fallback.value },
+    read: (text) => {
+      const parsed = schema.safeParse(text)
+      return parsed.success
+        ? { ok: true, value: parsed.data }
+        : { ok: false, problem: `must be ${expected}${where(parsed.error)}` }
+    },
+  }
+}
+
+/** The same field, whose value is `undefined` when the variable is absent. */
+export function optional<T>(required: Field<T>): Field<T | undefined> {
+  return { ...required, default_text: 'not set', absent: () => ({ ok: true, value: undefined }) }
+}
+
+/** Where in a JSON text the faults are. Paths and zod's own sentences: they name types and keys, never values. */
+function where(error: z.ZodError): string {
+  const places = error.issues.filter(({ path }) => path.length > 0)
+  if (places.length === 0) return ''
+  return ` (${places.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')})`
+}
+
+function deepFreeze<T>(value: T): T {
+  const freezable = Array.isArray(value) || Object.getPrototypeOf(value ?? 0) === Object.prototype
+  if (freezable) for (const inner of Object.values(Object.freeze(value) as object)) deepFreeze(inner)
+  return value
+}

@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals'
+import { createLifecycle } from './lifecycle.ts'
+
+test('parts stop one after the other, the last one first', async () => {
+  const lifecycle = createLifecycle()
+  const order: string[] = []
+  for (const name of ['store', 'bus', 'http']) {
+    lifecycle.onStop(name, async () => {
+      order.push(`${name} stops`)
+      await Promise.resolve()
+      order.push(`${name} stopped`)
+    })
+  }
+  await lifecycle.stop(1000)
+  expect(order.map((step) => step.split(' ')[0])).toEqual(['http', 'http', 'bus', 'bus', 'store', 'store'])
+})
+
+test('a part that hangs or fails takes nothing from those after it', async () => {
+  const lifecycle = createLifecycle()
+  const stopped: string[] = []
+  lifecycle.onStop('store', () => void stopped.push('store'))
+  lifecycle.onStop('hangs', () => new Promise(() => {}))
+  lifecycle.onStop('fails', () => Promise.reject(new Error('no')))
+  lifecycle.onStop('throws', () => {
+    throw new Error('no')
+  })
+  await lifecycle.stop(100)
+  expect(stopped).toEqual(['store'])
+})
+
+test('a part that is registered while the others stop is stopped too', async () => {
+  const lifecycle = createLifecycle()
+  const stopped: string[] = []
+  lifecycle.onStop('first', () => lifecycle.onStop('late', () => void stopped.push('late')))
+  await lifecycle.stop(1000)
+  expect(stopped).toEqual(['late'])
+})
+
+test('readiness names what it waits for, and ends with the announcement of the stop', async () => {
+  const { readiness, stopping, announceStop } = createLifecycle()
+  expect(readiness.state()).toEqual({ ok: true, waiting: [] })
+  readiness.set('bus', false)
+  readiness.set('store', false)
+  expect(readiness.state()).toEqual({ ok: false, waiting: ['bus', 'store'] })
+  const ready = readiness.whenReady()
+  readiness.set('store', true)
+  readiness.set('bus', true)
+  await ready
+  announceStop()
+  expect(stopping.aborted).toBe(true)
+  expect(readiness.state()).toEqual({ ok: false, waiting: ['stopping'] })
+})

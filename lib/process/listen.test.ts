@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer as createHttp } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { afterEach, expect, test } from '@jest/globals'
+import { authorityOf, listen } from './listen.ts'
+import { StartError } from './start-error.ts'
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+const anywhere = { host: '127.0.0.1', port: 0, variable: 'T_PORT' }
+
+test('a port in use is a StartError that names the variable', async () => {
+  const first = await listen(createHttp(), anywhere)
+  const second = listen(createHttp(), { ...anywhere, port: first.port })
+  await expect(second).rejects.toThrow(StartError)
+  await expect(second).rejects.toThrow(/T_PORT/)
+  await first.close()
+})
+
+test('a host that is not of this machine is a StartError', async () => {
+  await expect(listen(createHttp(), { ...anywhere, host: '192.0.2.1' })).rejects.toThrow(/MULTIHUB_HOST/)
+})
+
+test('IPv6 hosts stand in brackets', () => {
+  expect(authorityOf('::1', 80)).toBe('[::1]:80')
+  expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
+})
+
+test('closing lets a request end, then closes its kept-alive connection', async () => {
+  let finish: () => void = () => {}
+  const server = createHttp((_request, response) => {
+    finish = () => response.end('done')
+    server.emit('arrived')
+  })
+  const listening = await listen(server, anywhere)
+  const arrived = once(server, 'arrived')
+  const answer = fetch(`http://${listening.authority}/`)
+  await arrived
+  const closed = listening.close()
+  finish()
+  expect(await (await answer).text()).toBe('done')
+  await closed
+})
+
+test('closing ends connections that never sent a byte, at once', async () => {
+  const server = createHttp()
+  const listening = await listen(server, anywhere)
+  const socket = connect(listening.port, '127.0.0.1')
+  closers.push(() => socket.destroy())
+  await once(server, 'connection')
+  const ended = once(socket, 'close')
+  socket.resume()
+  await listening.close(60_000)
+  await ended
+})
+
+test('closing cuts a request that never ends, after its grace', async () => {
+  const server = createHttp(() => server.emit('arrived'))
+  const listening = await listen(server, anywhere)
+  const arrived = once(server, 'arrived')
+  const answer = fetch(`http://${listening.authority}/`)
+  const refused = expect(answer).rejects.toThrow()
+  await arrived
+  await listening.close(50)
+  await refused
+})
+
+test('closing ends idle HTTP/2 sessions and waits for open streams', async () => {
+  const server = createHttp2()
+  server.on('stream', (stream) => {
+    closers.push(() => stream.close())
+    server.emit('arrived', stream)
+  })
+  const listening = await listen(server, anywhere)
+  const idle = connectHttp2(`http://${listening.authority}`)
+  await once(idle, 'connect')
+  const busy = connectHttp2(`http://${listening.authority}`)
+  const arrived = once(server, 'arrived')
+  const request = busy.request({ ':path': '/' })
+  const [stream] = await arrived
+  const idleEnded = once(idle, 'close')
+  const closed = listening.close()
+  await idleEnded
+  stream.respond({ ':status': 200 })
+  stream.end('done')
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) text += chunk
+  expect(text).toBe('done')
+  await closed
+})

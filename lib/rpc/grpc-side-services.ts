@@ -1,0 +1,99 @@
+import { Writable } from 'node:stream'
+import { type DescFile, type DescService, toBinary } from '@bufbuild/protobuf'
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { Code } from '@connectrpc/connect'
+import type { Server, ServerUnaryCall, UntypedHandleCall } from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation } from 'grpc-health-check'
+import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
+import type { Authenticate } from './authenticate.ts'
+import { proofOf } from './grpc-incoming.ts'
+import { toGrpcStatus } from './grpc-status.ts'
+import { Refusal, statusOf } from './refusal.ts'
+
+type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
+
+/** The services that a gRPC server has beside its own: health, for anybody, and reflection, for known callers. */
+export interface SideServices {
+  /** What health says of a service, or with the empty name of the whole process. */
+  setServing(service: string, serving: boolean): void
+  /** Ends the streams by which clients watch health or browse, so that they keep no connection open. */
+  end(): void
+}
+
+/** Adds health, which says "not serving" until told otherwise (readiness is never assumed), and reflection. */
+export function addSideServices(
+  server: Server,
+  services: readonly DescService[],
+  authenticate: Authenticate,
+): SideServices {
+  const names = services.map(({ typeName }) => typeName)
+  const statuses = ['', ...names].map((name) => [name, 'NOT_SERVING'] as const)
+  const health = new HealthImplementation(Object.fromEntries(statuses))
+  const reflection = new ReflectionService(definitionOf(services), { services: names })
+  const open = new Set<Writable>()
+  const known = (call: SideCall): boolean => authenticate(proofOf(call)) !== undefined
+  health.addToServer(wrapped(server, open, () => true))
+  reflection.addToServer(wrapped(server, open, known))
+  return {
+    setServing: (service, serving) => health.setStatus(service, serving ? 'SERVING' : 'NOT_SERVING'),
+    end() {
+      for (const stream of open) stream.end()
+    },
+  }
+}
+
+type SideCall = ServerUnaryCall<unknown, unknown>
+
+/** The server as those packages see it: with a look at who calls before their handlers, and a list of open streams. */
+function wrapped(
+  server: Server,
+  open: Set<Writable>,
+  admits: (call: SideCall) => boolean,
+): Pick<Server, 'addService'> {
+  const wrap =
+    (handler: UntypedHandleCall) =>
+    (call: SideCall, ...rest: readonly unknown[]): void => {
+      if (!admits(call)) {
+        call.emit(
+          'error',
+          toGrpcStatus(statusOf(new Refusal(Code.Unauthenticated, 'reflection needs a known token'))),
+        )
+        return
+      }
+      if (call instanceof Writable) {
+        open.add(call)
+        call.once('close', () => open.delete(call))
+      }
+      Reflect.apply(handler, undefined, [call, ...rest])
+    }
+  return {
+    addService(definition, implementation) {
+      const handlers = Object.entries(implementation).map(([name, handler]) => [name, wrap(handler)] as const)
+      server.addService(definition, Object.fromEntries(handlers))
+    },
+  }
+}
+
+/**
+ * What reflection shows, made from the generated code: the files of the services with all that they import, and that
+ * of `ErrorDetail`, so that tools can show the code of an error.
+ */
+function definitionOf(services: readonly DescService[]): PackageDefinition {
+  const files = new Set<DescFile>()
+  const add = (file: DescFile): void => {
+    if (files.has(file)) return
+    files.add(file)
+    file.dependencies.forEach(add)
+  }
+  for (const { file } of [...services, ErrorDetailSchema]) add(file)
+  return {
+    all: {
+      format: 'Protocol Buffer 3 EnumDescriptorProto',
+      type: {},
+      fileDescriptorProtos: [...files].map((file) =>
+        Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)),
+      ),
+    },
+  }
+}

@@ -1,0 +1,14 @@
+/** Larger messages are refused on every way, in memory too: a call must not work in one process and fail in two. */
+export const MESSAGE_MAX_BYTES = 4 * 1024 * 1024
+
+/** How long a client waits for an answer when its caller says nothing. */
+export const CALL_TIMEOUT_MS = 10_000
+
+/** How long a server works on one call, whatever the caller asked for. */
+export const CALL_TIMEOUT_MAX_MS = 120_000
+
+/** So many calls may be under way in one process; more are answered 2002 at once. */
+export const CALLS_MAX = 10_000
+
+/** So many calls may be under way on one connection; a client holds back the others. */
+export const STREAMS_MAX = 1000

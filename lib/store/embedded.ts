@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import { every, type Timer } from '#lib/time.ts'
+import { register } from './embedded/catalog.ts'
+import { createCollection } from './embedded/collection.ts'
+import { createDocuments } from './embedded/documents.ts'
+import { openEnvironment } from './embedded/environment.ts'
+import { type Expiring, sweep, withExpiry } from './embedded/expiry.ts'
+import { openFiles } from './embedded/files.ts'
+import { completeIndexes } from './embedded/rebuild.ts'
+import { layoutOf } from './layout.ts'
+import type { Collection, CollectionSpec, Store } from './port.ts'
+
+const SWEEP_INTERVAL_MS = 1_000
+
+/** How to open the embedded store of one service. */
+export interface EmbeddedOptions {
+  readonly directory: string
+  readonly timeout_ms: number
+  /** The most that the environment may grow to; for tests of a full disk. */
+  readonly map_bytes?: number
+  /** Told of faults in the background, such as a sweep that failed; it is repeated anyway. */
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Opens the store of one service in a directory: LMDB for documents, files for blobs. Durable when a promise
+ * resolves and safe against `kill -9`; several processes may open the same directory.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
+  const { directory, timeout_ms, map_bytes, failed } = options
+  const environment = await openEnvironment(directory, timeout_ms, map_bytes)
+  const expiring: Expiring[] = []
+  const sweeper: Timer = every(SWEEP_INTERVAL_MS, () => sweep(environment, expiring), failed)
+
+  return {
+    async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
+      const layout = withExpiry(layoutOf(spec))
+      const { heads, complete } = await environment.writer.write(() => register(environment.table, layout))
+      const documents = createDocuments(environment.table, layout, heads)
+      if (!complete) await completeIndexes(environment, layout, heads, documents)
+      if (layout.expires !== undefined) expiring.push({ heads, documents })
+      return createCollection<D>(environment, layout, heads, documents)
+    },
+    blobs: (name) => openFiles(join(directory, 'blobs'), name),
+    async ping() {
+      await environment.writer.write(() => undefined)
+    },
+    async close() {
+      sweeper.cancel()
+      await environment.release()
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import type { Database, RootDatabase } from 'lmdb'
+import { Unavailable } from '../errors.ts'
+import { createWriter, type Writer } from './writer.ts'
+
+/** The one table of an environment: text keys in the order of their bytes, values as bytes. */
+export type Table = Database<Buffer, string>
+
+/** An open LMDB environment, shared by every store of this process that was opened on the same directory. */
+export interface Environment {
+  readonly table: Table
+  readonly writer: Writer
+  /** Runs `read` on the newest state, that of other processes included. Throws `Unavailable` when it cannot. */
+  read<T>(read: () => T): T
+  /** Closes it with the last of its users, after the writes under way. */
+  release(): Promise<void>
+}
+
+interface Shared {
+  users: number
+  readonly root: RootDatabase<Buffer, string>
+  readonly writer: Writer
+}
+
+/**
+ * Room of the memory map, which is address space and not memory. It is fixed and generous because growing a map
+ * under readers of other processes is the one thing in LMDB that needs them to cooperate.
+ */
+const MAP_BYTES = 2 ** 40
+const READERS_MAX = 512
+
+// Two environments of one process on one directory would each wait for the other's write lock: LMDB wants one.
+const environments = new Map<string, Promise<Shared>>()
+
+/** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
+export async function openEnvironment(
+  directory: string,
+  timeout_ms: number,
+  map_bytes: number = MAP_BYTES,
+): Promise<Environment> {
+  const path = await prepareDirectory(directory)
+  const known = environments.get(path)
+  const opening = known ?? openShared(path, timeout_ms, map_bytes)
+  environments.set(path, opening)
+  const shared = await opening.catch((error: unknown) => {
+    environments.delete(path)
+    throw error
+  })
+  shared.users += 1
+  let released = false
+  return {
+    table: shared.root,
+    writer: shared.writer,
+    read(read) {
+      if (released) throw new Unavailable('the store is closed')
+      // LMDB would go on with the snapshot of this turn of the event loop, which may be older than a write of
+      // another process that its caller already knows of.
+      shared.root.resetReadTxn()
+      return read()
+    },
+    async release() {
+      if (released) return
+      released = true
+      shared.users -= 1
+      if (shared.users > 0) return
+      environments.delete(path)
+      await shared.writer.close()
+      await shared.root.close()
+    },
+  }
+}
+
+async function prepareDirectory(directory: string): Promise<string> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    return await realpath(directory)
+  } catch (error) {
+    throw cannotOpen(directory, error)
+  }
+}
+
+async function openShared(path: string, timeout_ms: number, map_bytes: number): Promise<Shared> {
+  const { open } = await import('lmdb').catch((error: unknown) => {
+    throw new Unavailable(
+      'the embedded store needs the native part of the lmdb package: install with its scripts allowed, or set MONGODB_URI',
+      { cause: error },
+    )
+  })
+  try {
+    const root = open<Buffer, string>({
+      path,
+      noSubdir: false,
+      encoding: 'binary',
+      mapSize: map_bytes,
+      maxReaders: READERS_MAX,
+      // A commit is on disk before anyone sees it, so no answer ever rests on what a power cut takes back.
+      overlappingSync: false,
+    })
+    return { users: 0, root, writer: createWriter(root, timeout_ms) }
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
+}
+
+function cannotOpen(directory: string, error: unknown): Unavailable {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new Unavailable(
+    `the store cannot use ${directory} (${reason}): make it a directory that this user can write, with free space`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,57 @@
+import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
+import { Ambiguous, Unavailable } from '../errors.ts'
+import { dotted, type Layout } from '../layout.ts'
+
+/** What a server answers when it refused a command before doing anything: not the primary, no right, no such thing. */
+const REFUSED = [13, 18, 59, 8000, 10058, 10107, 13435, 13436]
+const TOO_LARGE = [10334, 17280]
+/** The code of a duplicate in a unique index. */
+export const DUPLICATE = 11000
+const FERRETDB_DUPLICATE = /duplicate key value violates unique constraint/
+
+/** What a failed read means to its caller. */
+export function readFailure(error: unknown): unknown {
+  return error instanceof MongoError
+    ? new Unavailable('MongoDB did not answer a read', { cause: error })
+    : error
+}
+
+/**
+ * What a failed write means to its caller, who sent `commands` of them: the driver sends a second one when the first
+ * got no answer, and then the refusal of the second proves nothing about the first. A duplicate stays as it is.
+ */
+export function writeFailure(error: unknown, commands: number): unknown {
+  if (!(error instanceof MongoError) || isDuplicate(error)) return error
+  if (commands === 0) return new Unavailable('MongoDB could not be reached', { cause: error })
+  if (error instanceof MongoServerError && !(error instanceof MongoWriteConcernError) && commands === 1) {
+    if (TOO_LARGE.some((code) => code === error.code)) return new TypeError(error.message, { cause: error })
+    if (REFUSED.some((code) => code === error.code)) {
+      return new Unavailable('MongoDB refused a write', { cause: error })
+    }
+  }
+  return new Ambiguous('MongoDB may or may not have done a write', { cause: error })
+}
+
+/**
+ * Whether a write met a duplicate in a unique index. FerretDB answers a lost race with the error of PostgreSQL under
+ * code 1.
+ */
+export function isDuplicate(error: unknown): error is MongoServerError {
+  if (!(error instanceof MongoServerError)) return false
+  return error.code === DUPLICATE || FERRETDB_DUPLICATE.test(error.message)
+}
+
+/**
+ * The name of the index that a duplicate tells of, if it does. FerretDB gives no `keyPattern`; MongoDB's message may
+ * quote a document, so its pattern goes first.
+ */
+export function indexNamed(error: MongoServerError, layout: Layout): string | undefined {
+  const pattern: unknown = error['keyPattern']
+  if (typeof pattern === 'object' && pattern !== null) {
+    const fields = Object.keys(pattern).join()
+    if (fields === '_id') return layout.identity.name
+    return layout.indexes.find(({ unique, paths }) => unique && fields === paths.map(dotted).join())?.name
+  }
+  const name = /\bindex:? '?([A-Za-z0-9_]+)'?/i.exec(error.message)?.[1]
+  return name === '_id_' ? layout.identity.name : name
+}

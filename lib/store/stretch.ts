@@ -1,0 +1,78 @@
+import type { Body } from './check.ts'
+import { kindOf, type Part, partText } from './keys.ts'
+import { type Index, keyText, type Layout, valueAt } from './layout.ts'
+import type { FindOptions, Range } from './port.ts'
+
+const LIMIT_MAX = 1_000
+// Sorts after whatever continues a part: what is in a part is escaped up to and including this character.
+const PAST = '!'
+
+/** A find, checked: which index, which part of it, from which position on. */
+export interface Stretch {
+  readonly index: Index
+  readonly equals: readonly Part[]
+  readonly from: Part | undefined
+  readonly to: Part | undefined
+  /** The values of the index at the last document of the page before, and the text of its key. */
+  readonly after: { readonly values: readonly Part[]; readonly key: string } | undefined
+  readonly limit: number
+  readonly reverse: boolean
+}
+
+/** Checks what `find` was given. Throws `TypeError` for a find that a cluster or an index could not serve. */
+export function stretchOf(layout: Layout, name: string, range: Range, options: FindOptions): Stretch {
+  const index = name === 'key' ? layout.identity : layout.indexes.find((candidate) => candidate.name === name)
+  const place = `${layout.name}: find ${name}`
+  if (index === undefined) throw new TypeError(`${place}: no such index`)
+  const { equals = [], from, to } = range
+  const { limit, reverse = false } = options
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new TypeError(`${place}: the limit must be 1 to ${LIMIT_MAX}`)
+  }
+  if (!index.across && equals.length === 0) {
+    throw new TypeError(`${place}: the range must fix ${layout.partition[0]}`)
+  }
+  const bounded = from !== undefined || to !== undefined
+  if (equals.length + (bounded ? 1 : 0) > index.paths.length) throw new TypeError(`${place}: too many values`)
+  if (index.many && equals.length < index.paths.length) {
+    throw new TypeError(`${place}: an index over the elements of an array is asked for one element`)
+  }
+  if (from !== undefined && to !== undefined && kindOf(from) !== kindOf(to)) {
+    throw new TypeError(`${place}: from and to are of different kinds`)
+  }
+  for (const value of [...equals, from, to]) {
+    if (value === null) throw new TypeError(`${place}: null is no bound`)
+  }
+  return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
+}
+
+/** The first text of the stretch and the first past it, under `head` when there is one. */
+export function boundsOf({ equals, from, to }: Stretch, head?: string): [low: string, high: string] {
+  const fixed = [...(head === undefined ? [] : [head]), ...equals.map(partText)].join(' ')
+  const bound = from ?? to
+  if (bound === undefined) return [fixed, fixed + PAST]
+  const kind = kindOf(bound)
+  return [
+    `${fixed} ${from === undefined ? kind.first : partText(from)}`,
+    `${fixed} ${to === undefined ? kind.past : partText(to)}`,
+  ]
+}
+
+function position(
+  layout: Layout,
+  index: Index,
+  equals: readonly Part[],
+  after: FindOptions['after'],
+): Stretch['after'] {
+  if (after === undefined) return undefined
+  const values = index.many ? equals : index.paths.map((path) => partAt(after, path))
+  return { values, key: keyText(layout, after) }
+}
+
+function partAt(document: Body, path: readonly string[]): Part {
+  const value = valueAt(document, path)
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value
+  if (value instanceof Date) return value
+  throw new TypeError(`${path.join('.')}: no position in an index`)
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from '@jest/globals'
+import { childTrace, formatTrace, parseTrace } from './trace.ts'
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
+const SPAN_ID = 'b7ad6b7169203331'
+
+describe('traceparent', () => {
+  test('what is formatted is read back', () => {
+    const trace = { trace_id: TRACE_ID, span_id: SPAN_ID, sampled: true }
+    expect(formatTrace(trace)).toBe(`00-${TRACE_ID}-${SPAN_ID}-01`)
+    expect(parseTrace(formatTrace(trace))).toEqual(trace)
+  })
+
+  test('a child stays in the trace under a span of its own', () => {
+    const parent = { trace_id: TRACE_ID, span_id: SPAN_ID, sampled: true }
+    const child = childTrace(parent)
+    expect(child).toMatchObject({ trace_id: TRACE_ID, sampled: true })
+    expect(child.span_id).toMatch(/^[0-9a-f]{16}$/)
+    expect(child.span_id).not.toBe(SPAN_ID)
+    expect(parseTrace(formatTrace(childTrace(undefined)))).toBeDefined()
+  })
+
+  test('a later version is read by its first four fields', () => {
+    expect(parseTrace(`cc-${TRACE_ID}-${SPAN_ID}-09-what-comes`)?.sampled).toBe(true)
+  })
+
+  test.each([
+    undefined,
+    '',
+    `00-${TRACE_ID}-${SPAN_ID}`,
+    `00-${TRACE_ID}-${SPAN_ID}-01-more`,
+    `ff-${TRACE_ID}-${SPAN_ID}-01`,
+    `00-${TRACE_ID.toUpperCase()}-${SPAN_ID}-01`,
+    `00-${'0'.repeat(32)}-${SPAN_ID}-01`,
+    `00-${TRACE_ID}-${'0'.repeat(16)}-01`,
+    `cc-${TRACE_ID}-${SPAN_ID}-01-${'x'.repeat(300)}`,
+  ])('%j is no trace', (text) => {
+    expect(parseTrace(text)).toBeUndefined()
+  })
+})

@@ -1,0 +1,63 @@
+# What every command of this folder needs: where things are, how progress and failures are told, the lock.
+
+export LC_ALL=C
+PATH="$PATH:/usr/sbin:/sbin:/usr/local/go/bin"
+
+project_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd -P)
+servers_dir=$(realpath -m "${MULTIHUB_SERVERS_DIR:-$project_dir/.servers}")
+bin_dir=$servers_dir/bin
+run_dir=$servers_dir/run
+log_dir=$servers_dir/log
+sid_dir=$servers_dir/sid
+
+say() { printf 'servers: %s\n' "$*" >&2; }
+
+# fail WHAT HINT [LOG]: says what went wrong and what to do, shows the end of the log, ends this shell.
+fail() {
+  say "FAILED: $1"
+  if [ -n "${3:-}" ] && [ -s "$3" ]; then
+    say "the last lines of $3:"
+    tail -n 20 "$3" | cut -c 1-300 | sed 's/^/  | /' >&2
+  fi
+  say "what to do: $2"
+  exit 1
+}
+
+# seconds_since MICROSECONDS: whole seconds and tenths.
+seconds_since() {
+  local tenths=$(((${EPOCHREALTIME/./} - $1) / 100000))
+  printf '%d.%d' $((tenths / 10)) $((tenths % 10))
+}
+
+# step TITLE HINT LOG COMMAND...: runs a command with its output in the log and prints one line with its seconds.
+step() {
+  local title=$1 hint=$2 log=$3 began=${EPOCHREALTIME/./}
+  shift 3
+  "$@" >>"$log" 2>&1 || fail "$title (after $(seconds_since "$began") s)" "$hint" "$log"
+  say "$title: $(seconds_since "$began") s"
+}
+
+# wait_until SECONDS COMMAND...: tries the command ten times a second; false when the time is over.
+wait_until() {
+  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
+  shift
+  until "$@"; do
+    [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || return 1
+    sleep 0.1
+  done
+}
+
+need_root() {
+  [ "$(uname -s)" = Linux ] || fail 'this system is not Linux' 'set MONGODB_URI and NATS_URL to servers of your own'
+  [ "$(id -u)" = 0 ] || fail 'root is needed (for chroot)' \
+    'run it as root, or set MONGODB_URI and NATS_URL to servers of your own'
+}
+
+# Two starts at once would make two servers on one data folder. Descriptor 9 holds the lock until this shell ends;
+# servers are launched without it.
+take_lock() {
+  mkdir -p "$bin_dir" "$run_dir" "$log_dir" || fail "cannot write to $servers_dir" 'set MULTIHUB_SERVERS_DIR'
+  exec 9>"$servers_dir/lock"
+  flock --wait 900 9 || fail 'another install, start or stop still holds the lock after 900 s' \
+    "look for it with: fuser $servers_dir/lock"
+}

@@ -1,0 +1,71 @@
+/** Where a customer is told to pay: account and bank. */
+interface ReceivingAccount {
+  readonly account_id: string
+  readonly holder_name: string
+  readonly bank_name: string
+  readonly bank_code: string
+}
+
+/** What a deposit's customer needs in order to pay; which fields there are depends on the method (P13). */
+export interface Instructions {
+  readonly deep_links?: readonly string[]
+  readonly qr_payload?: string
+  readonly payment_url?: string
+  readonly bank_account?: { readonly id: string; readonly name: string }
+  readonly bank?: { readonly name: string; readonly code: string }
+}
+
+const HOLDER = { holder_name: 'Sandbox Receiver', bank_name: 'Sandbox Bank' }
+
+/** Accounts that exist nowhere, with the check digits of their country, so that a client's own checks accept them. */
+const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
+  INR: { ...HOLDER, account_id: '000000000017', bank_code: 'SBOX0000001' },
+  MXN: { ...HOLDER, account_id: '646180990000000009', bank_code: '646' },
+  ARS: { ...HOLDER, account_id: '0000001700000000000017', bank_code: '000' },
+  TRY: { ...HOLDER, account_id: 'TR610000100000000000000001', bank_code: '00001' },
+  AUD: { ...HOLDER, account_id: '000000017', bank_code: '000001' },
+  LKR: { ...HOLDER, account_id: '0000000017', bank_code: '0001' },
+}
+const ELSEWHERE: ReceivingAccount = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
+
+/** The UPI apps that a customer is offered, by the scheme of their deep links. */
+const UPI_APPS = ['upi://pay', 'phonepe://pay', 'paytmmp://pay', 'gpay://upi/pay']
+
+/** The instructions of a deposit; `undefined` for a method that this provider does not know. */
+export function instructionsOf(
+  deposit: {
+    readonly method: string
+    readonly currency: string
+    readonly amount: bigint
+    readonly provider_id: string
+  },
+  base_url: string,
+): Instructions | undefined {
+  const payment_url = `${base_url}/pay/${deposit.provider_id}`
+  switch (deposit.method) {
+    case 'upi': {
+      const query = upiQuery(deposit.amount, deposit.provider_id)
+      return { deep_links: UPI_APPS.map((app) => `${app}?${query}`), qr_payload: `upi://pay?${query}` }
+    }
+    case 'imps':
+    case 'havale':
+      return bankDetails(deposit.currency)
+    case 'bank_transfer':
+      return { ...bankDetails(deposit.currency), payment_url }
+    case 'papara':
+    case 'kredikarti':
+      return { payment_url }
+    default:
+      return undefined
+  }
+}
+
+function bankDetails(currency: string): Instructions {
+  const { account_id, holder_name, bank_name, bank_code } = ACCOUNTS[currency] ?? ELSEWHERE
+  return { bank_account: { id: account_id, name: holder_name }, bank: { name: bank_name, code: bank_code } }
+}
+
+function upiQuery(amount: bigint, provider_id: string): string {
+  const rupees = `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`
+  return `pa=sandbox@sandbox&pn=Sandbox%20Receiver&am=${rupees}&cu=INR&tr=${provider_id}`
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const READY_LIMIT_MS = 30_000
+
+/** A process of the system under test. */
+export interface SystemProcess {
+  readonly child: ChildProcess
+  /** What it wrote to standard error, for the report of a failure. */
+  log(): string
+  /** Ends it as a power cut does. */
+  kill(): Promise<void>
+  /** Tells it to stop, and answers its exit code. */
+  stop(): Promise<number | null>
+}
+
+/** The URLs of a `ready` line, by name. */
+export type ReadyUrls = Readonly<Record<string, string>>
+
+/** Starts a file of the project in a process of its own and waits for its `ready` line. */
+export async function startProcess(
+  file: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<SystemProcess & { readonly urls: ReadyUrls }> {
+  const started = launch(file, parameters, environment)
+  const { child } = started
+  const { promise, resolve, reject } = Promise.withResolvers<ReadyUrls>()
+  const limit = setTimeout(() => reject(new Error(`not ready in time:\n${started.log()}`)), READY_LIMIT_MS)
+  child.once('exit', (code) => reject(new Error(`ended with ${code} before it was ready:\n${started.log()}`)))
+  if (child.stdout) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('ready')) resolve(readyUrls(line))
+    })
+  }
+  try {
+    return { ...started, urls: await promise }
+  } catch (error) {
+    await started.kill()
+    throw error
+  } finally {
+    clearTimeout(limit)
+  }
+}
+
+/** Starts a process without waiting for anything: for one that is meant to fail. */
+export function launch(
+  file: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): SystemProcess {
+  const lines: string[] = []
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(ROOT, file), ...parameters],
+    {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  child.stderr?.on('data', (chunk: Buffer) => {
+    lines.push(chunk.toString())
+    if (lines.length > 500) lines.shift()
+  })
+  const ended = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+    child.kill(signal)
+    const [code] = await once(child, 'exit')
+    return code
+  }
+  return {
+    child,
+    log: () => lines.join(''),
+    kill: async () => void (await ended('SIGKILL')),
+    stop: () => ended('SIGTERM'),
+  }
+}
+
+function readyUrls(line: string): ReadyUrls {
+  const pairs = line.split(' ').slice(1)
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  )
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { StartedTestContainer } from 'testcontainers'
+
+const DOCKER_WITHIN_MS = 2_000
+const START_WITHIN_MS = 120_000
+
+/** Whether a Docker engine takes connections, told within 2 s: testcontainers itself may take half a minute to give up. */
+export async function dockerAnswers(): Promise<boolean> {
+  const attempts = dockerSockets().map(async (socket) => {
+    try {
+      await once(socket, 'connect', { signal: AbortSignal.timeout(DOCKER_WITHIN_MS) })
+    } finally {
+      socket.destroy()
+    }
+  })
+  return Promise.any(attempts).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Starts `mongo` as a replica set of one, as its majority writes need; resolves when it is primary. */
+export async function mongodbInContainer(): Promise<{ uri: string; stop(): Promise<void> }> {
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const container = await new GenericContainer('mongo:8')
+    .withCommand(['mongod', '--replSet', 'rs0', '--bind_ip_all'])
+    .withExposedPorts(27017)
+    .withWaitStrategy(Wait.forLogMessage('Waiting for connections'))
+    .withStartupTimeout(START_WITHIN_MS)
+    .start()
+  const members = '[{ _id: 0, host: "127.0.0.1:27017" }]'
+  const script =
+    `rs.initiate({ _id: "rs0", members: ${members} }); ` +
+    'for (let i = 0; i < 600 && !db.hello().isWritablePrimary; i++) sleep(50); ' +
+    'if (!db.hello().isWritablePrimary) quit(1)'
+  const initiated = await container.exec(['mongosh', '--quiet', '--eval', script])
+  if (initiated.exitCode !== 0) {
+    await container.stop()
+    throw new Error(`The replica set did not start: ${initiated.output}`)
+  }
+  return { uri: `mongodb://${address(container, 27017)}/?directConnection=true`, stop: stopOf(container) }
+}
+
+/** Starts `nats`, core only: no stream of ours outlives it. */
+export async function natsInContainer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const { GenericContainer, Wait } = await import('testcontainers')
+  const container = await new GenericContainer('nats:2')
+    .withExposedPorts(4222)
+    .withWaitStrategy(Wait.forLogMessage('Server is ready'))
+    .withStartupTimeout(START_WITHIN_MS)
+    .start()
+  return { url: `nats://${address(container, 4222)}`, stop: stopOf(container) }
+}
+
+function address(container: StartedTestContainer, port: number): string {
+  return `${container.getHost()}:${container.getMappedPort(port)}`
+}
+
+function stopOf(container: StartedTestContainer): () => Promise<void> {
+  return async () => {
+    await container.stop()
+  }
+}
+
+// The places that testcontainers tries too.
+function dockerSockets(): Socket[] {
+  const named = process.env['DOCKER_HOST']
+  if (named?.startsWith('unix://')) return [connect(named.slice('unix://'.length))]
+  if (named) {
+    const { hostname, port } = new URL(named)
+    return [connect(Number(port || 2375), hostname)]
+  }
+  const runtime_folder = process.env['XDG_RUNTIME_DIR']
+  const rootless = runtime_folder ? [join(runtime_folder, 'docker.sock')] : []
+  const paths = ['/var/run/docker.sock', ...rootless, join(homedir(), '.docker/run/docker.sock')]
+  return paths.map((path) => connect(path))
+}

@@ -1,0 +1,46 @@
+import type { Clock } from '#lib/time.ts'
+
+/** A clock that stands still until a test moves it. */
+export interface ManualClock extends Clock {
+  /** Moves on by `time_ms`, runs what falls due on the way, each at its own instant, and lets its effects settle. */
+  advance(time_ms: number): Promise<void>
+  /** Sets the wall clock back or forward, as an administrator would; timers and durations do not notice. */
+  stepWall(time_ms: number): void
+}
+
+/** Makes a clock for `useClock`. */
+export function createManualClock(wall_ms = Date.UTC(2026, 10, 21)): ManualClock {
+  const timers = new Set<{ due_ms: number; action: () => void }>()
+  let elapsed_ms = 0
+  let step_ms = 0
+  const nextDue = (until_ms: number): { due_ms: number; action: () => void } | undefined =>
+    [...timers].filter(({ due_ms }) => due_ms <= until_ms).sort((a, b) => a.due_ms - b.due_ms)[0]
+  return {
+    now_ms: () => wall_ms + step_ms + elapsed_ms,
+    monotonic_ms: () => elapsed_ms,
+    after(delay_ms, action) {
+      const timer = { due_ms: elapsed_ms + delay_ms, action }
+      timers.add(timer)
+      return { cancel: () => void timers.delete(timer) }
+    },
+    async advance(time_ms) {
+      const until_ms = elapsed_ms + time_ms
+      await settled()
+      for (let timer = nextDue(until_ms); timer; timer = nextDue(until_ms)) {
+        timers.delete(timer)
+        elapsed_ms = timer.due_ms
+        timer.action()
+        await settled()
+      }
+      elapsed_ms = until_ms
+    },
+    stepWall(time_ms) {
+      step_ms += time_ms
+    },
+  }
+}
+
+/** Resolves when everything that could go on without time or the network has gone on. */
+export async function settled(): Promise<void> {
+  for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve))
+}

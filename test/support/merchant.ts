@@ -1,0 +1,140 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { Agent, request } from 'node:http'
+
+/** What demo.json tells of a credential. */
+export interface DemoCredential {
+  readonly application_id: number
+  readonly api_version: 'v1' | 'v2'
+  readonly secret: string
+}
+
+/** What demo.json tells of a route. */
+export interface DemoRoute {
+  readonly service_id: number
+  readonly purpose: string
+  readonly direction: 'in' | 'out'
+  readonly method: string
+  readonly currency: string
+}
+
+/** What demo.json tells of a merchant. */
+export interface DemoMerchant {
+  readonly name: string
+  readonly merchant_id: string
+  readonly credentials: readonly DemoCredential[]
+  readonly routes: readonly DemoRoute[]
+}
+
+/** demo.json (R3). */
+export interface Demo {
+  readonly base_url: string
+  readonly grpc_url: string
+  readonly connect_url: string
+  readonly sandbox_url: string
+  readonly provider_url: string
+  readonly operator: { readonly token: string }
+  readonly merchants: readonly DemoMerchant[]
+}
+
+/** An answer of the public interface. */
+export interface Answer {
+  readonly http_status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly raw: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
+  readonly body: any
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+
+/** A merchant's program: signs and sends v1 requests. */
+export interface MerchantClient {
+  readonly merchant: DemoMerchant
+  readonly credential: DemoCredential
+  route(wanted: Partial<DemoRoute>): number
+  call(body: object): Promise<Answer>
+  /** Creates a deposit of `value` minor units; UPI in INR unless told otherwise. */
+  deposit(value: number, more?: DepositOptions): Promise<Answer & { readonly c_id: string }>
+  status(c_id: string): Promise<Answer>
+  /** What can be spent in a currency. */
+  available(currency?: string): Promise<number>
+}
+
+/** What a test may want of a deposit. */
+export interface DepositOptions {
+  readonly c_id?: string
+  readonly route?: Partial<DemoRoute>
+  readonly webhook_url?: string
+}
+
+/** The client of a demonstration merchant. `demo` is asked anew for every call: a restart may move the ports. */
+export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha'): MerchantClient {
+  const merchant = demo().merchants.find((one) => one.name === name)
+  const credential = merchant?.credentials.find(({ api_version }) => api_version === 'v1')
+  if (!merchant || !credential) throw new Error(`demo.json has no v1 credential of ${name}`)
+  const find = (wanted: Partial<DemoRoute>): DemoRoute => {
+    const all = { purpose: 'normal', direction: 'in', method: 'upi', currency: 'INR', ...wanted }
+    const route = merchant.routes.find((one) =>
+      Object.entries(all).every(([key, value]) => one[key as keyof DemoRoute] === value),
+    )
+    if (!route) throw new Error(`no route like ${JSON.stringify(all)}`)
+    return route
+  }
+  const call = (body: object): Promise<Answer> => send(demo().base_url, credential, JSON.stringify(body))
+  return {
+    merchant,
+    credential,
+    route: (wanted) => find(wanted).service_id,
+    call,
+    async deposit(value, { c_id = randomUUID(), route = {}, webhook_url } = {}) {
+      const { service_id, currency } = find(route)
+      const payment = {
+        identifiers: { c_id },
+        amount: { value, currency },
+        payer: { email: 'customer@example.com', person: { first_name: 'Asha' } },
+        ...(webhook_url ? { webhook_url } : {}),
+      }
+      return { c_id, ...(await call({ method: 'payment.in', service_id, params: { payment } })) }
+    },
+    status: (c_id) => call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } }),
+    async available(currency = 'INR') {
+      const { body } = await call({ method: 'balance.get', params: {} })
+      return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)
+        .value
+    },
+  }
+}
+
+/** Sends the bytes of a body with a v1 signature. */
+export function send(base_url: string, credential: DemoCredential, text: string): Promise<Answer> {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    'X-Data-Application-Id': String(credential.application_id),
+    'X-Data-Hash': createHash('sha512').update(text).update(credential.secret).digest('hex'),
+  }
+  return new Promise((resolve, reject) => {
+    const url = new URL('/public/api/multihub/v1', base_url)
+    const sent = request(url, { method: 'POST', headers, agent, timeout: 60_000 }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const raw = Buffer.concat(chunks).toString()
+        const answered = response.headers as Record<string, string | undefined>
+        resolve({ http_status: response.statusCode ?? 0, headers: answered, raw, body: parse(raw) })
+      })
+    })
+    sent.on('error', reject)
+    sent.on('timeout', () => sent.destroy(new Error('no answer within 60 s')))
+    sent.end(text)
+  })
+}
+
+function parse(raw: string): unknown {
+  try {
+    return JSON.parse(raw)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
+import { findProgram } from './programs.ts'
+
+/** A NATS server that belongs to one test. It keeps its port through `kill` and `restart`. */
+export interface PrivateNats {
+  readonly url: string
+  readonly port: number
+  /** Ends the process as `kill -9` does; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Kills it if it runs and starts it anew on the same port; resolves when it takes connections. */
+  restart(): Promise<void>
+  /** Freezes the process: connections stay open and nothing answers. */
+  pause(): void
+  /** Ends `pause`. */
+  resume(): void
+  /** Ends it for good and deletes its files. */
+  stop(): Promise<void>
+}
+
+const READY_WITHIN_MS = 10_000
+
+/** Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log. */
+export async function spawnNats(program: string): Promise<PrivateNats> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-nats-'))
+  const log = join(folder, 'log')
+  const port = await freePort()
+  let child: ChildProcess | undefined
+
+  const kill = async (): Promise<void> => {
+    if (!child || hasEnded(child)) return
+    child.ref()
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const start = async (): Promise<void> => {
+    child = await spawnBound(program, ['--addr', '127.0.0.1', '--port', String(port)], log)
+    await waitUntilReady(child, port, log)
+  }
+  const stop = async (): Promise<void> => {
+    await kill()
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  try {
+    await start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    kill,
+    restart: () => kill().then(start),
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    stop,
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+// A test that forgets to stop its server, or is killed, must leave none behind: the kernel ends it with its parent
+// (where setpriv is there to ask for it; Jest gives tests no exit hook that runs). The log goes to a file and the
+// process is not waited for, so that neither keeps the test process alive.
+async function spawnBound(program: string, args: readonly string[], log: string): Promise<ChildProcess> {
+  const setpriv = await findProgram('setpriv')
+  const [command = program, ...rest] = [
+    ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []),
+    program,
+    ...args,
+  ]
+  const file = await open(log, 'a')
+  try {
+    const child = spawn(command, rest, { stdio: ['ignore', file.fd, file.fd] })
+    await once(child, 'spawn')
+    child.unref()
+    return child
+  } finally {
+    await file.close()
+  }
+}
+
+async function waitUntilReady(child: ChildProcess, port: number, log: string): Promise<void> {
+  const deadline_ms = performance.now() + READY_WITHIN_MS
+  while (!(await greets(port))) {
+    if (hasEnded(child) || performance.now() > deadline_ms) {
+      const state = hasEnded(child) ? 'ended' : `was not ready within ${READY_WITHIN_MS} ms`
+      throw new Error(`nats-server ${state}:\n${(await readFile(log, 'utf8')).slice(-2_000)}`)
+    }
+    await delay(20)
+  }
+}
+
+// A connection alone proves nothing: the kernel accepts it for a process that is frozen. The greeting does.
+async function greets(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    const [greeting] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })
+    return String(greeting).startsWith('INFO')
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import { listen } from '#lib/process/listen.ts'
+
+/** A callback as it arrived. */
+export interface ReceivedCallback {
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly raw: Buffer
+  readonly body: CallbackBody
+}
+
+/** The parts of a callback's body that tests look at. */
+export interface CallbackBody {
+  readonly id: string
+  readonly merchant_id: string
+  readonly data: {
+    readonly success: boolean
+    readonly next: null
+    readonly result: { readonly payment: CallbackPayment }
+  }
+}
+
+/** The payment of a callback. */
+export interface CallbackPayment {
+  readonly identifiers: { readonly c_id: string; readonly h_id: string }
+  readonly status: { readonly status: string; readonly final: boolean; readonly error: unknown }
+  readonly amount: { readonly value: number; readonly currency: string }
+}
+
+/** A merchant's receiver on this machine. */
+export interface Receiver {
+  readonly url: string
+  readonly callbacks: readonly ReceivedCallback[]
+  /** The callbacks about one payment, in the order of their coming. */
+  of(c_id: string): readonly ReceivedCallback[]
+  stop(): Promise<void>
+}
+
+/** Starts a receiver that acknowledges everything. */
+export async function startReceiver(): Promise<Receiver> {
+  const callbacks: ReceivedCallback[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const raw = Buffer.concat(chunks)
+    const headers = request.headers as Record<string, string | undefined>
+    callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
+    response.writeHead(200).end()
+  })
+  const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  return {
+    url: `http://${listening.authority}/callbacks`,
+    callbacks,
+    of: (c_id) => callbacks.filter(({ body }) => body.data.result.payment.identifiers.c_id === c_id),
+    stop: () => listening.close(0),
+  }
+}
+
+/** The secret of a payment's own callback address, as a merchant derives it (spec: Callback signatures). */
+export function callbackSecret(api_secret: string): string {
+  return createHmac('sha256', api_secret).update('service:merchant-webhook-signing:v1').digest('hex')
+}

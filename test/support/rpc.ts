@@ -1,0 +1,139 @@
+import { type Client, createClient, type Interceptor, type Transport } from '@connectrpc/connect'
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { readConfig } from '#lib/config/config.ts'
+import { currentRequest } from '#lib/context.ts'
+import { sha256Hex } from '#lib/crypto/hash.ts'
+import { fromConnectError } from '#lib/errors/translate.ts'
+import type { PlainRoutes } from '#lib/rpc/connect-server.ts'
+import { createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
+import { type CallerName, type Permissions, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { RPC_SETTINGS, type RpcConfig } from '#lib/rpc/settings.ts'
+import { createLog, type Log } from '#lib/telemetry/log.ts'
+
+/** The token by which a caller of these tests is known. */
+export const tokenOf = (caller: CallerName): string => `token-of-${caller}-0123456789abcdef`
+
+/** Settings of a process that takes free ports and knows the gateway, payments and the operator by their tokens. */
+export function rpcConfig(environment: Readonly<Record<string, string>> = {}): RpcConfig {
+  const callers = (['gateway', 'payments', 'operator'] as const).map(
+    (name) => `${name}:${sha256Hex(tokenOf(name))}`,
+  )
+  return readConfig(RPC_SETTINGS, {
+    MULTIHUB_GRPC_PORT: '0',
+    MULTIHUB_CONNECT_PORT: '0',
+    MULTIHUB_RPC_CALLERS: callers.join(','),
+    ...environment,
+  })
+}
+
+/** A log that keeps its lines, parsed. */
+export function keptLog(): {
+  readonly log: Log
+  readonly lines: readonly Readonly<Record<string, unknown>>[]
+} {
+  const lines: Record<string, unknown>[] = []
+  const writer = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  return { log: createLog(undefined, { level: 'debug', writer }), lines }
+}
+
+type Merchants = Parameters<typeof rpcService<typeof MerchantService>>[2]
+
+/** The merchant service with the given methods; the gateway may call all but UpdateMerchant, which nobody may. */
+export function merchantService(methods: Partial<Merchants> = {}): RpcService {
+  const gateway: readonly CallerName[] = ['gateway', 'payments']
+  const permissions: Permissions<typeof MerchantService> = {
+    createMerchant: gateway,
+    getMerchant: gateway,
+    listMerchants: gateway,
+    updateMerchant: [],
+  }
+  return rpcService(MerchantService, permissions, {
+    createMerchant: async ({ name }) => ({ merchant: { merchantId: '1', name } }),
+    getMerchant: async ({ merchantId }) => ({ merchant: { merchantId } }),
+    listMerchants: async () => ({}),
+    updateMerchant: async () => ({}),
+    ...methods,
+  })
+}
+
+/** A process of its own kind: what it serves, its ports, and its end. */
+export interface TestProcess {
+  readonly rpc: Rpc
+  readonly serving: ServingRpc
+  close(grace_ms?: number): Promise<void>
+}
+
+/** Serves services as a process does. */
+export async function serveProcess(
+  services: readonly RpcService[],
+  options: { config?: RpcConfig; log?: Log; routes?: PlainRoutes } = {},
+): Promise<TestProcess> {
+  const rpc = await createRpc(options.config ?? rpcConfig(), options.log)
+  rpc.add(services)
+  const serving = await rpc.serve(options.routes ?? {})
+  return {
+    rpc,
+    serving,
+    async close(grace_ms = 500) {
+      await serving.close(grace_ms)
+      rpc.close()
+    },
+  }
+}
+
+/** A client of the merchant service, and its end. */
+export interface TestClient {
+  readonly merchants: Client<typeof MerchantService>
+  close(): void
+}
+
+/** The ways by which one service of one process can be called. */
+export const WAYS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
+
+/** Calls by one of the ways, as `caller`, or over the wire with a token of one's own or none. */
+export async function clientBy(
+  way: (typeof WAYS)[number],
+  { rpc, serving }: TestProcess,
+  caller: CallerName,
+  token: string | undefined = tokenOf(caller),
+): Promise<TestClient> {
+  if (way === 'memory') return { merchants: rpc.clientsOf(caller)(MerchantService), close: () => {} }
+  if (way === 'grpc') return grpcClient(`127.0.0.1:${serving.grpc_port}`, token)
+  const options = {
+    baseUrl: `http://127.0.0.1:${serving.connect_port}`,
+    httpVersion: '1.1' as const,
+    interceptors: [asOurOwn(token)],
+  }
+  const transport = way === 'connect' ? createConnectTransport(options) : createGrpcWebTransport(options)
+  return { merchants: createClient(MerchantService, failingAsOurOwn(transport)), close: () => {} }
+}
+
+/** A client in another process. */
+export async function grpcClient(address: string, token: string | undefined): Promise<TestClient> {
+  const environment = { MULTIHUB_MERCHANTS_ADDRESS: address, ...(token && { MULTIHUB_RPC_TOKEN: token }) }
+  const other = await createRpc(readConfig(RPC_SETTINGS, environment))
+  return { merchants: other.clientsOf('gateway')(MerchantService), close: () => other.close() }
+}
+
+/** What our own transports send by themselves, for those of Connect: the token, and the request's id and trace. */
+function asOurOwn(token: string | undefined): Interceptor {
+  return (next) => (request) => {
+    if (token !== undefined) request.header.set('authorization', `Bearer ${token}`)
+    const context = currentRequest()
+    if (context !== undefined) request.header.set('x-request-id', context.request_id)
+    if (context?.trace !== undefined) request.header.set('traceparent', context.trace)
+    return next(request)
+  }
+}
+
+/** Errors as our own transports throw them. */
+function failingAsOurOwn(transport: Transport): Transport {
+  return {
+    unary: (...call) =>
+      transport.unary(...call).catch((error: unknown) => {
+        throw fromConnectError(error)
+      }),
+    stream: (...call) => transport.stream(...call),
+  }
+}

@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { freePort } from './free-port.ts'
+
+/** A TCP relay in this process that a test can interrupt. */
+export interface TcpProxy {
+  readonly port: number
+  /** Drops every connection and refuses new ones. */
+  cut(): Promise<void>
+  /** Holds every byte back in both directions; connections stay open and new ones are accepted. */
+  stall(): void
+  /** Ends `cut` or `stall`; held-back bytes go on. */
+  restore(): Promise<void>
+}
+
+/** Relays 127.0.0.1:`port` to one server, so that a test can take the way to it away without touching the server. */
+export async function startTcpProxy(host: string, server_port: number): Promise<TcpProxy> {
+  const port = await freePort()
+  const pairs = new Map<Socket, Socket>()
+  let stalled = false
+  const listener = createServer((client) => {
+    const server = connect(server_port, host)
+    pairs.set(client, server)
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      // An error is followed by 'close', which ends the other side too: that is what a relay owes its callers.
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        pairs.delete(client)
+        client.destroy()
+        server.destroy()
+      })
+    }
+    if (!stalled) join(client, server)
+  })
+  const listen = async (): Promise<void> => {
+    listener.listen(port, '127.0.0.1')
+    await once(listener, 'listening')
+  }
+  await listen()
+  return {
+    port,
+    async cut() {
+      if (!listener.listening) return
+      const closed = once(listener, 'close')
+      listener.close()
+      for (const client of pairs.keys()) client.resetAndDestroy()
+      await closed
+    },
+    stall() {
+      stalled = true
+      for (const [client, server] of pairs) {
+        client.unpipe(server)
+        server.unpipe(client)
+      }
+    },
+    async restore() {
+      if (!listener.listening) await listen()
+      if (!stalled) return
+      stalled = false
+      for (const [client, server] of pairs) join(client, server)
+    },
+  }
+}
+
+function join(client: Socket, server: Socket): void {
+  client.pipe(server)
+  server.pipe(client)
+}
