@@ -34,25 +34,16 @@ const handlersFailed = counter('multihub_bus_handler_failures_total', 'Messages 
  */
 export function createInbox(handler: Handler, { pattern, concurrency, pending_max }: InboxOptions): Inbox {
   const label = { subject: pattern.split('.')[0] ?? '' }
-  const waiting: Message[] = []
-  let first = 0
+  const waiting = createQueue()
   let active = 0
   let scheduled = false
   let turns = 0
   let overflowing = false
   let closed = false
-  let idle: () => void = () => {}
+  const drained = Promise.withResolvers<void>()
 
-  const size = (): number => waiting.length - first
-
-  const take = (): Message | undefined => {
-    const message = waiting[first++]
-    // Shifting one by one costs the length of the queue each time: drop the used front now and then.
-    if (first > 1024 && first * 2 > waiting.length) {
-      waiting.splice(0, first)
-      first = 0
-    }
-    return message
+  const noticeDrained = (): void => {
+    if (closed && waiting.size() === 0 && active === 0) drained.resolve()
   }
 
   const handle = async (message: Message): Promise<void> => {
@@ -67,16 +58,16 @@ export function createInbox(handler: Handler, { pattern, concurrency, pending_ma
   }
 
   const startHandlers = (): void => {
-    while (active < concurrency && size() > 0 && turns > 0) {
-      const message = take()
+    while (active < concurrency && turns > 0) {
+      const message = waiting.take()
       if (message === undefined) break
       active += 1
       turns -= 1
       void handle(message)
     }
-    if (size() === 0) overflowing = false
+    if (waiting.size() === 0) overflowing = false
     else if (active < concurrency) schedule()
-    if (size() === 0 && active === 0) idle()
+    noticeDrained()
   }
 
   const schedule = (): void => {
@@ -93,28 +84,46 @@ export function createInbox(handler: Handler, { pattern, concurrency, pending_ma
 
   const drop = (): void => {
     messagesDropped.increment(label)
-    if (!overflowing)
-      log.warn({ subject: pattern, pending: size() }, 'a subscription is too slow: dropping messages')
+    if (!overflowing) log.warn({ subject: pattern, pending: waiting.size() }, 'dropping messages')
     overflowing = true
   }
 
   return {
     accept(message) {
       if (closed) return
-      if (size() >= pending_max + concurrency - active) return drop()
-      waiting.push(message)
+      if (waiting.size() >= pending_max + concurrency - active) return drop()
+      waiting.add(message)
       schedule()
     },
     close() {
       closed = true
-      return new Promise((resolve) => {
-        const before = idle
-        idle = () => {
-          before()
-          resolve()
-        }
-        if (size() === 0 && active === 0) idle()
-      })
+      noticeDrained()
+      return drained.promise
+    },
+  }
+}
+
+interface Queue {
+  size(): number
+  add(message: Message): void
+  take(): Message | undefined
+}
+
+/** First in, first out. Shifting an array costs its length each time, so the used front is dropped now and then. */
+function createQueue(): Queue {
+  const messages: Message[] = []
+  let first = 0
+  return {
+    size: () => messages.length - first,
+    add: (message) => void messages.push(message),
+    take() {
+      if (first === messages.length) return undefined
+      const message = messages[first++]
+      if (first > 1024 && first * 2 > messages.length) {
+        messages.splice(0, first)
+        first = 0
+      }
+      return message
     },
   }
 }

@@ -45,7 +45,7 @@ export function exchange(
   request: HttpRequest,
   closing: AbortSignal,
 ): Promise<HttpResponse> {
-  const { body, body_grace_ms, response_max_bytes = RESPONSE_MAX_BYTES } = request
+  const { body_grace_ms, response_max_bytes = RESPONSE_MAX_BYTES } = request
   const signals = request.signal === undefined ? [closing] : [closing, request.signal]
   return new Promise((resolve, reject) => {
     // Set by the transport right before it writes the first byte: until then nothing has left, whatever happens.
@@ -103,17 +103,18 @@ export function exchange(
       onResponseEnd: () => answer(false),
       onResponseError: (_controller, error) => cut(reasonOf(error, writing !== undefined), error),
     }
-    dispatcher.dispatch(
-      {
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method: request.method,
-        headers: { 'accept-encoding': 'identity', ...request.headers },
-        body: body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-      },
-      handler,
-    )
+    dispatcher.dispatch(toDispatch(url, request), handler)
   })
+}
+
+function toDispatch(url: URL, { method, headers, body }: HttpRequest): Dispatcher.DispatchOptions {
+  return {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers: { 'accept-encoding': 'identity', ...headers },
+    body: body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  }
 }
 
 function joinHeaders(

@@ -79,7 +79,8 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
   }
   return (request, response) => {
     serve(request, response).catch((error: unknown) => {
-      log.debug({ error, part: 'connect' }, 'an HTTP request was malformed, or its client went away')
+      const gone = response.destroyed
+      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'an HTTP request could not be answered')
       if (!response.headersSent) answer(response, plain(400, 'Bad Request'))
       else response.destroy()
     })

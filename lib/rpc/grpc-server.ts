@@ -1,9 +1,7 @@
+import { createServer } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
 import { type handleUnaryCall, Server, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js'
-import { authorityOf } from '#lib/process/listen.ts'
-import { StartError } from '#lib/process/start-error.ts'
-import { log } from '#lib/telemetry/log.ts'
-import { sleep } from '#lib/time.ts'
+import { listen } from '#lib/process/listen.ts'
 import type { Authenticate } from './authenticate.ts'
 import type { Endpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
@@ -53,37 +51,23 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   const server = new Server(SERVER_OPTIONS)
   addEndpoints(server, endpoints)
   const side = addSideServices(server, services, authenticate)
-  const bound_port = await bind(server, authorityOf(host, port), tls)
+  // The port is ours and not grpc-js's, which says on the console what is wrong with one, and without its statistics
+  // no longer finds the connections that it should cut.
+  const injector = server.createConnectionInjector(serverCredentials(tls))
+  const door = createServer({ noDelay: true }, (socket) => injector.injectConnection(socket))
+  const listening = await listen(door, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
-    port: bound_port,
+    port: listening.port,
     setServing: side.setServing,
     async close(grace_ms) {
       side.setServing('', false)
       for (const { typeName } of services) side.setServing(typeName, false)
       side.end()
-      await Promise.race([closed(server), sleep(grace_ms)])
+      server.tryShutdown(() => {})
+      await listening.close(grace_ms)
       server.forceShutdown()
     },
   }
-}
-
-function bind(server: Server, place: string, tls: TlsMaterial | undefined): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(place, serverCredentials(tls), (error, port) => {
-      if (error === null) return resolve(port)
-      const advice = `gRPC cannot listen on ${place}: set MULTIHUB_GRPC_PORT to a free port, or to 0 for any.`
-      reject(new StartError(advice, { cause: error }))
-    })
-  })
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.tryShutdown((error) => {
-      if (error !== undefined) log.warn({ error, part: 'grpc' }, 'a server did not close cleanly')
-      resolve()
-    })
-  })
 }
 
 /** Bytes in and out: messages are read and made by the dispatcher, where a bad one is judged and reported. */

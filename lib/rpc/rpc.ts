@@ -6,6 +6,7 @@ import { createAuthenticate } from './authenticate.ts'
 import { type PlainRoutes, serveConnect } from './connect-server.ts'
 import { createConnections } from './connections.ts'
 import { createDispatcher, type Endpoint } from './dispatch.ts'
+import { logGrpc } from './grpc-log.ts'
 import { serveGrpc } from './grpc-server.ts'
 import { createMemoryTransport } from './memory-transport.ts'
 import { type CallerName, type RpcService, roleOf } from './service.ts'
@@ -43,6 +44,7 @@ export interface Rpc {
 
 /** Sets up the RPC of a process. The key and certificates, when there are any, are read here, once. */
 export async function createRpc(config: RpcConfig, log: Log = processLog): Promise<Rpc> {
+  logGrpc(log)
   const tls = await readTls({
     key: config.tls_key,
     certificate: config.tls_certificate,

@@ -3,8 +3,8 @@ const NAMES_KNOWN_MAX = 4_096
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
-/** Largest document in bytes as stored: half of what MongoDB takes, so that both stores take the same. */
-export const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
+/** Largest document in bytes as stored: half of what MongoDB takes. */
+const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
 
 /** What a store holds of a document: its own fields, none of them `undefined`. */
 export type Body = Readonly<Record<string, unknown>>
@@ -20,6 +20,13 @@ export function checkDocument<D extends object>(
 ): D & Body & { readonly version: number } {
   if ('_id' in document) throw new TypeError('field _id: the store keeps this name to itself')
   return checkFields({ ...document, version }, 1)
+}
+
+/** Throws `TypeError` for a document that takes more bytes than a document may. */
+export function checkDocumentSize(size_bytes: number): void {
+  if (size_bytes > DOCUMENT_BYTES_MAX) {
+    throw new TypeError(`a document takes ${size_bytes} bytes, at most ${DOCUMENT_BYTES_MAX} fit`)
+  }
 }
 
 /** Throws `TypeError` for an integer beyond 64 bits. */

@@ -35,7 +35,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       const layout = withExpiry(layoutOf(spec))
-      const { heads, complete } = await environment.writer.write(() => register(environment.table, layout))
+      const { heads, complete } = await environment.write(() => register(environment.table, layout))
       const documents = createDocuments(environment.table, layout, heads)
       if (!complete) await completeIndexes(environment, layout, heads, documents)
       if (layout.expires !== undefined) expiring.push({ heads, documents })
@@ -43,7 +43,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     },
     blobs: (name) => openFiles(join(directory, 'blobs'), name),
     async ping() {
-      await environment.writer.write(() => undefined)
+      await environment.write(() => undefined)
     },
     async close() {
       sweeper.cancel()

@@ -42,6 +42,7 @@ export function stretchOf(layout: Layout, name: string, range: Range, options: F
   }
   for (const value of [...equals, from, to]) {
     if (value === null) throw new TypeError(`${place}: null is no bound`)
+    partText(value)
   }
   return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
 }

@@ -133,7 +133,7 @@ export function findContract(subject: StoreUnderTest): void {
     test('takes any document as a position, inside the range or not', async () => {
       const items = await subject.collection()
       for (let id = 0; id < 5; id += 1) await items.insert({ shop: 'a', id, rank: id })
-      const after = async (rank: number, reverse: boolean): Promise<unknown[]> => {
+      const past = async (rank: number, reverse: boolean): Promise<unknown[]> => {
         const position = { shop: 'a', id: 99, rank }
         return idsOf(
           await items.find(
@@ -143,12 +143,12 @@ export function findContract(subject: StoreUnderTest): void {
           ),
         )
       }
-      expect(await after(-5, false)).toEqual([1, 2, 3])
-      expect(await after(2, false)).toEqual([3])
-      expect(await after(9, false)).toEqual([])
-      expect(await after(9, true)).toEqual([3, 2, 1])
-      expect(await after(2, true)).toEqual([2, 1])
-      expect(await after(-5, true)).toEqual([])
+      expect(await past(-5, false)).toEqual([1, 2, 3])
+      expect(await past(2, false)).toEqual([3])
+      expect(await past(9, false)).toEqual([])
+      expect(await past(9, true)).toEqual([3, 2, 1])
+      expect(await past(2, true)).toEqual([2, 1])
+      expect(await past(-5, true)).toEqual([])
     })
 
     test('follows every replacement and deletion', async () => {
@@ -190,12 +190,12 @@ export function findContract(subject: StoreUnderTest): void {
 
     test('finds old documents by an index that a later release declares', async () => {
       const name = subject.name()
-      const before = await subject.store().collection<Item>({ ...ITEMS, name, indexes: {} })
-      for (let id = 0; id < 450; id += 1) await before.insert({ shop: 'a', id, rank: -id, twice: id % 10 })
-      const after = await subject.store().collection<Item>({ ...ITEMS, name })
-      expect(idsOf(await after.find('by_rank', { equals: ['a'] }, { limit: 3 }))).toEqual([449, 448, 447])
-      expect(await pages(after, 'by_rank', { equals: ['a'] }, 100, false)).toHaveLength(450)
-      expect(await after.get({ shop: 'a', id: 7 })).toEqual({
+      const old = await subject.store().collection<Item>({ ...ITEMS, name, indexes: {} })
+      for (let id = 0; id < 450; id += 1) await old.insert({ shop: 'a', id, rank: -id, twice: id % 10 })
+      const items = await subject.store().collection<Item>({ ...ITEMS, name })
+      expect(idsOf(await items.find('by_rank', { equals: ['a'] }, { limit: 3 }))).toEqual([449, 448, 447])
+      expect(await pages(items, 'by_rank', { equals: ['a'] }, 100, false)).toHaveLength(450)
+      expect(await items.get({ shop: 'a', id: 7 })).toEqual({
         shop: 'a',
         id: 7,
         rank: -7,

@@ -5,7 +5,7 @@ import type { Collection, Range } from '#lib/store/port.ts'
 import type { Item, StoreUnderTest } from './store.contract.ts'
 import { createModel, type StoreModel } from './store-model.ts'
 
-const RUNS = 40
+const RUNS = 100
 const STEPS_MAX = 40
 
 const key = fc.constantFrom<Item['id']>(0, 1n, -1, 'a', 'b', '', 'a ', new Date(5))
@@ -84,8 +84,9 @@ export function modelContract(subject: StoreUnderTest): void {
           // A partition of its own for each run.
           const shop = randomHex(6)
           for (const [at, one] of steps.entries()) {
-            const expected = await outcomeOf(() => applyTo(model, shop, one, model))
-            const actual = await outcomeOf(() => applyTo(items, shop, one, model))
+            const call = callOf(one, shop, model)
+            const expected = await outcomeOf(() => call(model))
+            const actual = await outcomeOf(() => call(items))
             expect({ at, one, outcome: actual }).toEqual({ at, one, outcome: expected })
           }
         }),
@@ -95,32 +96,23 @@ export function modelContract(subject: StoreUnderTest): void {
   })
 }
 
-/** Applies a step to the store or to the model; what the step needs to know of the state it asks the model. */
-async function applyTo(
-  target: StoreModel | Collection<Item>,
-  shop: string,
-  one: Step,
-  model: StoreModel,
-): Promise<unknown> {
+type Target = Pick<Collection<Item>, 'insert' | 'replace' | 'delete' | 'find' | 'increment'> | StoreModel
+
+/** What a step does to the store or to the model; what it needs to know of the state it asks the model before. */
+function callOf(one: Step, shop: string, model: StoreModel): (target: Target) => unknown {
   if (one.does === 'byRank' || one.does === 'byText' || one.does === 'byTag') {
+    const [index, range] = [indexOf(one), rangeOf(one, shop)]
     const position = one.after === undefined ? undefined : model.get({ shop, id: one.after })
-    const inIndex =
-      position !== undefined &&
-      model.find(indexOf(one), rangeOf(one, shop), { limit: 1_000 }).includes(position)
-    const after = inIndex ? { after: position } : {}
-    return await target.find(indexOf(one), rangeOf(one, shop), {
-      limit: one.limit,
-      reverse: one.reverse,
-      ...after,
-    })
+    const listed = position !== undefined && model.find(index, range, { limit: 1_000 }).includes(position)
+    const options = { limit: one.limit, reverse: one.reverse, ...(listed ? { after: position } : {}) }
+    return (target) => target.find(index, range, options)
   }
   const id = { shop, id: one.id }
   const version = (model.get(id)?.version ?? 1) + ('stale' in one && one.stale ? 1 : 0)
-  if (one.does === 'insert') return await target.insert({ ...id, ...one.content })
-  if (one.does === 'replace') return await target.replace({ ...id, ...one.content }, version)
-  if (one.does === 'delete') return await target.delete(id, version)
-  if ('increment' in model && target === model) return model.increment(id, 'count', one.by, one.max)
-  return await (target as Collection<Item>).increment(id, 'count', one.by, { max: one.max })
+  if (one.does === 'insert') return (target) => target.insert({ ...id, ...one.content })
+  if (one.does === 'replace') return (target) => target.replace({ ...id, ...one.content }, version)
+  if (one.does === 'delete') return (target) => target.delete(id, version)
+  return (target) => target.increment(id, 'count', one.by, { max: one.max })
 }
 
 function indexOf(one: Step): string {
@@ -135,7 +127,7 @@ function rangeOf(one: Step, shop: string): Range {
   return { equals: [shop], ...from, ...to }
 }
 
-async function outcomeOf(work: () => Promise<unknown>): Promise<unknown> {
+async function outcomeOf(work: () => unknown): Promise<unknown> {
   try {
     return await work()
   } catch (error) {

@@ -9,7 +9,7 @@ export interface StoreModel {
   find(index: string, range: Range, options: FindOptions): Stored<Item>[]
   replace(document: Item, expected_version: number): Stored<Item>
   delete(key: Fields, expected_version: number): void
-  increment(key: Fields, field: string, by: bigint, max: bigint): Incremented
+  increment(key: Fields, field: string, by: bigint, options: { max: bigint }): Incremented
 }
 
 type Values = readonly unknown[]
@@ -27,7 +27,7 @@ const UNIQUE = ['key', 'by_code', 'by_serial']
 /** An empty model. */
 export function createModel(): StoreModel {
   const items: Stored<Item>[] = []
-  const at = (key: Fields): number =>
+  const at = (key: Readonly<Record<string, unknown>>): number =>
     items.findIndex(({ shop, id }) => shop === key['shop'] && compare(id, key['id']) === 0)
 
   function claim(document: Item, ignored: number): void {
@@ -56,8 +56,7 @@ export function createModel(): StoreModel {
       const ordered = found
         .map(({ entry, item }) => ({ item, position: [...entry, item.shop, item.id] }))
         .sort((left, right) => compareAll(left.position, right.position) * (reverse ? -1 : 1))
-      const start =
-        after === undefined ? undefined : ordered.find(({ item }) => at(item) === at(after as Item))
+      const start = after === undefined ? undefined : ordered.find(({ item }) => at(item) === at(after))
       const past = ordered.filter(
         ({ position }) =>
           start === undefined || compareAll(position, start.position) * (reverse ? -1 : 1) > 0,
@@ -77,7 +76,7 @@ export function createModel(): StoreModel {
       if (items[place]?.version !== expected_version) throw new Conflict('items')
       items.splice(place, 1)
     },
-    increment(key, field, by, max) {
+    increment(key, field, by, { max }) {
       const place = at(key)
       const item = items[place]
       const standing = BigInt((item?.[field] ?? 0n) as bigint)

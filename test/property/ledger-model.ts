@@ -27,7 +27,10 @@ interface Moved {
 export function createModel(): Model {
   const accounts = new Map<string, bigint>()
   const outcomes = new Map<string, { readonly content: string; readonly outcome: string }>()
-  const open = new Map<string, { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }>()
+  const open = new Map<
+    string,
+    { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }
+  >()
   const balance = (owner: string, account: string): bigint => accounts.get(`${owner} ${account}`) ?? 0n
 
   function move({ owner, from, to, amount }: Moved): boolean {
@@ -80,7 +83,10 @@ export function createModel(): Model {
     balances() {
       const owners = new Set([...accounts.keys()].map((name) => name.split(' ').slice(0, 2).join(' ')))
       return new Map(
-        [...owners].map((owner) => [owner, { available: balance(owner, 'available'), frozen: balance(owner, 'frozen') }]),
+        [...owners].map((owner) => [
+          owner,
+          { available: balance(owner, 'available'), frozen: balance(owner, 'frozen') },
+        ]),
       )
     },
     held() {
@@ -111,7 +117,9 @@ export function commands(size: { min: number; max: number }): fc.Arbitrary<Comma
     number,
     amount,
   })
-  const command = fc.tuple(fc.integer({ min: 0, max: 99 }), common).map(([dice, fields]): Command => made(dice, fields))
+  const command = fc
+    .tuple(fc.integer({ min: 0, max: 99 }), common)
+    .map(([dice, fields]): Command => made(dice, fields))
   return fc.array(command, { minLength: size.min, maxLength: size.max })
 }
 
@@ -123,16 +131,40 @@ function made(
   const reason = 'property'
   if (dice < 25) {
     const id = `credit-${number}`
-    return { kind: 'transfer', id, merchant_id, currency, debit: 'clearing', credit: 'available', amount, reason }
+    return {
+      kind: 'transfer',
+      id,
+      merchant_id,
+      currency,
+      debit: 'clearing',
+      credit: 'available',
+      amount,
+      reason,
+    }
   }
   if (dice < 55) return { kind: 'hold', id: `hold-${number}`, merchant_id, currency, amount, reason }
   if (dice < 80) {
     const hold_id = `hold-${number}`
-    return { kind: dice < 68 ? 'capture' : 'release', id: resolutionId(hold_id), merchant_id, hold_id, reason }
+    return {
+      kind: dice < 68 ? 'capture' : 'release',
+      id: resolutionId(hold_id),
+      merchant_id,
+      hold_id,
+      reason,
+    }
   }
   if (dice < 90) {
     const credit = dice < 86 ? 'chargebacks' : 'fees'
-    return { kind: 'transfer', id: `${credit}-${number}`, merchant_id, currency, debit: 'available', credit, amount, reason }
+    return {
+      kind: 'transfer',
+      id: `${credit}-${number}`,
+      merchant_id,
+      currency,
+      debit: 'available',
+      credit,
+      amount,
+      reason,
+    }
   }
   const operation_id = `op-${number}`
   const id = adjustmentId(merchant_id, operation_id)

@@ -5,12 +5,12 @@ import { checkFollows, sealBatch } from '../../services/balances/chain.ts'
 import type { Command } from '../../services/balances/command.ts'
 import { isSameSnapshot } from '../../services/balances/compare.ts'
 import type { Batch, Position } from '../../services/balances/entry.ts'
-import { openFixture } from '../support/ledger.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { shardOf } from '../../services/balances/shard.ts'
 import { createDraft, createState, type ShardState } from '../../services/balances/state.ts'
 import { type Outcome, step } from '../../services/balances/step.ts'
 import type { LedgerStore } from '../../services/balances/store.ts'
+import { openFixture } from '../support/ledger.ts'
 import { commands, createModel, MERCHANTS, type Model } from './ledger-model.ts'
 
 const SHARD = shardOf(MERCHANTS[0], 'test')
@@ -28,7 +28,9 @@ function expectAsModel(state: ShardState, model: Model): void {
     expect(sumOf(book)).toBe(0n)
     expect(book.frozen).toBeGreaterThanOrEqual(0n)
     expect(book.frozen).toBe(held.get(owner) ?? 0n)
-    expect({ available: book.available, frozen: book.frozen }).toEqual(balances.get(owner) ?? { available: 0n, frozen: 0n })
+    expect({ available: book.available, frozen: book.frozen }).toEqual(
+      balances.get(owner) ?? { available: 0n, frozen: 0n },
+    )
   }
   expect(holds.length).toBe(new Set(holds.map(({ id }) => id)).size)
 }
@@ -51,24 +53,28 @@ function decideBatch(state: ShardState, list: readonly Command[], model: Model):
 }
 
 test('the pure step decides as the model does, and a replay of its batches gives the same state', () => {
-  const property = fc.property(commands({ min: 1, max: 120 }), fc.integer({ min: 1, max: 20 }), (list, size) => {
-    const model = createModel()
-    const state = createState({ shard: SHARD })
-    const journal: Batch[] = []
-    for (let from = 0; from < list.length; from += size) {
-      const batch = decideBatch(state, list.slice(from, from + size), model)
-      if (batch === undefined) continue
-      state.append(batch)
-      journal.push(batch)
-      expectAsModel(state, model)
-    }
-    const replayed = createState({ shard: SHARD })
-    for (const batch of journal) {
-      checkFollows(replayed.head(), batch)
-      replayed.append(batch)
-    }
-    expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
-  })
+  const property = fc.property(
+    commands({ min: 1, max: 120 }),
+    fc.integer({ min: 1, max: 20 }),
+    (list, size) => {
+      const model = createModel()
+      const state = createState({ shard: SHARD })
+      const journal: Batch[] = []
+      for (let from = 0; from < list.length; from += size) {
+        const batch = decideBatch(state, list.slice(from, from + size), model)
+        if (batch === undefined) continue
+        state.append(batch)
+        journal.push(batch)
+        expectAsModel(state, model)
+      }
+      const replayed = createState({ shard: SHARD })
+      for (const batch of journal) {
+        checkFollows(replayed.head(), batch)
+        replayed.append(batch)
+      }
+      expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
+    },
+  )
   fc.assert(property, { numRuns: 400 })
 }, 60_000)
 
@@ -95,7 +101,8 @@ test('two processes that decide the same shard at once, each command twice, leav
     expect(recorded.size).toBe(journal.reduce((count, { entries }) => count + entries.length, 0))
     // What anybody was told is what the journal says, and both were told the same.
     for (const outcome of outcomes) {
-      if ('recorded' in outcome) expect(recorded.get(outcome.recorded.entry.id)).toEqual(outcome.recorded.entry)
+      if ('recorded' in outcome)
+        expect(recorded.get(outcome.recorded.entry.id)).toEqual(outcome.recorded.entry)
     }
     // Some order of the commands explains the journal: its own.
     const model = createModel()
@@ -116,7 +123,10 @@ test('two processes that decide the same shard at once, each command twice, leav
 }, 120_000)
 
 /** Whether an entry is the decision of this one of the commands that share its id. */
-function isFor(command: Command, entry: { merchant_id: string; currency: string; amount: bigint; kind: string }): boolean {
+function isFor(
+  command: Command,
+  entry: { merchant_id: string; currency: string; amount: bigint; kind: string },
+): boolean {
   if (command.kind !== entry.kind || command.merchant_id !== entry.merchant_id) return false
   if (command.kind === 'capture' || command.kind === 'release') return true
   const amount = command.amount < 0n ? -command.amount : command.amount

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/port.ts'
-import { type Command, type HoldCommand, resolutionId, type TransferCommand } from '../../services/balances/command.ts'
+import {
+  type Command,
+  type HoldCommand,
+  resolutionId,
+  type TransferCommand,
+} from '../../services/balances/command.ts'
 import { createLedger, type Ledger } from '../../services/balances/ledger.ts'
 import { type LedgerStore, openLedgerStore } from '../../services/balances/store.ts'
 
@@ -34,7 +39,16 @@ export async function openFixture(wrap = (store: LedgerStore): LedgerStore => st
 
 /** A deposit's credit. */
 export function credit(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): TransferCommand {
-  return { kind: 'transfer', id, merchant_id, currency, debit: 'clearing', credit: 'available', amount, reason: 'deposit' }
+  return {
+    kind: 'transfer',
+    id,
+    merchant_id,
+    currency,
+    debit: 'clearing',
+    credit: 'available',
+    amount,
+    reason: 'deposit',
+  }
 }
 
 /** A payout's hold. */

@@ -17,15 +17,13 @@ export function createCollection<D extends object>(
   heads: Heads,
   documents: Documents,
 ): Collection<D> {
-  const { writer } = environment
-
   // The codec gives back what was put; the type was the caller's promise when it put it.
   const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
 
   async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {
     const stored = checkDocument(document, (expected_version ?? 0) + 1)
     const prepared = documents.prepare(keyText(layout, stored), stored)
-    await writer.write(() => {
+    await environment.write(() => {
       const before = documents.head(prepared.key)
       const live = before !== undefined && !isExpired(before)
       if (expected_version === undefined) {
@@ -58,7 +56,7 @@ export function createCollection<D extends object>(
     async delete(key, expected_version) {
       checkVersion(expected_version)
       const text = keyText(layout, keyFields(layout, key))
-      await writer.write(() => {
+      await environment.write(() => {
         const before = documents.head(text)
         if (before === undefined || isExpired(before) || before.version !== expected_version) {
           throw new Conflict(`${layout.name}: not at version ${expected_version}`)
@@ -69,7 +67,7 @@ export function createCollection<D extends object>(
     async increment(key, field, by, options = {}) {
       const plan = planIncrement(layout, key, field, by, options)
       const text = keyText(layout, plan.key)
-      return await writer.write(() => {
+      return await environment.write(() => {
         const before = documents.head(text)
         const record = documents.read(text)
         const body = record === undefined ? plan.created : documentOf(record)

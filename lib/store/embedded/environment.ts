@@ -9,7 +9,8 @@ export type Table = Database<Buffer, string>
 /** An open LMDB environment, shared by every store of this process that was opened on the same directory. */
 export interface Environment {
   readonly table: Table
-  readonly writer: Writer
+  /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
+  write<T>(operation: () => T): Promise<T>
   /** Runs `read` on the newest state, that of other processes included. Throws `Unavailable` when it cannot. */
   read<T>(read: () => T): T
   /** Closes it with the last of its users, after the writes under way. */
@@ -50,7 +51,10 @@ export async function openEnvironment(
   let released = false
   return {
     table: shared.root,
-    writer: shared.writer,
+    write(operation) {
+      if (released) return Promise.reject(new Unavailable('the store is closed'))
+      return shared.writer.write(operation)
+    },
     read(read) {
       if (released) throw new Unavailable('the store is closed')
       // LMDB would go on with the snapshot of this turn of the event loop, which may be older than a write of

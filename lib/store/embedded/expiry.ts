@@ -29,7 +29,7 @@ export async function sweep(environment: Environment, expiring: readonly Expirin
     const keys = expiredKeys(environment, heads)
     while (keys.length > 0) {
       const group = keys.splice(0, GROUP_MAX)
-      await environment.writer.write(() => {
+      await environment.write(() => {
         for (const key of group) {
           const head = documents.head(key)
           if (head !== undefined && isExpired(head)) documents.remove(key, head)

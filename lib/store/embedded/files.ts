@@ -128,5 +128,5 @@ function ignoreMissing(error: unknown): undefined {
 }
 
 function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }

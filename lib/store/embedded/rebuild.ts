@@ -17,7 +17,7 @@ export async function completeIndexes(
   heads: Heads,
   documents: Documents,
 ): Promise<void> {
-  const { table, writer } = environment
+  const { table } = environment
   const first = documents.documentKey('')
   const end = `${heads.prefix}${heads.documents}!`
   let start: string | undefined = first
@@ -26,11 +26,11 @@ export async function completeIndexes(
     const range = { start: from, end, limit: GROUP_MAX, exclusiveStart: from !== first }
     const keys = environment.read(() => [...table.getKeys(range)])
     for (const key of keys.map((found) => found.slice(first.length))) {
-      await writer.write(() => rewrite(documents, key))
+      await environment.write(() => rewrite(documents, key))
     }
     start = keys.at(-1)
   }
-  await writer.write(() => markComplete(table, layout, heads))
+  await environment.write(() => markComplete(table, layout, heads))
 }
 
 function rewrite(documents: Documents, key: string): void {

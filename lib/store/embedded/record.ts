@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { type Body, DOCUMENT_BYTES_MAX } from '../check.ts'
+import { type Body, checkDocumentSize } from '../check.ts'
 
 /**
  * A document as it lies in LMDB: a head that a write needs (version, expiry, the index entries it has) and the body,
@@ -22,9 +22,7 @@ const packer = new Packr({ useRecords: false, variableMapSize: true, copyBuffers
 /** The body as bytes. Throws `TypeError` when it is larger than a document may be. */
 export function packBody(body: Body): Buffer {
   const packed = packer.pack(body)
-  if (packed.length > DOCUMENT_BYTES_MAX) {
-    throw new TypeError(`a document takes ${packed.length} bytes, at most ${DOCUMENT_BYTES_MAX} fit`)
-  }
+  checkDocumentSize(packed.length)
   return packed
 }
 

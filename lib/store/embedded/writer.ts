@@ -156,7 +156,7 @@ function fail(members: readonly Waiting[], error: unknown): void {
 }
 
 function commitFailure(reason: unknown): Error {
-  const code = reason instanceof Error && 'code' in reason ? reason.code : undefined
+  const code = typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined
   if (FULL.some((full) => full === code))
     return new Unavailable('the disk of the store is full', { cause: reason })
   return new Ambiguous('the store failed to commit', { cause: reason })

@@ -1,4 +1,5 @@
-import { type Body, checkDocument, checkVersion } from '../check.ts'
+import { BSON } from 'mongodb'
+import { type Body, checkDocument, checkDocumentSize, checkVersion } from '../check.ts'
 import { Conflict } from '../errors.ts'
 import { planIncrement } from '../increment.ts'
 import { checkKeyLength } from '../keys.ts'
@@ -71,6 +72,7 @@ function checkStored<D extends object>(layout: Layout, document: D, version: num
   const stored = checkDocument(document, version)
   const key = keyText(layout, stored)
   expiryOf(layout, stored)
+  checkDocumentSize(BSON.calculateObjectSize(stored))
   for (const index of layout.indexes) {
     for (const text of entryTexts(index, stored)) checkKeyLength(text, key)
   }

@@ -5,7 +5,7 @@ import { Duplicate, Unavailable } from '../errors.ts'
 import type { Blobs } from '../port.ts'
 import type { Calls } from './calls.ts'
 import { isDuplicate } from './failures.ts'
-import { buildIndexes } from './indexes.ts'
+import { buildIndex } from './indexes.ts'
 
 const CHUNK_BYTES = 255 * 1_024
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
@@ -55,8 +55,8 @@ export async function openGridFs(db: Db, name: string, calls: Calls): Promise<Bl
     unfinished: db.collection<Unfinished>(`${name}.unfinished`),
     calls,
   }
-  await buildIndexes(bucket.files, name, [{ name: 'by_filename', key: { filename: 1 }, unique: true }])
-  await buildIndexes(bucket.chunks, name, [{ name: 'by_file', key: { files_id: 1, n: 1 }, unique: true }])
+  await buildIndex(bucket.files, name, { name: 'by_filename', key: { filename: 1 }, unique: true })
+  await buildIndex(bucket.chunks, name, { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true })
   await removeAbandoned(bucket)
   return {
     put: async (id, bytes) => put(bucket, checkBlobId(id), bytes),

@@ -1,14 +1,16 @@
-import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
+import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb'
 import { randomFraction } from '#lib/crypto/random.ts'
 import { sleep } from '#lib/time.ts'
 import { Duplicate } from '../errors.ts'
 import { dotted, type Index, type Layout } from '../layout.ts'
 import type { StoredDocument } from './documents.ts'
-import { DUPLICATE, indexNamed, readFailure } from './failures.ts'
+import { DUPLICATE, readFailure } from './failures.ts'
 
 const EXPIRES = 'expires'
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const ANOTHER_DEFINITION = [85, 86]
+/** What PostgreSQL says, under code 1, of documents that break the index. */
+const FERRETDB_VIOLATED = /could not create (?:exclusion constraint|unique index)/
 /** Building an index over what exists takes its time; a server that is away is noticed long before. */
 const BUILD_TIMEOUT_MS = 10 * 60_000
 const TRIES_MAX = 8
@@ -20,29 +22,28 @@ const RACE_PAUSE_MS = 50
  * be unique, and `TypeError` when one exists under its name with another definition.
  */
 export async function createIndexes(documents: Collection<StoredDocument>, layout: Layout): Promise<void> {
-  const wanted = layout.indexes.map(descriptionOf)
-  if (layout.expires !== undefined) {
-    wanted.push({ name: EXPIRES, key: { [layout.expires]: 1 }, expireAfterSeconds: 0 })
-  }
-  if (wanted.length === 0) return
-  await buildIndexes(documents, layout.name, wanted, (error) => indexNamed(error, layout))
+  for (const index of layout.indexes) await buildIndex(documents, layout.name, descriptionOf(index))
+  if (layout.expires === undefined) return
+  const key = { [layout.expires]: 1 } as const
+  await buildIndex(documents, layout.name, { name: EXPIRES, key, expireAfterSeconds: 0 })
 }
 
-/** Builds indexes that may exist already, or are being built by others. */
-export async function buildIndexes<T extends { readonly _id: unknown }>(
+/** Builds one index, which may exist already or be in the making elsewhere. `owner` is for its errors. */
+export async function buildIndex<T extends Document>(
   documents: Collection<T>,
-  name: string,
-  wanted: IndexDescription[],
-  nameOf: (error: MongoServerError) => string | undefined = () => undefined,
+  owner: string,
+  wanted: IndexDescription & { readonly name: string },
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await documents.createIndexes(wanted, { timeoutMS: BUILD_TIMEOUT_MS })
+      await documents.createIndexes([wanted], { timeoutMS: BUILD_TIMEOUT_MS })
       return
     } catch (error) {
       if (!(error instanceof MongoServerError)) throw readFailure(error)
-      if (ANOTHER_DEFINITION.some((code) => code === error.code)) throw anotherDefinition(name, error)
-      if (error.code === DUPLICATE) throw new Duplicate(name, nameOf(error) ?? 'unknown')
+      if (ANOTHER_DEFINITION.some((code) => code === error.code)) throw anotherDefinition(owner, error)
+      if (error.code === DUPLICATE || FERRETDB_VIOLATED.test(error.message)) {
+        throw new Duplicate(owner, wanted.name)
+      }
       if (tries === TRIES_MAX) throw readFailure(error)
     }
     await sleep(RACE_PAUSE_MS * tries * (1 + randomFraction()))

@@ -1,0 +1,219 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { isUuid } from '#lib/ids.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { V1_PATH } from './app.ts'
+import {
+  type Answered,
+  createTestGateway,
+  faultOf,
+  type Sent,
+  send,
+  signedHeaders,
+} from './gateway.fixture.ts'
+
+const expectEnvelope = ({ body, headers, text }: Answered): void => {
+  expect(Object.keys(body)).toEqual(
+    body.success
+      ? ['success', 'result', 'request_id', 'processing_time']
+      : ['success', 'result', 'error', 'request_id', 'processing_time'],
+  )
+  if (!body.success) expect(Object.keys(body.error ?? {})).toEqual(['code', 'message', 'details', 'context'])
+  expect(isUuid(body.request_id)).toBe(true)
+  expect(headers['x-request-id']).toBe(body.request_id)
+  expect(String(body.processing_time)).toMatch(/^\d+(\.\d{1,3})?$/)
+  expect(headers['content-type']).toMatch(/^application\/json/)
+  expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text))
+}
+
+test('ping answers pong in the envelope', async () => {
+  const answered = await send(await createTestGateway())
+  expect(answered.status).toBe(200)
+  expect(answered.body).toMatchObject({ success: true, result: { message: 'pong' } })
+  expectEnvelope(answered)
+})
+
+const MIB = 1024 * 1024
+const type = (value: string | undefined): Sent => ({ headers: { 'content-type': value } })
+
+test.each<[string, Sent, number]>([
+  ['an unknown path', { path: '/' }, 1001],
+  ['an unknown path, asked for with GET', { path: '/health', verb: 'GET' }, 1001],
+  ['a path in another case', { path: '/public/api/multihub/V1' }, 1001],
+  ['a path with a slash at its end', { path: `${V1_PATH}/` }, 1001],
+  ['a path in another spelling', { path: '/public/api/multihub/v%31' }, 1001],
+  ['a path that cannot be decoded', { path: '/%' }, 1001],
+  ['an unknown path with a body of a strange type', { path: '/x', ...type('no/such; thing') }, 1001],
+  ['GET', { verb: 'GET' }, 1007],
+  ['PUT', { verb: 'PUT' }, 1007],
+  ['DELETE', { verb: 'DELETE' }, 1007],
+  ['PATCH', { verb: 'PATCH' }, 1007],
+  ['OPTIONS', { verb: 'OPTIONS' }, 1007],
+  ['PUT of a strange type', { verb: 'PUT', ...type('///') }, 1007],
+  ['GET with a query', { verb: 'GET', path: `${V1_PATH}?a=1` }, 1007],
+  ['no content type', type(undefined), 1006],
+  ['a form', type('application/x-www-form-urlencoded'), 1006],
+  ['plain text', type('text/plain'), 1006],
+  ['JSON of some kind', type('application/problem+json'), 1006],
+  ['a longer type', type('application/jsonx'), 1006],
+  ['another charset', type('application/json; charset=latin1'), 1006],
+  ['a strange parameter', type('application/json; v=1'), 1006],
+  ['a malformed type', type('application/json; charset="utf-8'), 1006],
+  ['a type made to be slow', type(`application/json${'; '.repeat(4000)}x`), 1006],
+  ['an encoding', { headers: { 'content-encoding': 'gzip' } }, 1006],
+  ['an encoding that does nothing', { headers: { 'content-encoding': 'identity' } }, 1006],
+  ['a wrong type with a query', { path: `${V1_PATH}?a=1`, ...type('text/plain') }, 1006],
+  ['a query', { path: `${V1_PATH}?a=1` }, 1003],
+  ['a body of more than 1 MiB', { raw: Buffer.alloc(MIB + 1, 0x20) }, 1003],
+  [
+    'a large body without authentication',
+    { raw: Buffer.alloc(MIB + 1), headers: { 'x-data-hash': 'x' } },
+    1003,
+  ],
+  ['101 headers', { headers: Object.fromEntries([...Array(101).keys()].map((n) => [`x-${n}`, ''])) }, 1003],
+])('refuses %s with HTTP 400, unsigned', async (_what, sent, code) => {
+  const answered = await send(await createTestGateway(), sent)
+  expect([answered.status, answered.body.error?.code]).toEqual([400, code])
+  expect(answered.headers['x-data-hash']).toBeUndefined()
+  expectEnvelope(answered)
+})
+
+test('HEAD is refused too, and has no body', async () => {
+  const { status, text } = await send(await createTestGateway(), { verb: 'HEAD' })
+  expect([status, text]).toEqual([400, ''])
+})
+
+test.each([
+  'application/json',
+  'application/json; charset=utf-8',
+  'Application/JSON;charset="UTF-8"',
+  'application/json;',
+  'application/json ; charset=utf-8 ',
+])('takes the content type %p', async (value) => {
+  expect((await send(await createTestGateway(), type(value))).body.success).toBe(true)
+})
+
+test('takes a body of exactly 1 MiB', async () => {
+  const ping = '{"method":"gateway.ping","params":{}}'
+  const { body } = await send(await createTestGateway(), { raw: ping.padEnd(MIB, ' ') })
+  expect(body.success).toBe(true)
+})
+
+test.each<[string, Sent, number, number, string | undefined]>([
+  ['no body', { raw: '' }, 400, 1005, 'body'],
+  ['no JSON', { raw: 'x' }, 400, 1005, 'body'],
+  ['an array', { raw: '[]' }, 400, 1005, 'body'],
+  ['null', { raw: 'null' }, 400, 1005, 'body'],
+  [
+    'a duplicate method',
+    { raw: '{"method":"gateway.ping","m\\u0065thod":"x","params":{}}' },
+    400,
+    1005,
+    'body',
+  ],
+  ['no method', { body: { params: {} } }, 400, 1005, 'method'],
+  [
+    'an inherited method',
+    { raw: '{"__proto__":{"method":"gateway.ping"},"params":{}}' },
+    400,
+    1005,
+    'method',
+  ],
+  ['a method that is a number', { body: { method: 1, params: {} } }, 400, 1005, 'method'],
+  ['an unknown method', { body: { method: 'gateway.pong' } }, 404, 1002, undefined],
+  ['an empty method', { body: { method: '', x: 1 } }, 404, 1002, undefined],
+  ['a method of Object', { body: { method: 'constructor' } }, 404, 1002, undefined],
+  ['no params', { body: { method: 'gateway.ping' } }, 400, 1005, 'params'],
+  ['params that are null', { body: { method: 'gateway.ping', params: null } }, 400, 1005, 'params'],
+  ['an unknown field', { body: { method: 'gateway.ping', params: {}, x: 1 } }, 400, 9000, 'x'],
+  ['an unknown param', { body: { method: 'gateway.ping', params: { x: 1 } } }, 400, 9000, 'params.x'],
+  [
+    'an operation_id',
+    { body: { method: 'gateway.ping', operation_id: 'a', params: {} } },
+    400,
+    9000,
+    'operation_id',
+  ],
+])('refuses %s, signed', async (_what, sent, status, code, path) => {
+  const answered = await send(await createTestGateway(), sent)
+  expect([answered.status, ...faultOf(answered)]).toEqual([status, code, path])
+  expect(answered.headers['x-data-hash']).toBe(signedHeaders(answered.text)['x-data-hash'])
+  expectEnvelope(answered)
+})
+
+test('ping does not look at service_id', async () => {
+  const body = { method: 'gateway.ping', params: {}, service_id: ['anything'] }
+  expect((await send(await createTestGateway(), { body })).body.success).toBe(true)
+})
+
+test('a method that is disabled for the credential does not exist for it', async () => {
+  const app = await createTestGateway({ credential: { disabledMethods: ['gateway.ping'] } })
+  const answered = await send(app, { body: { method: 'gateway.ping' } })
+  expect([answered.status, answered.body.error?.code]).toEqual([404, 1002])
+})
+
+test('an unexpected fault is 2001 and says nothing', async () => {
+  const getBalances = (): never => {
+    throw new Error('the database password is hunter2')
+  }
+  const answered = await send(await createTestGateway({ balances: { getBalances } }), {
+    body: { method: 'balance.get', params: {} },
+  })
+  expect([answered.status, answered.body.error?.code]).toEqual([400, 2001])
+  expect(answered.text).not.toContain('hunter2')
+  expectEnvelope(answered)
+})
+
+test('the caller’s own request id is only logged, and only when it is plain', async () => {
+  const lines: string[] = []
+  const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
+  const app = await createTestGateway({ log })
+  const raw = '{"method":"gateway.ping","params":{} }'
+  const answered = await send(app, { raw, headers: { 'x-request-id': 'mine-1' } })
+  await send(app, { raw: 'bank data', headers: { 'x-request-id': 'mine 2' } })
+  const [first, second] = lines.map((line) => JSON.parse(line))
+  expect(answered.body.request_id).not.toBe('mine-1')
+  expect(first).toMatchObject({
+    level: 'info',
+    role: 'gateway',
+    request_id: answered.body.request_id,
+    client_request_id: 'mine-1',
+    method: 'gateway.ping',
+    http_status: 200,
+    application_id: '1001',
+    merchant_id: '7001',
+    environment: 'test',
+  })
+  expect(second).toMatchObject({ code: 1005, http_status: 400 })
+  expect(second).not.toHaveProperty('client_request_id')
+  expect(lines.join('')).not.toMatch(/bank data|params/)
+})
+
+test('while it stops, it sends new requests away', async () => {
+  const app = await createTestGateway({ stopping: AbortSignal.abort() })
+  const { status, text, headers } = await send(app)
+  expect([status, text, headers['connection']]).toEqual([503, '', 'close'])
+})
+
+test('any signed bytes get the envelope', async () => {
+  const app = await createTestGateway()
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
+    fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value))),
+    fc
+      .jsonValue()
+      .map((params) => Buffer.from(JSON.stringify({ method: 'payment.in', service_id: 1, params }))),
+    fc
+      .jsonValue()
+      .map((payment) => Buffer.from(JSON.stringify({ method: 'payment.status', params: { payment } }))),
+  )
+  await fc.assert(
+    fc.asyncProperty(bytes, async (raw) => {
+      const answered = await send(app, { raw })
+      expectEnvelope(answered)
+      expect([1002, 1005, 9000]).toContain(answered.body.error?.code)
+      expect(answered.headers['x-data-hash']).toBe(signedHeaders(answered.text)['x-data-hash'])
+    }),
+    { numRuns: 500 },
+  )
+})

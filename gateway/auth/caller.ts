@@ -1,0 +1,13 @@
+import type { Secret } from '#lib/crypto/secret.ts'
+import type { CredentialSettings } from './credential.ts'
+
+/** Who calls a method: a credential that has proved itself and may be used here and now. */
+export interface Caller
+  extends Pick<
+    CredentialSettings,
+    'merchant_id' | 'environment' | 'service_ids' | 'currencies' | 'disabled_methods'
+  > {
+  readonly application_id: string
+  /** The one of its secrets that the request was signed with. */
+  readonly secret: Secret
+}

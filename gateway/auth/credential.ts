@@ -1,0 +1,106 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { Keyring } from '#lib/crypto/seal.ts'
+import type { Secret } from '#lib/crypto/secret.ts'
+import { type Environment, environmentFromProto } from '#lib/environment.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { type AddressList, createAddressList } from '../http/address.ts'
+
+/** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
+export interface OpenSecret {
+  readonly secret: Secret
+  readonly expires_at_ms: number | undefined
+}
+
+/** The one version of the public API that a credential may use (A2). */
+export type Version = 'v1' | 'v2'
+
+/** Everything about a credential that has to make sense before it may be used; otherwise it is 3007. */
+export interface CredentialSettings {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly version: Version
+  readonly status: 'active' | 'disabled' | 'blocked'
+  /** Where it may be used from; `undefined` means anywhere. */
+  readonly allowlist: AddressList | undefined
+  /** Whether its environment is one of the merchant's. */
+  readonly environment_granted: boolean
+  /** Empty means all of the merchant's. */
+  readonly service_ids: readonly string[]
+  /** Empty means all. */
+  readonly currencies: readonly string[]
+  readonly disabled_methods: ReadonlySet<string>
+}
+
+/** A credential as requests need it, made once a read of the registry. */
+export interface OpenCredential {
+  readonly application_id: string
+  /** The newest first. One that cannot be opened is missing, so that nothing verifies with it. */
+  readonly secrets: readonly OpenSecret[]
+  /** `undefined` when they are broken. */
+  readonly settings: CredentialSettings | undefined
+}
+
+/** Makes the opener of credentials that the directory is given. It never throws: what is broken is a finding. */
+export function createCredentialOpener(keyring: Keyring, log: Log) {
+  return (answer: GetCredentialResponse): OpenCredential => {
+    const application_id = answer.credential?.applicationId ?? ''
+    const settings = readSettings(answer)
+    if (settings === undefined) log.error({ application_id }, 'the settings of a credential are broken')
+    return { application_id, secrets: openSecrets(answer.secrets, application_id, keyring, log), settings }
+  }
+}
+
+function openSecrets(
+  sealed: readonly SealedSecret[],
+  application_id: string,
+  keyring: Keyring,
+  log: Log,
+): readonly OpenSecret[] {
+  const secrets: OpenSecret[] = []
+  for (const { sealed: text, expireTime } of sealed) {
+    try {
+      const secret = keyring.open(text, `credential:${application_id}`)
+      secrets.push({ secret, expires_at_ms: expireTime && timestampMs(expireTime) })
+    } catch (error) {
+      log.error({ application_id, error }, 'a secret of a credential could not be opened')
+    }
+  }
+  return secrets
+}
+
+const VERSIONS: ReadonlyMap<ApiVersion, Version> = new Map([
+  [ApiVersion.V1, 'v1'],
+  [ApiVersion.V2, 'v2'],
+])
+
+const STATUSES: ReadonlyMap<CredentialStatus, CredentialSettings['status']> = new Map([
+  [CredentialStatus.ACTIVE, 'active'],
+  [CredentialStatus.DISABLED, 'disabled'],
+  [CredentialStatus.BLOCKED, 'blocked'],
+])
+
+function readSettings({
+  credential,
+  merchantEnvironments,
+}: GetCredentialResponse): CredentialSettings | undefined {
+  if (credential === undefined) return undefined
+  const { merchantId: merchant_id, serviceIds, currencies, ipAllowlist, disabledMethods } = credential
+  const environment = environmentFromProto(credential.environment)
+  const version = VERSIONS.get(credential.apiVersion)
+  const status = STATUSES.get(credential.status)
+  const addresses = createAddressList(ipAllowlist)
+  if (!merchant_id || !environment || !version || !status || !addresses) return undefined
+  return {
+    merchant_id,
+    environment,
+    version,
+    status,
+    allowlist: ipAllowlist.length === 0 ? undefined : addresses,
+    environment_granted: merchantEnvironments.includes(credential.environment),
+    service_ids: serviceIds,
+    currencies,
+    disabled_methods: new Set(disabledMethods),
+  }
+}

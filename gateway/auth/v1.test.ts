@@ -1,0 +1,193 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { clock } from '#lib/time.ts'
+import {
+  createTestGateway,
+  type FixtureOptions,
+  OLD_SECRET,
+  SECRET,
+  type Sent,
+  send,
+  signedHeaders,
+} from '../gateway.fixture.ts'
+
+const PING = '{"method":"gateway.ping","params":{}}'
+const now_s = (): number => Math.floor(clock.now_ms() / 1000)
+
+/** The hash made by another program than ours. */
+function openssl(text: string): string {
+  const { stdout } = spawnSync('openssl', ['dgst', '-sha512', '-r'], { input: text })
+  return stdout.toString().slice(0, 128)
+}
+
+const codeOf = async (sent: Sent, options: FixtureOptions = {}): Promise<number | undefined> =>
+  (await send(await createTestGateway(options), sent)).body.error?.code
+
+test('takes a hash that openssl made, and signs answers so that openssl agrees', async () => {
+  const app = await createTestGateway()
+  const pong = await send(app, { raw: PING, headers: { 'x-data-hash': openssl(PING + SECRET) } })
+  expect(pong.body.success).toBe(true)
+  expect(pong.headers['x-data-hash']).toBe(openssl(pong.text + SECRET))
+  const refused = await send(app, { raw: '{' })
+  expect(refused.body.error?.code).toBe(1005)
+  expect(refused.headers['x-data-hash']).toBe(openssl(refused.text + SECRET))
+})
+
+test('hashes the bytes as they are: other blanks or another order of keys are another body', async () => {
+  const app = await createTestGateway()
+  const raw = ' {"params" : {},\n"method":"gateway.ping"}\t'
+  expect((await send(app, { raw })).body.success).toBe(true)
+  const { headers } = { headers: signedHeaders(PING) }
+  expect((await send(app, { raw, headers })).body.error?.code).toBe(3000)
+})
+
+test('any change of one byte of the body is 3000', async () => {
+  const app = await createTestGateway()
+  const body = Buffer.from('{"method":"gateway.ping","params":{}, "service_id": 5}')
+  const headers = signedHeaders(body)
+  await fc.assert(
+    fc.asyncProperty(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), async (at, change) => {
+      const raw = Buffer.from(body)
+      raw[at] = (raw[at] ?? 0) ^ change
+      const { body: answered, headers: shown } = await send(app, { raw, headers })
+      expect(answered.error?.code).toBe(3000)
+      expect(shown['x-data-hash']).toBeUndefined()
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test.each<[string, Record<string, string | undefined>, number]>([
+  ['no application id', { 'x-data-application-id': undefined }, 3001],
+  ['an application id of letters', { 'x-data-application-id': 'abc' }, 3001],
+  ['an application id of 0', { 'x-data-application-id': '0' }, 3001],
+  ['a leading zero', { 'x-data-application-id': '01001' }, 3001],
+  ['a negative one', { 'x-data-application-id': '-1001' }, 3001],
+  ['a fraction', { 'x-data-application-id': '1001.0' }, 3001],
+  ['17 digits', { 'x-data-application-id': '1'.repeat(17) }, 3001],
+  ['neither header', { 'x-data-application-id': undefined, 'x-data-hash': undefined }, 3001],
+  ['no hash', { 'x-data-hash': undefined }, 3002],
+  ['a short hash', { 'x-data-hash': 'ab' }, 3002],
+  ['a hash in upper case', { 'x-data-hash': 'AB'.repeat(64) }, 3002],
+  ['a hash of 129 characters', { 'x-data-hash': 'a'.repeat(129) }, 3002],
+  ['no hash of an unknown application', { 'x-data-application-id': '9', 'x-data-hash': undefined }, 3002],
+  ['an unknown application', { 'x-data-application-id': '9' }, 3003],
+  ['a wrong hash', { 'x-data-hash': 'ab'.repeat(64) }, 3000],
+])('refuses %s', async (_what, headers, code) => {
+  const { body, headers: shown, status } = await send(await createTestGateway(), { headers })
+  expect([status, body.error?.code]).toEqual([400, code])
+  expect(shown['x-data-hash']).toBeUndefined()
+})
+
+test('both secrets of a rotation verify, and the answer is signed with the one that was used', async () => {
+  const app = await createTestGateway()
+  for (const secret of [SECRET, OLD_SECRET]) {
+    const { body, text, headers } = await send(app, { raw: PING, secret })
+    expect(body.success).toBe(true)
+    expect(headers['x-data-hash']).toBe(signedHeaders(text, secret)['x-data-hash'])
+  }
+})
+
+test('the old secret ends at its time, whatever the cache holds', async () => {
+  const old_secret_expires_ms = clock.now_ms() - 1
+  expect(await codeOf({ secret: OLD_SECRET }, { old_secret_expires_ms })).toBe(3000)
+  expect(await codeOf({ secret: SECRET }, { old_secret_expires_ms })).toBeUndefined()
+})
+
+const BROKEN = { status: CredentialStatus.UNSPECIFIED }
+
+test.each<[string, FixtureOptions, number]>([
+  ['broken settings', { credential: BROKEN }, 3007],
+  ['a broken allowlist', { credential: { ipAllowlist: ['10.0.0.0/99'] } }, 3007],
+  ['an environment that is none', { credential: { environment: Environment.UNSPECIFIED } }, 3007],
+  ['a disabled credential', { credential: { status: CredentialStatus.DISABLED } }, 3004],
+  ['a blocked credential', { credential: { status: CredentialStatus.BLOCKED } }, 3005],
+  ['another address', { credential: { ipAllowlist: ['198.51.100.0/24', '2001:db8::/32'] } }, 3006],
+  ['a v2 credential', { credential: { apiVersion: ApiVersion.V2 } }, 3008],
+  ['an environment that is not the merchant’s', { merchant_environments: [Environment.PRODUCTION] }, 3008],
+  // The order, where several hold.
+  [
+    'disabled from another address',
+    { credential: { status: CredentialStatus.DISABLED, ipAllowlist: ['::1'] } },
+    3004,
+  ],
+  ['v2 from another address', { credential: { apiVersion: ApiVersion.V2, ipAllowlist: ['::1'] } }, 3006],
+])('refuses %s, and tells it only to who proved the secret', async (_what, options, code) => {
+  const app = await createTestGateway(options)
+  const { body, headers, status } = await send(app, { raw: '{' })
+  expect([status, body.error?.code]).toEqual([code === 3008 ? 403 : 400, code])
+  expect(headers['x-data-hash']).toBeDefined()
+  expect((await send(app, { secret: 'wrong' })).body.error?.code).toBe(3000)
+})
+
+test('a secret that cannot be opened proves nothing', async () => {
+  expect(await codeOf({}, { secrets_broken: true })).toBe(3000)
+})
+
+test('the allowlist sees the address behind trusted proxies only', async () => {
+  const credential = { ipAllowlist: ['203.0.113.0/24'] }
+  const forwarded = { 'x-forwarded-for': '203.0.113.9' }
+  expect(await codeOf({ from: '203.0.113.9' }, { credential })).toBeUndefined()
+  expect(await codeOf({ from: '::ffff:203.0.113.9' }, { credential })).toBeUndefined()
+  expect(await codeOf({ from: '10.0.0.1', headers: forwarded }, { credential })).toBe(3006)
+  const trusted_proxies = ['10.0.0.0/8']
+  expect(
+    await codeOf({ from: '10.0.0.1', headers: forwarded }, { credential, trusted_proxies }),
+  ).toBeUndefined()
+  expect(await codeOf({ from: '10.0.0.1' }, { credential, trusted_proxies })).toBe(3006)
+})
+
+test.each<[string, Record<string, string>, number | undefined]>([
+  ['both, fresh', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'n' }, undefined],
+  [
+    'both, at the edge',
+    { 'x-data-timestamp': `${now_s() - 290}`, 'x-data-nonce': '~'.repeat(128) },
+    undefined,
+  ],
+  ['a timestamp alone', { 'x-data-timestamp': `${now_s()}` }, 3000],
+  ['a nonce alone', { 'x-data-nonce': 'n' }, 3000],
+  ['an old timestamp', { 'x-data-timestamp': `${now_s() - 302}`, 'x-data-nonce': 'n' }, 3000],
+  ['a timestamp of tomorrow', { 'x-data-timestamp': `${now_s() + 86_400}`, 'x-data-nonce': 'n' }, 3000],
+  ['milliseconds', { 'x-data-timestamp': `${now_s()}000`, 'x-data-nonce': 'n' }, 3000],
+  ['a fraction', { 'x-data-timestamp': `${now_s()}.5`, 'x-data-nonce': 'n' }, 3000],
+  ['an empty nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': '' }, 3000],
+  ['a nonce with a blank', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a b' }, 3000],
+  ['a long nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a'.repeat(129) }, 3000],
+])('judges the replay pair: %s', async (_what, headers, code) => {
+  const { body, headers: shown } = await send(await createTestGateway(), { headers })
+  expect(body.error?.code).toBe(code)
+  expect(shown['x-data-hash']).toBeDefined()
+})
+
+test('freshness comes after the policy and before the body is parsed', async () => {
+  const stale = { headers: { 'x-data-nonce': 'n' }, raw: '{' }
+  expect(await codeOf(stale)).toBe(3000)
+  expect(await codeOf(stale, { credential: { apiVersion: ApiVersion.V2 } })).toBe(3008)
+})
+
+test('a registry that cannot be read is 2002, unsigned', async () => {
+  const directory = {
+    getCredential: (): never => {
+      throw new PublicError(2002)
+    },
+  }
+  const { status, body, headers } = await send(await createTestGateway({ directory }))
+  expect([status, body.error?.code, headers['x-data-hash']]).toEqual([400, 2002, undefined])
+})
+
+test('a credential is read once for many requests', async () => {
+  let reads = 0
+  const directory = {
+    getCredential: () => {
+      reads += 1
+      return {}
+    },
+  }
+  const app = await createTestGateway({ directory })
+  await Promise.all(Array.from({ length: 20 }, () => send(app)))
+  expect(reads).toBe(1)
+})

@@ -1,0 +1,78 @@
+import type { PublicError } from '#lib/errors/public-error.ts'
+import { publicErrorOf } from '#lib/errors/translate.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { failureText, successText } from './envelope.ts'
+import { type Exchange, elapsed } from './exchange.ts'
+import { onlyHeader } from './headers.ts'
+
+/** Answers a request. The one place where bytes leave: they are made, signed, sent and logged here. */
+export interface Answerer {
+  success(exchange: Exchange, result: unknown): void
+  /** Anything that was thrown: a `PublicError` as it is, a fault as 2001 with its cause in the log only (E7). */
+  failure(exchange: Exchange, error: unknown): void
+}
+
+/** Makes the answerer of a gateway. */
+export function createAnswerer(log: Log): Answerer {
+  return {
+    success(exchange, result) {
+      send(exchange, 200, successText(result, exchange.request_id, elapsed(exchange)))
+      logExchange(log, exchange, 200)
+    },
+    failure(exchange, thrown) {
+      const error = publicErrorOf(thrown)
+      send(exchange, error.http, failureText(error, exchange.request_id, elapsed(exchange)))
+      logFault(log, exchange, error)
+      logExchange(log, exchange, error.http, error.code)
+    },
+  }
+}
+
+function send({ response, request_id, found }: Exchange, http_status: number, text: string): void {
+  const body = Buffer.from(text)
+  const headers = [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(body.length),
+    'Cache-Control',
+    'no-store',
+    'X-Request-ID',
+    request_id,
+  ]
+  if (found.sign !== undefined) headers.push(...found.sign({ request_id, http_status, body }))
+  response.writeHead(http_status, headers)
+  // As a text it leaves in one write with its head, which a buffer does not; the bytes are the same.
+  response.end(text)
+}
+
+/** A refusal is the caller's affair; a fault or a dependency that is down is ours. */
+function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicError): void {
+  if (code === 2001) log.error({ request_id, error: cause }, 'a request met an unexpected fault')
+  else if (code === 2002) log.warn({ request_id, error: cause }, 'a request met a dependency that is down')
+}
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/
+
+function logExchange(log: Log, exchange: Exchange, http_status: number, code?: number): void {
+  const { request, request_id, found } = exchange
+  const client_request_id = onlyHeader(request.rawHeaders, 'x-request-id')
+  const { application_id, merchant_id, environment, method } = found
+  log.info(
+    {
+      request_id,
+      method,
+      http_status,
+      code,
+      duration_ms: elapsed(exchange),
+      application_id,
+      merchant_id,
+      environment,
+      client_request_id:
+        client_request_id !== undefined && VISIBLE_ASCII.test(client_request_id)
+          ? client_request_id
+          : undefined,
+    },
+    'request answered',
+  )
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Environment } from '#lib/environment.ts'
+import { uuidv7 } from '#lib/ids.ts'
+import { clock } from '#lib/time.ts'
+
+/** Signs an answer: the header's name and value over the bytes exactly as they are sent. */
+export type SignAnswer = (answer: {
+  readonly request_id: string
+  readonly http_status: number
+  readonly body: Uint8Array
+}) => readonly [name: string, value: string]
+
+/**
+ * One request and its answer. What is found out on the way (who calls, which method, how to sign) is noted here for
+ * the answer and the log line, because both are needed after a failure at any step too.
+ */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Made here (E1); the caller's own is only logged. */
+  readonly request_id: string
+  /** On the monotonic clock: when the head of the request had come in. */
+  readonly started_ms: number
+  readonly found: {
+    /** Set once the caller has proved its secret; from then on every answer is signed, refusals too (A5). */
+    sign?: SignAnswer
+    application_id?: string | undefined
+    merchant_id?: string | undefined
+    environment?: Environment | undefined
+    method?: string | undefined
+  }
+}
+
+/** Begins an exchange: its clock and its request id. */
+export function beginExchange(request: IncomingMessage, response: ServerResponse): Exchange {
+  return { request, response, request_id: uuidv7(), started_ms: clock.monotonic_ms(), found: {} }
+}
+
+/** How long the exchange has lasted, in milliseconds with at most 3 decimals (E3). */
+export function elapsed({ started_ms }: Exchange): number {
+  return Math.round((clock.monotonic_ms() - started_ms) * 1000) / 1000
+}

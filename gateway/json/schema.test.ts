@@ -1,0 +1,197 @@
+import { expect, test } from '@jest/globals'
+import { EMAIL_ADDRESS, HTTP_URL, REFERENCE } from './formats.ts'
+import { type Json, parseJson } from './parse.ts'
+import { amount, currency, serviceId, text } from './scalars.ts'
+import { ignored, list, notApplicable, object, optional, type Schema, validate } from './schema.ts'
+
+const check = <T>(schema: Schema<T>, value: Json): T => validate(schema, value, 'test')
+
+/** The code and path that a value is refused with; undefined when it is taken. */
+function fault(schema: Schema<unknown>, value: Json): readonly [number, unknown] | undefined {
+  try {
+    check(schema, value)
+    return undefined
+  } catch (error) {
+    const { code, details } = error as { code: number; details: { description: string } }
+    return [code, details.description]
+  }
+}
+
+const ORDER = object({
+  name: text({ max: 5 }),
+  price: object({ value: amount(), currency: currency() }),
+  note: optional(text({ min: 1, max: 3 })),
+  foreign: notApplicable(),
+  anything: ignored(),
+  tags: optional(list(text({ max: 2 }), { max: 2 })),
+})
+
+const good = { name: 'a', price: { value: 1, currency: 'INR' } }
+
+test('answers what it took, and only that', () => {
+  expect(check(ORDER, { ...good, anything: [1] })).toEqual({
+    name: 'a',
+    price: { value: 1n, currency: 'INR' },
+  })
+  expect(check(ORDER, { ...good, note: 'x', tags: ['a', 'b'] })).toMatchObject({
+    note: 'x',
+    tags: ['a', 'b'],
+  })
+})
+
+test.each<[string, Json, readonly [number, string]]>([
+  ['no object', 5, [1005, '']],
+  ['a missing field', { price: good.price }, [1005, 'name']],
+  ['a missing inner field', { name: 'a', price: { value: 1 } }, [1005, 'price.currency']],
+  ['null for a required field', { ...good, name: null }, [1005, 'name']],
+  ['null for an optional field', { ...good, note: null }, [1005, 'note']],
+  ['an array for an object', { ...good, price: [] }, [1005, 'price']],
+  ['a number for a text', { ...good, name: 7 }, [1005, 'name']],
+  ['a text for an amount', { ...good, price: { value: '1', currency: 'INR' } }, [1005, 'price.value']],
+  ['a wrong element', { ...good, tags: ['a', 1] }, [1005, 'tags.1']],
+  ['a long element', { ...good, tags: ['abc'] }, [9000, 'tags.0']],
+  ['a long list', { ...good, tags: ['a', 'b', 'c'] }, [9000, 'tags']],
+  ['an unknown field', { ...good, other: 1 }, [9000, 'other']],
+  ['an unknown inner field', { ...good, price: { ...good.price, x: 1 } }, [9000, 'price.x']],
+  ['a field that does not apply', { ...good, foreign: {} }, [9000, 'foreign']],
+  ['a short text', { ...good, note: '' }, [9000, 'note']],
+  ['a lone surrogate', { ...good, name: '\ud800' }, [9000, 'name']],
+  ['U+0000', { ...good, name: 'a\0' }, [9000, 'name']],
+  ['an amount of 0', { ...good, price: { value: 0, currency: 'INR' } }, [6001, 'price.value']],
+  ['a currency that is none', { ...good, price: { value: 1, currency: 'XXY' } }, [1010, 'price.currency']],
+  // One of several faults is told (E6).
+  ['1005 behind 9000 and 6001', { foreign: 1, name: 'a', price: { value: 0 } }, [1005, 'price.currency']],
+  ['9000 behind 6001', { ...good, price: { value: 0, currency: 'XXY' }, note: 'long' }, [9000, 'note']],
+  ['an unknown field behind 6001', { ...good, price: { value: 0, currency: 'XXY' }, z: 1 }, [9000, 'z']],
+  ['two 1005', { price: { value: 'x' } }, [1005, 'name']],
+  ['two 9000', { ...good, z: 1, note: 'long', foreign: 1 }, [9000, 'note']],
+  ['two specific ones', { ...good, price: { value: -1, currency: 'XXY' } }, [6001, 'price.value']],
+])('refuses %s', (_what, value, expected) => {
+  expect(fault(ORDER, value)).toEqual(expected)
+})
+
+test('finds prototype keys unknown and never takes inherited ones for given', () => {
+  const value = parseJson(
+    Buffer.from('{"name":"a","price":{"value":1,"currency":"INR"},"__proto__":{"x":1}}'),
+  )
+  expect(fault(ORDER, value)).toEqual([9000, '__proto__'])
+  expect(fault(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
+})
+
+test('shows no more than a piece of an unknown key', () => {
+  expect(fault(object({}), { ['k'.repeat(5000)]: 1 })).toEqual([9000, 'k'.repeat(64)])
+})
+
+test('counts lengths in code points', () => {
+  const schema = text({ min: 2, max: 4 })
+  expect(fault(schema, '💶💶💶💶')).toBeUndefined()
+  expect(fault(schema, '💶💶💶💶💶')?.[0]).toBe(9000)
+  expect(fault(schema, '💶')?.[0]).toBe(9000)
+  expect(fault(schema, 'é'.repeat(4))).toBeUndefined()
+  expect(fault(schema, 'e\u0301'.repeat(3))?.[0]).toBe(9000)
+})
+
+test('wants one of several fields, or tells the one that does not apply', () => {
+  const schema = object(
+    { c_id: optional(text({ max: 9 })), h_id: optional(text({ max: 9 })), p_id: notApplicable() },
+    { at_least_one: ['c_id', 'h_id'] },
+  )
+  expect(fault(schema, { h_id: 'a' })).toBeUndefined()
+  expect(fault(object({ identifiers: schema }), { identifiers: {} })).toEqual([1005, 'identifiers'])
+  expect(fault(schema, { p_id: 'a' })).toEqual([9000, 'p_id'])
+  expect(fault(schema, { c_id: 'a', p_id: 'a' })).toEqual([9000, 'p_id'])
+})
+
+test.each<[Json, string | number]>([
+  [501, '501'],
+  ['501', '501'],
+  [0, '0'],
+  [-5, '-5'],
+  [2n ** 63n - 1n, '9223372036854775807'],
+  [2n ** 63n, '0'],
+  ['99999999999999999999', '0'],
+  ['007', 1005],
+  ['5a', 1005],
+  ['', 1005],
+  ['5.0', 1005],
+  [Number.NaN, 1005],
+  [1.5, 1005],
+  [true, 1005],
+  [null, 1005],
+])('reads %p as a route number: %p', (value, expected) => {
+  if (typeof expected === 'number') expect(fault(serviceId(), value)?.[0]).toBe(expected)
+  else expect(check(serviceId(), value)).toBe(expected)
+})
+
+test.each<[Json, bigint | number]>([
+  [1, 1n],
+  [9_007_199_254_740_991, 9_007_199_254_740_991n],
+  [9_007_199_254_740_992n, 6001],
+  [2n ** 80n, 6001],
+  [0, 6001],
+  [-0, 6001],
+  [-1, 6001],
+  [Number.NaN, 1005],
+  ['5', 1005],
+])('reads %p as an amount: %p', (value, expected) => {
+  if (typeof expected === 'number') expect(fault(amount(), value)?.[0]).toBe(expected)
+  else expect(check(amount(), value)).toBe(expected)
+})
+
+test.each([
+  ['a.b+c@example.com', true],
+  ['ä@exämple.de', true],
+  ['a@b.co', true],
+  ['a@b', false],
+  ['@b.co', false],
+  ['a@', false],
+  ['a b@c.de', false],
+  ['a@@b.co', false],
+  ['a@b..co', false],
+  ['a@-b.co', false],
+  ['<a@b.co>', false],
+  ['a@b.co\r\nBcc: c@d.ef', false],
+])('judges the e-mail address %p: %p', (value, accepted) => {
+  expect(EMAIL_ADDRESS.test(value, 'test')).toBe(accepted)
+})
+
+test.each([
+  ['https://shop.example.com/ok?a=1#b', true],
+  ['HTTP://shop.example.com', true],
+  ['ftp://shop.example.com', false],
+  ['javascript:alert(1)', false],
+  ['https:shop.example.com', false],
+  ['//shop.example.com', false],
+  ['/ok', false],
+  ['https://', false],
+  ['https://a b.com', false],
+  ['https://a.com/\nb', false],
+  ['https:\\\\a.com', false],
+])('judges the URL %p: %p', (value, accepted) => {
+  expect(HTTP_URL.test(value, 'test')).toBe(accepted)
+})
+
+test.each([
+  ['order 1/ü💶', true],
+  ['a\tb', false],
+  ['a\u0085b', false],
+])('judges the reference %p: %p', (value, accepted) => {
+  expect(REFERENCE.test(value, 'test')).toBe(accepted)
+})
+
+test('judges long hostile texts quickly', () => {
+  const hostile = `a@${'a.'.repeat(126)}!`
+  expect(EMAIL_ADDRESS.test(hostile, 'test')).toBe(false)
+  expect(EMAIL_ADDRESS.test('a'.repeat(254), 'test')).toBe(false)
+})
+
+test('describes itself as data', () => {
+  expect(ORDER.shape).toMatchObject({
+    type: 'object',
+    fields: {
+      name: { type: 'text', max: 5, presence: 'required' },
+      foreign: { presence: 'not_applicable' },
+      tags: { type: 'list', presence: 'optional', item: { type: 'text' } },
+    },
+  })
+})

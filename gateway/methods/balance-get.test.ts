@@ -1,0 +1,83 @@
+import { expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { createTestGateway, type FixtureOptions, faultOf, send } from '../gateway.fixture.ts'
+
+const ROUTES = [
+  { serviceId: '501', currency: 'INR' },
+  { serviceId: '502', currency: 'TRY' },
+  { serviceId: '503', currency: 'INR' },
+]
+const BALANCES = [
+  { currency: 'ARS', available: 5n, frozen: 0n },
+  { currency: 'INR', available: -7n, frozen: 3n },
+]
+
+const ask = async (options: FixtureOptions = {}, more: object = {}) => {
+  const app = await createTestGateway({
+    routes: ROUTES,
+    balances: { getBalances: () => ({ balances: BALANCES }) },
+    ...options,
+  })
+  return send(app, { body: { method: 'balance.get', params: {}, ...more } })
+}
+
+const currenciesIn = (result: unknown): unknown =>
+  (result as { balance: { amounts: { currency: string }[] } }).balance.amounts.map(({ currency }) => currency)
+
+test('shows every currency of a route or of the ledger, by its code', async () => {
+  const { body } = await ask()
+  const amount = (currency: string, value: number, value_freezing: number) => ({
+    value,
+    value_freezing,
+    value_blocking: 0,
+    currency,
+    enabled: true,
+  })
+  expect(body.result).toStrictEqual({
+    balance: {
+      id: 7001,
+      amounts: [amount('ARS', 5, 0), amount('INR', -7, 3), amount('TRY', 0, 0)],
+      enabled: true,
+    },
+  })
+})
+
+test.each<[string, FixtureOptions, object, readonly string[]]>([
+  ['a service_id', {}, { service_id: 502 }, ['TRY']],
+  ['a service_id in a text', {}, { service_id: '501' }, ['INR']],
+  ['a credential for currencies', { credential: { currencies: ['INR', 'ARS'] } }, {}, ['ARS', 'INR']],
+  ['a credential for routes', { credential: { serviceIds: ['502'] } }, {}, ['TRY']],
+  ['a credential for both', { credential: { serviceIds: ['501', '502'], currencies: ['INR'] } }, {}, ['INR']],
+])('with %s shows only what that allows', async (_with, options, more, currencies) => {
+  const { body } = await ask(options, more)
+  expect(currenciesIn(body.result)).toEqual(currencies)
+})
+
+test.each<[string, FixtureOptions, object, readonly [number, unknown]]>([
+  ['an unknown service_id', {}, { service_id: 999 }, [1004, undefined]],
+  ['a negative service_id', {}, { service_id: -1 }, [1004, undefined]],
+  ['a denied service_id', { credential: { serviceIds: ['501'] } }, { service_id: 502 }, [3008, undefined]],
+  ['a denied currency', { credential: { currencies: ['INR'] } }, { service_id: 502 }, [3008, undefined]],
+  ['no account at all', { routes: [], balances: { getBalances: () => ({}) } }, {}, [1011, undefined]],
+  ['no account that it may see', { credential: { currencies: ['AUD'] } }, {}, [1011, undefined]],
+  ['an unknown param', {}, { params: { currency: 'INR' } }, [9000, 'params.currency']],
+  ['an operation_id', {}, { operation_id: 'a' }, [9000, 'operation_id']],
+])('refuses %s', async (_what, options, more, expected) => {
+  expect(faultOf(await ask(options, more))).toEqual(expected)
+})
+
+test('writes sums beyond 2^53 with all their digits', async () => {
+  const available = 2n ** 63n - 1n
+  const { text } = await ask({
+    balances: { getBalances: () => ({ balances: [{ currency: 'INR', available, frozen: 0n }] }) },
+  })
+  expect(text).toContain('"value":9223372036854775807,')
+})
+
+test('a ledger that is away is 2002', async () => {
+  const getBalances = (): never => {
+    throw new Unavailable('away')
+  }
+  const { status, body } = await ask({ balances: { getBalances } })
+  expect([status, body.error?.code]).toEqual([400, 2002])
+})

@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import type { LookUpPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { fullPayment } from '#lib/projection/payment.fixture.ts'
+import { createTestGateway, faultOf, send } from '../gateway.fixture.ts'
+
+const request = (identifiers: unknown, more: object = {}): object => ({
+  method: 'payment.status',
+  params: { payment: { identifiers } },
+  ...more,
+})
+
+async function withPayments() {
+  const asked: LookUpPaymentRequest[] = []
+  const app = await createTestGateway({
+    credential: { currencies: ['INR'] },
+    payments: {
+      lookUpPayment(message) {
+        asked.push(message)
+        return { payment: fullPayment() }
+      },
+    },
+  })
+  return { app, asked }
+}
+
+test.each([
+  [{ c_id: 'a' }, ['a', undefined]],
+  [{ h_id: 'b' }, [undefined, 'b']],
+  [{ c_id: 'a', h_id: 'b' }, ['a', 'b']],
+])('looks up %p and answers without the bank', async (identifiers, expected) => {
+  const { app, asked } = await withPayments()
+  const { body } = await send(app, { body: request(identifiers) })
+  expect(asked[0]).toMatchObject({
+    merchantId: '7001',
+    environment: Environment.TEST,
+    policy: { applicationId: '1001', currencies: ['INR'] },
+  })
+  expect([asked[0]?.cId, asked[0]?.hId]).toEqual(expected)
+  expect(body.result).toMatchObject({
+    payment: { status: { status: 'success' } },
+    operation: { operation_type: 'deposit' },
+  })
+  expect(JSON.stringify(body.result)).not.toContain('"bank":')
+})
+
+test('takes a service_id, which the stored route outweighs', async () => {
+  const { app, asked } = await withPayments()
+  expect((await send(app, { body: request({ c_id: 'a' }, { service_id: '999' }) })).status).toBe(200)
+  expect(asked[0]).not.toHaveProperty('serviceId')
+})
+
+const IDENTIFIERS = 'params.payment.identifiers'
+
+test.each<[string, object, number, string]>([
+  ['no identifier', request({}), 1005, IDENTIFIERS],
+  ['no identifiers', request(undefined), 1005, IDENTIFIERS],
+  ['a numeric c_id', request({ c_id: 5 }), 1005, `${IDENTIFIERS}.c_id`],
+  ['null beside an identifier', request({ c_id: null, h_id: 'b' }), 1005, `${IDENTIFIERS}.c_id`],
+  ['a p_id', request({ p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
+  ['a p_id beside a c_id', request({ c_id: 'a', p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
+  ['a long h_id', request({ h_id: 'b'.repeat(129) }), 9000, `${IDENTIFIERS}.h_id`],
+  ['an operation_id', request({ c_id: 'a' }, { operation_id: 'a' }), 9000, 'operation_id'],
+  ['a service_id of another type', request({ c_id: 'a' }, { service_id: [] }), 1005, 'service_id'],
+  [
+    'an amount',
+    { method: 'payment.status', params: { payment: { identifiers: { c_id: 'a' }, amount: 1 } } },
+    9000,
+    'params.payment.amount',
+  ],
+])('refuses %s', async (_what, body, code, description) => {
+  const { app, asked } = await withPayments()
+  expect(faultOf(await send(app, { body }))).toEqual([code, description])
+  expect(asked).toHaveLength(0)
+})
+
+test('a payment that is not there is 6010', async () => {
+  const app = await createTestGateway({
+    payments: {
+      lookUpPayment() {
+        throw new PublicError(6010)
+      },
+    },
+  })
+  const { status, body } = await send(app, { body: request({ c_id: 'a' }) })
+  expect([status, body.error?.code]).toEqual([400, 6010])
+})

@@ -1,0 +1,62 @@
+import { type Book, moved } from './book.ts'
+import { BrokenJournal } from './chain.ts'
+import type { Entry } from './entry.ts'
+import type { View } from './state.ts'
+
+/** Funds that are frozen until the hold is captured or released. */
+export interface Hold {
+  readonly id: string
+  readonly merchant_id: string
+  readonly currency: string
+  readonly amount: bigint
+  readonly payment_id?: string
+}
+
+/** What one entry does to a shard: a book in its new form, and at most one hold that opens or ends. */
+export interface Change {
+  readonly book: Book
+  readonly opened?: Hold
+  readonly closed?: string
+}
+
+const RESOLVE = ':resolve'
+
+/**
+ * What an entry does to the state before it: the one rule by which decisions take effect and journals are replayed,
+ * so that a balance is the sum of its entries by construction. Throws `BrokenJournal` when the entry cannot follow.
+ */
+export function changeOf(view: Pick<View, 'book' | 'hold'>, entry: Entry): Change {
+  const before = view.book(entry.merchant_id, entry.currency)
+  const book = entry.refused_code === undefined ? moved(before, entry) : before
+  if (book === undefined) throw broken(entry, 'leaves 64 bits')
+  if (book.available !== entry.available || book.frozen !== entry.frozen)
+    throw broken(entry, 'states another balance')
+  if (book.frozen < 0n) throw broken(entry, 'takes more than is frozen')
+  if (entry.refused_code !== undefined) return { book }
+  if (entry.kind === 'hold') return { book, opened: opened(view, entry) }
+  if (entry.kind === 'capture' || entry.kind === 'release') return { book, closed: closed(view, entry) }
+  return { book }
+}
+
+function opened(view: Pick<View, 'hold'>, entry: Entry): Hold {
+  const { id, merchant_id, currency, amount, payment_id } = entry
+  if (view.hold(id)) throw broken(entry, 'opens a hold that is open')
+  return { id, merchant_id, currency, amount, ...(payment_id === undefined ? {} : { payment_id }) }
+}
+
+function closed(view: Pick<View, 'hold'>, entry: Entry): string {
+  const id = entry.id.slice(0, -RESOLVE.length)
+  const hold = view.hold(id)
+  if (
+    hold?.merchant_id !== entry.merchant_id ||
+    hold.currency !== entry.currency ||
+    hold.amount !== entry.amount
+  ) {
+    throw broken(entry, 'resolves a hold that is not open, or is another')
+  }
+  return id
+}
+
+function broken(entry: Entry, what: string): BrokenJournal {
+  return new BrokenJournal(`entry ${entry.id} ${what}`)
+}

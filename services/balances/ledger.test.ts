@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals'
+import { credit, hold, openFixture, resolve } from '../../test/support/ledger.ts'
+import type { Command } from './command.ts'
+import { createLedger } from './ledger.ts'
+import type { Outcome } from './step.ts'
+
+const wasAccepted = (outcome: Outcome): boolean =>
+  'recorded' in outcome && outcome.recorded.entry.refused_code === undefined
+
+describe('the ledger', () => {
+  test('gives what was credited less what is held, and its entries in order', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    await ledger.submit('test', credit('a', 1000n))
+    const outcome = await ledger.submit('test', hold('h', 300n))
+    expect(outcome).toMatchObject({ recorded: { entry: { available: 700n, frozen: 300n } } })
+    await ledger.submit('test', resolve('capture', 'h'))
+    await ledger.submit('test', credit('m', 5n, '1000', 'ARS'))
+    expect(await ledger.books('test', '1000')).toMatchObject([
+      { currency: 'ARS', available: 5n },
+      { currency: 'INR', available: 700n, frozen: 0n, clearing: -700n },
+    ])
+    const statement = await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 10 })
+    expect(statement.map(({ id }) => id)).toEqual(['a', 'h', 'h:resolve', 'm'])
+    const one = await ledger.statement({
+      environment: 'test',
+      merchant_id: '1000',
+      payment_id: 'payment of h',
+      limit: 10,
+    })
+    expect(one.map(({ id }) => id)).toEqual(['h', 'h:resolve'])
+    expect(await ledger.verify()).toEqual({ consistent: true, transfers: 4n, differences: [] })
+  })
+
+  test('keeps test and production apart', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    await ledger.submit('test', credit('a', 1000n))
+    expect(await ledger.books('production', '1000')).toEqual([])
+    expect(await ledger.submit('production', hold('h', 1n))).toMatchObject({
+      recorded: { entry: { refused_code: 6004 } },
+    })
+  })
+
+  test('accepts of many holds at once exactly those that are covered', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    await ledger.submit('test', credit('a', 1_007n))
+    const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 50n))
+    const outcomes = await Promise.all(holds.map((command) => ledger.submit('test', command)))
+    expect(outcomes.filter(wasAccepted)).toHaveLength(20)
+    expect(await ledger.books('test', '1000')).toMatchObject([{ available: 7n, frozen: 1_000n }])
+  })
+
+  test('does everything once that is sent twice at the same time', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    const twice = async (commands: Command[]): Promise<Outcome[]> =>
+      await Promise.all([...commands, ...commands].map((command) => ledger.submit('test', command)))
+    const credits = await twice(Array.from({ length: 50 }, (_, at) => credit(`c${at}`, 10n)))
+    expect(credits.slice(0, 50)).toEqual(credits.slice(50))
+    const holds = await twice(Array.from({ length: 50 }, (_, at) => hold(`h${at}`, 20n)))
+    expect(holds.filter(wasAccepted)).toHaveLength(50)
+    const ends = await twice(
+      Array.from({ length: 50 }, (_, at) => resolve(at % 2 ? 'capture' : 'release', `h${at}`)),
+    )
+    expect(ends.filter(wasAccepted)).toHaveLength(50)
+    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 125n })
+    const accepted_odd = holds
+      .slice(0, 50)
+      .filter((outcome, at) => at % 2 === 1 && wasAccepted(outcome)).length
+    expect(await ledger.books('test', '1000')).toMatchObject([
+      { available: 500n - 20n * BigInt(accepted_odd), frozen: 0n },
+    ])
+  })
+
+  test('lets a hold be captured or released, whichever comes first, and tells the other', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    await ledger.submit('test', credit('a', 100n))
+    await ledger.submit('test', hold('h', 40n))
+    const ends = Array.from({ length: 20 }, (_, at) => resolve(at % 2 ? 'capture' : 'release', 'h'))
+    const outcomes = await Promise.all(ends.map((command) => ledger.submit('test', command)))
+    expect(outcomes.filter(wasAccepted)).toHaveLength(10)
+    expect(
+      outcomes.filter((outcome) => 'rejected' in outcome && outcome.rejected === 'other_content'),
+    ).toHaveLength(10)
+    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 3n })
+  })
+
+  test('remembers a refusal for ever, over restarts and long after it left the memory', async () => {
+    await using fixture = await openFixture()
+    const { ledger, store } = fixture
+    const refused = await ledger.submit('test', hold('h', 10n))
+    expect(refused).toMatchObject({ recorded: { entry: { refused_code: 6004 } } })
+    await ledger.submit('test', credit('a', 1_000n))
+    await ledger.stop()
+    const later = createLedger(store)
+    expect(await later.submit('test', hold('h', 10n))).toEqual(refused)
+    expect(await later.submit('test', hold('h', 11n))).toEqual({ rejected: 'other_content' })
+    await later.stop()
+  })
+
+  test('refuses one bad command alone, not its batch', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    const most = 2n ** 63n - 1n
+    const commands = [
+      credit('a', most),
+      credit('b', most),
+      credit('c', 0n),
+      credit('d', 7n, '31'),
+      credit('e\u0000', 1n),
+    ]
+    const outcomes = await Promise.all(commands.map((command) => ledger.submit('test', command)))
+    expect(outcomes.map((outcome) => ('rejected' in outcome ? outcome.rejected : 'recorded'))).toEqual([
+      'recorded',
+      'overflow',
+      'malformed',
+      'recorded',
+      'malformed',
+    ])
+  })
+
+  test('puts shards away that nobody uses and goes on from their checkpoints', async () => {
+    await using fixture = await openFixture()
+    const { store } = fixture
+    const small = createLedger(store, undefined, 2)
+    const merchants = Array.from({ length: 8 }, (_, at) => `merchant ${at}`)
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(
+        merchants.map((merchant, at) => small.submit('test', credit(`${round} ${at}`, 10n, merchant))),
+      )
+    }
+    for (const merchant of merchants)
+      expect(await small.books('test', merchant)).toMatchObject([{ available: 50n }])
+    await small.stop()
+    expect(await small.verify()).toEqual({ consistent: true, transfers: 40n, differences: [] })
+    await expect(small.books('test', '1000')).rejects.toThrow('stops')
+  })
+})

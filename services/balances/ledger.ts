@@ -1,0 +1,119 @@
+import type { Environment } from '#lib/environment.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { Book } from './book.ts'
+import type { Command } from './command.ts'
+import { createForwarder, type Peer, type PeerOutcome } from './forward.ts'
+import { createPreference } from './lease.ts'
+import { BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
+import { rebuildShard } from './rebuild.ts'
+import { SHARDS, shardOf } from './shard.ts'
+import { createShards } from './shards.ts'
+import type { Outcome } from './step.ts'
+import type { EntryDocument, EntryQuery, LedgerStore } from './store.ts'
+import { type Verification, verifyLedger } from './verify.ts'
+
+/** Which entries of a merchant to read. */
+export interface StatementQuery extends Omit<EntryQuery, 'shard'> {
+  readonly environment: Environment
+}
+
+/** The ledger: all shards, wherever they are decided. */
+export interface Ledger {
+  /**
+   * The outcome of a command, durable when the promise resolves. Throws `Unavailable` when that cannot be had now; the
+   * command may have been decided, and its repeat under the same id learns how.
+   */
+  submit(environment: Environment, command: Command): Promise<Outcome>
+  /** Decides commands of one shard here, whichever process it prefers: for processes that forward theirs. */
+  decideHere(shard: number, commands: readonly Command[]): Promise<PeerOutcome[]>
+  /** The books of a merchant, by currency code; everything that was acknowledged before the call is in them. */
+  books(environment: Environment, merchant_id: string): Promise<Book[]>
+  /** Entries of a merchant, oldest first; everything that was acknowledged before the call is among them. */
+  statement(query: StatementQuery): Promise<EntryDocument[]>
+  verify(): Promise<Verification>
+  /** Makes every projection anew from the journals; answers how many documents differed from them. */
+  rebuild(): Promise<number>
+  /** Throws when this process must not decide: its clock is behind the last batch. */
+  check(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How other processes reach this one, and this one them. Without it, every command is decided where it arrives. */
+export interface Neighbours {
+  readonly self_address: string
+  readonly peer: Peer
+}
+
+/** The ledger of one process over its store. */
+export function createLedger(
+  store: LedgerStore,
+  neighbours?: Neighbours,
+  loaded_max = LOADED_SHARDS_MAX,
+): Ledger {
+  const shards = createShards(store, loaded_max)
+  const preference = neighbours && createPreference(store.leases, neighbours.self_address)
+  const forwarder = neighbours && createForwarder(neighbours.peer)
+
+  const submitHere = (shard: number, command: Command): Promise<Outcome> =>
+    shards.use(shard, (loaded) => loaded.log.submit(command))
+
+  async function decideHere(shard: number, commands: readonly Command[]): Promise<PeerOutcome[]> {
+    const settled = await Promise.allSettled(commands.map((command) => submitHere(shard, command)))
+    return settled.map((result) => {
+      if (result.status === 'fulfilled') return result.value
+      log.warn({ shard, error: result.reason }, 'a forwarded command could not be decided')
+      return 'unavailable'
+    })
+  }
+
+  return {
+    async submit(environment, command) {
+      const shard = shardOf(command.merchant_id, environment)
+      const address = await preference?.addressOf(shard)
+      if (forwarder && address !== undefined) {
+        try {
+          return await forwarder.submit(address, shard, command)
+        } catch (error) {
+          // Its id makes a second submission harmless, whatever became of the first.
+          log.warn(
+            { shard, error },
+            'the preferred process of a shard did not answer; its commands are decided here',
+          )
+          preference?.gone(shard)
+        }
+      }
+      return await submitHere(shard, command)
+    },
+    decideHere,
+    async books(environment, merchant_id) {
+      const books = await shards.use(shardOf(merchant_id, environment), (loaded) =>
+        loaded.log.read((state) => state.booksOf(merchant_id)),
+      )
+      return books.sort((left, right) => (left.currency < right.currency ? -1 : 1))
+    },
+    async statement({ environment, ...query }) {
+      const shard = shardOf(query.merchant_id, environment)
+      await shards.use(shard, async ({ log: shard_log, projector }) =>
+        projector.upTo(await shard_log.read((state) => state.head().seq)),
+      )
+      return await store.entries.page({ ...query, shard })
+    },
+    verify: () => verifyLedger(store),
+    async rebuild() {
+      let repaired = 0
+      for (let shard = 0; shard < SHARDS; shard += 1) repaired += await rebuildShard(store, shard)
+      return repaired
+    },
+    async check() {
+      const behind_ms = shards.behind_ms()
+      if (behind_ms > BEHIND_MAX_MS) {
+        throw new Unavailable(`the clock of this process is ${behind_ms} ms behind the ledger`)
+      }
+    },
+    async stop() {
+      await shards.stop()
+      await preference?.stop()
+    },
+  }
+}

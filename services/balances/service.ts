@@ -1,0 +1,30 @@
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { optional, readConfig } from '#lib/config/config.ts'
+import { text } from '#lib/config/fields.ts'
+import type { Role } from '#lib/process/role.ts'
+import { createLedger } from './ledger.ts'
+import { createPeer } from './peer.ts'
+import { createServices } from './rpc.ts'
+import { openLedgerStore } from './store.ts'
+
+/** The settings of the balances role. */
+export const BALANCES_SETTINGS = {
+  /** `host:port` by which the other balances processes reach the gRPC port of this one; without it none forwards here. */
+  self_address: optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
+} as const
+
+/** The ledger. */
+export const role: Role = {
+  name: 'balances',
+  async start(context) {
+    const { self_address } = readConfig(BALANCES_SETTINGS, context.environment)
+    const store = await openLedgerStore(await context.openStore())
+    const { clientAt } = context
+    const neighbours =
+      self_address !== undefined && clientAt !== undefined
+        ? { self_address, peer: createPeer((address) => clientAt(address, LedgerService)) }
+        : undefined
+    const ledger = createLedger(store, neighbours)
+    return { services: createServices(ledger), check: () => ledger.check(), stop: () => ledger.stop() }
+  },
+}

@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals'
+import { environmentOf, isShard, SHARDS, shardOf } from './shard.ts'
+
+test.each([
+  ['1', 107, 235],
+  ['1000', 64, 192],
+  ['1000000000000042', 81, 209],
+  ['merchant', 30, 158],
+])('the shards of merchant %j are what they always were', (merchant_id, test_shard, production_shard) => {
+  expect(shardOf(merchant_id, 'test')).toBe(test_shard)
+  expect(shardOf(merchant_id, 'production')).toBe(production_shard)
+})
+
+test('test and production never share a shard, and every shard is used', () => {
+  const used = new Set<number>()
+  for (let merchant = 0; merchant < 5_000; merchant += 1) {
+    for (const environment of ['test', 'production'] as const) {
+      const shard = shardOf(String(merchant), environment)
+      expect(environmentOf(shard)).toBe(environment)
+      expect(isShard(shard)).toBe(true)
+      used.add(shard)
+    }
+  }
+  expect(used.size).toBe(SHARDS)
+})

@@ -1,0 +1,247 @@
+import { Code } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { useClock } from '#lib/time.ts'
+import { METHODS, SCOPES } from '#lib/vocabulary.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { createFixture, type Fixture } from './merchants.fixture.ts'
+
+let fixture: Fixture
+let merchantId: string
+let otherMerchantId: string
+/** Routes of the merchant in test and production, and one of another merchant's. */
+let routeIds: { test: string; production: string; other: string }
+
+beforeAll(async () => {
+  fixture = await createFixture()
+  const create = async (environments: Environment[]): Promise<string> => {
+    const given = { name: 'Alpha', timezone: 'UTC', environments }
+    return (await fixture.client(MerchantService).createMerchant(given)).merchant?.merchantId ?? ''
+  }
+  merchantId = await create([Environment.TEST, Environment.PRODUCTION])
+  otherMerchantId = await create([Environment.TEST])
+  const route = async (owner: string, environment: Environment): Promise<string> => {
+    const connector = environment === Environment.TEST ? 'sandbox' : 'acquirer'
+    const fixed = { direction: Direction.IN, method: 'upi', currency: 'INR', providerAccounts: ['main'] }
+    const given = { merchantId: owner, environment, connector, ...fixed }
+    return (await fixture.client(RouteService).createRoute(given)).route?.serviceId ?? ''
+  }
+  routeIds = {
+    test: await route(merchantId, Environment.TEST),
+    production: await route(merchantId, Environment.PRODUCTION),
+    other: await route(otherMerchantId, Environment.TEST),
+  }
+})
+afterAll(() => fixture.close())
+
+const credentials = () => fixture.client(CredentialService)
+const good = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Environment.TEST })
+
+/** The secrets that the gateway would verify with, opened, the newest first. */
+async function secretsOf(applicationId: string): Promise<string[]> {
+  const { secrets } = await fixture.client(DirectoryService, 'gateway').getCredential({ applicationId })
+  return secrets.map(({ sealed }) => fixture.keyring.open(sealed, `credential:${applicationId}`).reveal())
+}
+
+describe('CreateCredential', () => {
+  test('reveals the secret once, and keeps it sealed for this credential', async () => {
+    const { credential, secret } = await credentials().createCredential(good())
+    const applicationId = credential?.applicationId ?? ''
+    expect(applicationId).toBe('20001')
+    expect(secret).toMatch(/^[0-9a-f]{64}$/)
+    expect(await secretsOf(applicationId)).toEqual([secret])
+    const stored = await fixture.store.credentials.get(20_001)
+    expect(
+      JSON.stringify(stored, (_key, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    ).not.toContain(secret)
+    expect(credential).toMatchObject({ status: CredentialStatus.ACTIVE, dailyLimit: 0n, scopes: [] })
+  })
+
+  test('keeps every restriction, each entry once', async () => {
+    const given = {
+      ...good(),
+      scopes: [...SCOPES, 'tickets.read'],
+      serviceIds: [routeIds.test, routeIds.test],
+      currencies: ['INR', 'TRY'],
+      ipAllowlist: ['203.0.113.7', '198.51.100.0/24', '2001:db8::/32', '::1', '0.0.0.0/0'],
+      dailyLimit: 10_000n,
+      rateLimits: { 'payment.in': 5, 'webhook.resend': 2 },
+      disabledMethods: [...METHODS],
+    }
+    const { credential } = await credentials().createCredential(given)
+    expect(credential).toMatchObject({ ...given, scopes: [...SCOPES], serviceIds: [routeIds.test] })
+    const list = await credentials().listCredentials({ merchantId })
+    expect(list.credentials.at(-1)).toMatchObject({ ...credential })
+  })
+
+  test.each([
+    [{ merchantId: '' }, 1005, 'merchant_id'],
+    [{ merchantId: '77' }, 1003, 'merchant_id'],
+    [{ apiVersion: ApiVersion.UNSPECIFIED }, 1005, 'api_version'],
+    [{ apiVersion: 9 as ApiVersion }, 9000, 'api_version'],
+    [{ environment: Environment.UNSPECIFIED }, 1005, 'environment'],
+    [{ scopes: ['tickets.read', 'tickets.*'] }, 9000, 'scopes.1'],
+    [{ scopes: ['Tickets.Read'] }, 9000, 'scopes.0'],
+    [{ serviceIds: ['7'] }, 1004, 'service_ids.0'],
+    [{ currencies: ['INR', 'USD'] }, 9000, 'currencies.1'],
+    [{ currencies: ['inr'] }, 9000, 'currencies.0'],
+    [{ dailyLimit: -1n }, 9000, 'daily_limit'],
+    [{ dailyLimit: 2n ** 53n }, 9000, 'daily_limit'],
+    [{ rateLimits: { 'payment.in': 0 } }, 9000, 'rate_limits.payment.in'],
+    [{ rateLimits: { 'payment.off': 5 } }, 9000, 'rate_limits.payment.off'],
+    [{ rateLimits: JSON.parse('{"__proto__": 5}') }, 9000, 'rate_limits.__proto__'],
+    [{ disabledMethods: ['payment'] }, 9000, 'disabled_methods.0'],
+    [{ ipAllowlist: Array.from({ length: 257 }, () => '1.1.1.1') }, 9000, 'ip_allowlist'],
+  ])('refuses %j', async (wrong, code, description) => {
+    const call = credentials().createCredential({ ...good(), ...wrong })
+    await expect(call).rejects.toMatchObject({ code, details: { description } })
+  })
+
+  test.each([
+    ...[
+      '',
+      'example.com',
+      '1.2.3',
+      '1.2.3.4.5',
+      '256.1.1.1',
+      '01.2.3.4',
+      '1.2.3.4/33',
+      '1.2.3.4/-1',
+      '1.2.3.4/',
+    ],
+    ...[
+      '1.2.3.4/8/8',
+      '1.2.3.4/08',
+      '1.2.3.4/8 ',
+      '::1/129',
+      '::ffff:1.2.3.4',
+      '::FFFF:1.2.3.0/120',
+      'fe80::1%eth0',
+    ],
+    ...['1.2.3.4-1.2.3.9', '*', '0x7f.0.0.1', '[::1]', '/8'],
+  ])('refuses %j in the allowlist', async (range) => {
+    const call = credentials().createCredential({ ...good(), ipAllowlist: ['1.1.1.1', range] })
+    await expect(call).rejects.toMatchObject({ code: 9000, details: { description: 'ip_allowlist.1' } })
+  })
+
+  test('refuses an environment that is not the merchant’s, and routes of other merchants and environments', async () => {
+    const production = { ...good(), merchantId: otherMerchantId, environment: Environment.PRODUCTION }
+    await expect(credentials().createCredential(production)).rejects.toMatchObject({
+      code: 9000,
+      details: { description: 'environment', reason: "one of the merchant's: test" },
+    })
+    const foreign = credentials().createCredential({ ...good(), serviceIds: [routeIds.other] })
+    await expect(foreign).rejects.toMatchObject({ code: 1004, details: { description: 'service_ids.0' } })
+    const wrongWorld = credentials().createCredential({ ...good(), serviceIds: [routeIds.production] })
+    await expect(wrongWorld).rejects.toMatchObject({ code: 9000, details: { description: 'service_ids.0' } })
+  })
+})
+
+describe('UpdateCredential', () => {
+  test('changes what is given, empties what is given empty, and leaves the rest', async () => {
+    const created = await credentials().createCredential({
+      ...good(),
+      scopes: ['tickets.read'],
+      currencies: ['INR'],
+      dailyLimit: 5n,
+      rateLimits: { 'payment.in': 5 },
+    })
+    const applicationId = created.credential?.applicationId ?? ''
+    await credentials().updateCredential({ applicationId, status: CredentialStatus.BLOCKED })
+    await credentials().updateCredential({ applicationId, currencies: { values: [] }, dailyLimit: 0n })
+    const updated = await credentials().updateCredential({
+      applicationId,
+      rateLimits: {},
+      serviceIds: { values: [routeIds.test] },
+    })
+    expect(updated.credential).toMatchObject({
+      status: CredentialStatus.BLOCKED,
+      scopes: ['tickets.read'],
+      currencies: [],
+      dailyLimit: 0n,
+      rateLimits: {},
+      serviceIds: [routeIds.test],
+    })
+    expect(await secretsOf(applicationId)).toEqual([created.secret])
+  })
+
+  test.each([
+    [{ applicationId: '0' }, 1005, 'application_id'],
+    [{ applicationId: '77' }, 3003, 'application_id'],
+    [{ applicationId: '20001', status: 9 as CredentialStatus }, 9000, 'status'],
+    [{ applicationId: '20001', scopes: { values: ['x'] } }, 9000, 'scopes.0'],
+    [{ applicationId: '20001', serviceIds: { values: ['abc'] } }, 1004, 'service_ids.0'],
+  ])('refuses %j', async (request, code, description) => {
+    await expect(credentials().updateCredential(request)).rejects.toMatchObject({
+      code,
+      details: { description },
+    })
+  })
+})
+
+describe('RotateSecret', () => {
+  test('lets old and new verify until the stated time, and at most two at once', async () => {
+    const clock = createManualClock()
+    const restore = useClock(clock)
+    try {
+      const { credential, secret: first } = await credentials().createCredential(good())
+      const applicationId = credential?.applicationId ?? ''
+      const { secret: second, oldSecretExpireTime } = await credentials().rotateSecret({
+        applicationId,
+        overlapSeconds: 60,
+      })
+      expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 60_000)
+      expect(await secretsOf(applicationId)).toEqual([second, first])
+      const { secret: third } = await credentials().rotateSecret({ applicationId, overlapSeconds: 60 })
+      expect(await secretsOf(applicationId)).toEqual([third, second])
+      await clock.advance(59_999)
+      expect(await secretsOf(applicationId)).toEqual([third, second])
+      await clock.advance(1)
+      expect(await secretsOf(applicationId)).toEqual([third])
+    } finally {
+      restore()
+    }
+  })
+
+  test('without an overlap only the new one verifies', async () => {
+    const { credential } = await credentials().createCredential(good())
+    const applicationId = credential?.applicationId ?? ''
+    const { secret } = await credentials().rotateSecret({ applicationId })
+    expect(await secretsOf(applicationId)).toEqual([secret])
+  })
+
+  test('rotations that meet leave two secrets, and the newest is one that was answered', async () => {
+    const { credential } = await credentials().createCredential(good())
+    const applicationId = credential?.applicationId ?? ''
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => credentials().rotateSecret({ applicationId, overlapSeconds: 600 })),
+    )
+    const kept = await secretsOf(applicationId)
+    expect(kept).toHaveLength(2)
+    for (const secret of kept) expect(answers.map((answer) => answer.secret)).toContain(secret)
+  })
+
+  test.each([
+    [{ applicationId: '77' }, 3003, 'application_id'],
+    [{ applicationId: '20001', overlapSeconds: -1 }, 9000, 'overlap_seconds'],
+    [{ applicationId: '20001', overlapSeconds: 30 * 86_400 + 1 }, 9000, 'overlap_seconds'],
+  ])('refuses %j', async (request, code, description) => {
+    await expect(credentials().rotateSecret(request)).rejects.toMatchObject({
+      code,
+      details: { description },
+    })
+  })
+})
+
+test('sealed secrets are for the gateway alone', async () => {
+  for (const caller of ['operator', 'internal', 'payments', 'notifier'] as const) {
+    const call = fixture.client(DirectoryService, caller).getCredential({ applicationId: '20001' })
+    await expect(call).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
+  }
+})

@@ -1,0 +1,251 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import {
+  type Change,
+  ChangeKind,
+  ChangeSchema,
+  DirectoryService,
+} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Bus } from '#lib/bus/port.ts'
+import { createDirectory, type Directory } from '#lib/directory/directory.ts'
+import { CHANGES_SUBJECT } from '#lib/directory/watch.ts'
+import { useClock } from '#lib/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import { createFixture, type Fixture } from './merchants.fixture.ts'
+
+let fixture: Fixture
+let clock: ManualClock
+let restore: () => void
+const running: Directory[] = []
+
+beforeAll(async () => {
+  fixture = await createFixture()
+})
+afterAll(() => fixture.close())
+beforeEach(() => {
+  clock = createManualClock()
+  restore = useClock(clock)
+})
+afterEach(async () => {
+  for (const directory of running.splice(0)) await directory.stop()
+  restore()
+})
+
+/** A merchant with one thing of each kind. */
+async function oneOfEach() {
+  const environment = Environment.TEST
+  const { merchant } = await fixture.client(MerchantService).createMerchant({
+    name: 'Alpha',
+    timezone: 'Asia/Kolkata',
+    environments: [environment],
+  })
+  const merchantId = merchant?.merchantId ?? ''
+  const owner = { merchantId, environment }
+  const { credential } = await fixture.client(CredentialService).createCredential({
+    ...owner,
+    apiVersion: ApiVersion.V1,
+  })
+  const { route } = await fixture.client(RouteService).createRoute({
+    ...owner,
+    direction: Direction.IN,
+    method: 'upi',
+    currency: 'INR',
+    connector: 'sandbox',
+    providerAccounts: ['main'],
+  })
+  const { endpoint } = await fixture
+    .client(EndpointService)
+    .createEndpoint({ ...owner, url: 'https://example.com/' })
+  return {
+    merchantId,
+    applicationId: credential?.applicationId ?? '',
+    serviceId: route?.serviceId ?? '',
+    endpointId: endpoint?.endpointId ?? '',
+  }
+}
+
+async function startDirectory(bus: Bus) {
+  const directory = createDirectory({
+    client: fixture.client(DirectoryService, 'gateway'),
+    bus,
+    role: 'gateway',
+  })
+  const credential = directory.credentials(({ credential }) => credential?.status)
+  await directory.start()
+  running.push(directory)
+  return { directory, credential }
+}
+
+type Process = Awaited<ReturnType<typeof startDirectory>>
+
+/** Waits, without letting any time pass, until every process sees the credential so. */
+async function untilSeen(processes: readonly Process[], id: string, status: CredentialStatus): Promise<void> {
+  for (const { credential } of processes) while ((await credential(id)) !== status) await settled()
+}
+
+const gateway = () => fixture.client(DirectoryService, 'gateway')
+
+describe('the answers', () => {
+  test('hold what a request needs of the merchant too, and are empty for what is not there', async () => {
+    const ids = await oneOfEach()
+    expect(await gateway().getCredential({ applicationId: ids.applicationId })).toMatchObject({
+      credential: { merchantId: ids.merchantId },
+      merchantEnvironments: [Environment.TEST],
+    })
+    expect(await gateway().getRoute({ serviceId: ids.serviceId })).toMatchObject({
+      route: { merchantId: ids.merchantId },
+      timezone: 'Asia/Kolkata',
+    })
+    expect((await gateway().getCredential({ applicationId: '77' })).credential).toBeUndefined()
+    expect((await gateway().getRoute({ serviceId: '77' })).route).toBeUndefined()
+  })
+
+  test('keep merchants and environments apart', async () => {
+    const [mine] = [await oneOfEach(), await oneOfEach()]
+    const { merchantId } = mine
+    const test = { merchantId, environment: Environment.TEST }
+    const production = { merchantId, environment: Environment.PRODUCTION }
+    expect((await gateway().listMerchantRoutes(test)).routes.map((route) => route.serviceId)).toEqual([
+      mine.serviceId,
+    ])
+    expect((await gateway().listMerchantRoutes(production)).routes).toEqual([])
+    const { endpoints } = await gateway().listMerchantEndpoints(test)
+    expect(endpoints.map(({ endpoint }) => endpoint?.endpointId)).toEqual([mine.endpointId])
+    expect((await gateway().listMerchantEndpoints(production)).endpoints).toEqual([])
+  })
+})
+
+describe('ListChanges', () => {
+  test('names everything that was written since, and a little before', async () => {
+    await clock.advance(60_000)
+    const early = await oneOfEach()
+    await clock.advance(5_000)
+    const { readTime } = await gateway().listChanges({})
+    await clock.advance(1_000)
+    const late = await oneOfEach()
+    if (!readTime) throw new Error('no time was answered')
+    const { changes, all } = await gateway().listChanges({ since: readTime })
+    const named = ({ merchantId, applicationId, serviceId, endpointId }: typeof late) => [
+      { kind: ChangeKind.MERCHANT, id: merchantId, merchantId },
+      { kind: ChangeKind.CREDENTIAL, id: applicationId, merchantId },
+      { kind: ChangeKind.ROUTE, id: serviceId, merchantId },
+      { kind: ChangeKind.ENDPOINT, id: endpointId, merchantId },
+    ]
+    expect(all).toBe(false)
+    expect(changes).toHaveLength(8)
+    for (const change of [...named(early), ...named(late)]) {
+      expect(changes).toContainEqual(expect.objectContaining(change))
+    }
+  })
+
+  test('names what an update touched, and no longer what is older than the overlap', async () => {
+    await clock.advance(200_000)
+    const { applicationId } = await oneOfEach()
+    await clock.advance(60_000)
+    const since = timestampFromMs(clock.now_ms())
+    await clock.advance(500)
+    await fixture
+      .client(CredentialService)
+      .updateCredential({ applicationId, status: CredentialStatus.DISABLED })
+    const { changes } = await gateway().listChanges({ since })
+    expect(changes.map(({ id }) => id)).toEqual([applicationId])
+  })
+
+  test('says all when there is more than is worth listing', async () => {
+    await clock.advance(400_000)
+    const since = timestampFromMs(clock.now_ms())
+    const { merchantId } = await oneOfEach()
+    for (let round = 0; round < 20; round++) {
+      const names = Array.from({ length: 50 }, (_, place) => `${round}-${place}`)
+      const create = (name: string) =>
+        fixture
+          .client(MerchantService)
+          .createMerchant({ name, timezone: 'UTC', environments: [Environment.TEST] })
+      await Promise.all(names.map(create))
+    }
+    expect(await gateway().listChanges({ since })).toMatchObject({ all: true, changes: [] })
+    expect(merchantId).not.toBe('')
+  })
+})
+
+describe('notices', () => {
+  test('tell of every write what it was', async () => {
+    const heard: Change[] = []
+    const subscription = await fixture.bus.subscribe(CHANGES_SUBJECT, ({ data }) => {
+      heard.push(fromBinary(ChangeSchema, data))
+    })
+    const ids = await oneOfEach()
+    await fixture.client(CredentialService).rotateSecret({ applicationId: ids.applicationId })
+    await fixture.client(EndpointService).rotateEndpointSecret({ endpointId: ids.endpointId })
+    await fixture.client(RouteService).updateRoute({ serviceId: ids.serviceId, enabled: false })
+    await fixture.client(MerchantService).updateMerchant({ merchantId: ids.merchantId, name: 'New' })
+    await subscription.close()
+    const { merchantId, applicationId, serviceId, endpointId } = ids
+    expect(heard.map(({ id }) => id)).toEqual([
+      ...[merchantId, applicationId, serviceId, endpointId],
+      ...[applicationId, endpointId, serviceId, merchantId],
+    ])
+    expect(new Set(heard.map((change) => change.merchantId))).toEqual(new Set([merchantId]))
+  })
+
+  test('that cannot be sent do not fail the write', async () => {
+    const other = await createFixture()
+    await other.bus.close()
+    const given = { name: 'Alpha', timezone: 'UTC', environments: [Environment.TEST] }
+    await expect(other.client(MerchantService).createMerchant(given)).resolves.toBeDefined()
+    await other.close()
+  })
+})
+
+describe('two processes with a cache', () => {
+  const block = (applicationId: string) =>
+    fixture.client(CredentialService).updateCredential({ applicationId, status: CredentialStatus.BLOCKED })
+
+  test('see a block by notice, before any time has passed', async () => {
+    const { applicationId } = await oneOfEach()
+    const processes = [await startDirectory(fixture.bus), await startDirectory(fixture.bus)]
+    await untilSeen(processes, applicationId, CredentialStatus.ACTIVE)
+    await block(applicationId)
+    await untilSeen(processes, applicationId, CredentialStatus.BLOCKED)
+  })
+
+  test('see it at the question of the next second without notices', async () => {
+    const { applicationId } = await oneOfEach()
+    const deaf = createMemoryBus()
+    const processes = [await startDirectory(deaf), await startDirectory(deaf)]
+    await clock.advance(30_000)
+    await untilSeen(processes, applicationId, CredentialStatus.ACTIVE)
+    await block(applicationId)
+    await clock.advance(0)
+    for (const { credential } of processes)
+      expect(await credential(applicationId)).toBe(CredentialStatus.ACTIVE)
+    await clock.advance(1_000)
+    await untilSeen(processes, applicationId, CredentialStatus.BLOCKED)
+    for (const directory of running.splice(0)) await directory.stop()
+    await deaf.close()
+  })
+
+  test('see a new endpoint as of an event that came after it', async () => {
+    const { merchantId } = await oneOfEach()
+    const deaf = createMemoryBus()
+    const { directory } = await startDirectory(deaf)
+    expect(await directory.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
+    const environment = Environment.TEST
+    await fixture
+      .client(EndpointService)
+      .createEndpoint({ merchantId, environment, url: 'https://example.com/2' })
+    await clock.advance(100)
+    expect(await directory.endpointsAsOf(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(2)
+    await directory.stop()
+    await deaf.close()
+  })
+})

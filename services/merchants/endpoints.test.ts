@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/vocabulary.ts'
+import { createFixture, type Fixture } from './merchants.fixture.ts'
+
+let fixture: Fixture
+let merchantId: string
+
+beforeAll(async () => {
+  fixture = await createFixture()
+  const environments = [Environment.TEST, Environment.PRODUCTION]
+  const { merchant } = await fixture.client(MerchantService).createMerchant({
+    name: 'Alpha',
+    timezone: 'UTC',
+    environments,
+  })
+  merchantId = merchant?.merchantId ?? ''
+})
+afterAll(() => fixture.close())
+
+const endpoints = () => fixture.client(EndpointService)
+const good = () => ({ merchantId, environment: Environment.TEST, url: 'http://127.0.0.1:8099/hook' })
+
+/** The secret that the notifier would sign with, opened; `undefined` when there is none. */
+async function secretOf(endpointId: string): Promise<string | undefined> {
+  const request = { merchantId, environment: Environment.TEST }
+  const found = await fixture.client(DirectoryService, 'notifier').listMerchantEndpoints(request)
+  const secret = found.endpoints.find(({ endpoint }) => endpoint?.endpointId === endpointId)?.secret
+  return secret && fixture.keyring.open(secret.sealed, `endpoint:${endpointId}`).reveal()
+}
+
+describe('CreateEndpoint', () => {
+  test('fills in the defaults, and reveals the secret once', async () => {
+    const { endpoint, secret } = await endpoints().createEndpoint(good())
+    expect(endpoint).toMatchObject({
+      ...good(),
+      events: [...PAYMENT_EVENTS],
+      timeoutSeconds: 30,
+      maxRetries: 3,
+      retryDelaySeconds: 1,
+      enabled: true,
+    })
+    expect(secret).toMatch(/^[0-9a-f]{64}$/)
+    expect(await secretOf(endpoint?.endpointId ?? '')).toBe(secret)
+  })
+
+  test('keeps everything that was given, in the order of creation', async () => {
+    const given = {
+      ...good(),
+      url: 'https://example.com/hook',
+      events: ['payment.completed', ...SUPPORT_EVENTS],
+      timeoutSeconds: 60,
+      maxRetries: 10,
+      retryDelaySeconds: 3_600,
+    }
+    await endpoints().createEndpoint(given)
+    await endpoints().createEndpoint({ ...given, timeoutSeconds: 5, maxRetries: 1 })
+    const listed = await endpoints().listEndpoints({ merchantId })
+    expect(listed.endpoints.slice(-2)).toMatchObject([given, { timeoutSeconds: 5, maxRetries: 1 }])
+  })
+
+  test.each([
+    [{ merchantId: '' }, 1005, 'merchant_id'],
+    [{ environment: Environment.UNSPECIFIED }, 1005, 'environment'],
+    [{ url: '' }, 1005, 'url'],
+    [{ url: 'http://10.0.0.1/' }, 9000, 'url'],
+    [{ url: 'https://localhost/hook' }, 9000, 'url'],
+    [{ environment: Environment.PRODUCTION, url: 'http://example.com/' }, 9000, 'url'],
+    [{ events: ['payment.created', 'payment.processing'] }, 9000, 'events.1'],
+    [{ events: ['*'] }, 9000, 'events.0'],
+    [{ timeoutSeconds: 4 }, 9000, 'timeout_seconds'],
+    [{ timeoutSeconds: 61 }, 9000, 'timeout_seconds'],
+    [{ maxRetries: -1 }, 9000, 'max_retries'],
+    [{ maxRetries: 11 }, 9000, 'max_retries'],
+    [{ retryDelaySeconds: 3_601 }, 9000, 'retry_delay_seconds'],
+  ])('refuses %j', async (wrong, code, description) => {
+    const call = endpoints().createEndpoint({ ...good(), ...wrong })
+    await expect(call).rejects.toMatchObject({ code, details: { description } })
+  })
+})
+
+describe('UpdateEndpoint', () => {
+  test('changes what is given, can empty the subscription, and leaves the rest', async () => {
+    const { endpoint, secret } = await endpoints().createEndpoint(good())
+    const endpointId = endpoint?.endpointId ?? ''
+    await endpoints().updateEndpoint({ endpointId, enabled: false, maxRetries: 1 })
+    const updated = await endpoints().updateEndpoint({ endpointId, url: 'https://example.com/', events: {} })
+    expect(updated.endpoint).toMatchObject({
+      url: 'https://example.com/',
+      events: [],
+      enabled: false,
+      maxRetries: 1,
+      timeoutSeconds: 30,
+    })
+    expect(await secretOf(endpointId)).toBe(secret)
+  })
+
+  test.each([
+    [{ url: '' }, 1005, 'url'],
+    [{ url: 'ftp://example.com/' }, 9000, 'url'],
+    [{ events: { values: ['nothing'] } }, 9000, 'events.0'],
+    [{ timeoutSeconds: 0 }, 9000, 'timeout_seconds'],
+  ])('refuses %j', async (wrong, code, description) => {
+    const { endpoint } = await endpoints().createEndpoint(good())
+    const call = endpoints().updateEndpoint({ endpointId: endpoint?.endpointId ?? '', ...wrong })
+    await expect(call).rejects.toMatchObject({ code, details: { description } })
+  })
+
+  test.each([
+    ['', 1005],
+    ['0190a0b0-0000-7000-8000-000000000000', 1003],
+    ['no id', 1003],
+  ])('does not find %j', async (endpointId, code) => {
+    const refusal = { code, details: { description: 'endpoint_id' } }
+    await expect(endpoints().updateEndpoint({ endpointId })).rejects.toMatchObject(refusal)
+    await expect(endpoints().rotateEndpointSecret({ endpointId })).rejects.toMatchObject(refusal)
+  })
+})
+
+describe('RotateEndpointSecret', () => {
+  test('replaces the secret at once', async () => {
+    const { endpoint } = await endpoints().createEndpoint(good())
+    const endpointId = endpoint?.endpointId ?? ''
+    const { secret } = await endpoints().rotateEndpointSecret({ endpointId })
+    expect(await secretOf(endpointId)).toBe(secret)
+  })
+
+  test('gives a secret to an endpoint that was taken over without one', async () => {
+    const { endpoint } = await endpoints().createEndpoint(good())
+    const created = await fixture.store.endpoints.get(endpoint?.endpointId ?? '')
+    if (!created) throw new Error('the endpoint is not there')
+    const { sealed_secret: _, ...old } = created
+    const endpoint_id = '0190a0b0-0000-7000-8000-00000000000a'
+    await fixture.store.endpoints.insert({ ...old, endpoint_id })
+    expect(await secretOf(endpoint_id)).toBeUndefined()
+    const { secret } = await endpoints().rotateEndpointSecret({ endpointId: endpoint_id })
+    expect(await secretOf(endpoint_id)).toBe(secret)
+  })
+})

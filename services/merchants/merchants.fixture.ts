@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
+import { type Client, createClient } from '@connectrpc/connect'
+import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Bus } from '#lib/bus/port.ts'
+import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { createAuthenticate } from '#lib/rpc/authenticate.ts'
+import { createDispatcher } from '#lib/rpc/dispatch.ts'
+import { createMemoryTransport } from '#lib/rpc/memory-transport.ts'
+import type { CallerName } from '#lib/rpc/service.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Store } from '#lib/store/port.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { role } from './service.ts'
+import { type MerchantsStore, openMerchantsStore } from './store.ts'
+
+/** The real service over an embedded store in a directory of its own, called over RPC in memory. */
+export interface Fixture {
+  readonly bus: Bus
+  readonly keyring: Keyring
+  /** The documents themselves, for what no RPC shows. */
+  readonly store: MerchantsStore
+  client<S extends DescService>(service: S, caller?: CallerName): Client<S>
+  close(): Promise<void>
+}
+
+/** Builds it. */
+export async function createFixture(): Promise<Fixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-merchants-'))
+  const database: Store = await openStore({ database: 'merchants', directory })
+  const bus = createMemoryBus()
+  const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
+  const running = await role.start({
+    environment: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
+    client: () => {
+      throw new Error('merchants calls nobody')
+    },
+    bus,
+    openStore: async () => database,
+    keyring,
+    stopping: new AbortController().signal,
+  })
+  const endpoints = running.services.flatMap(createDispatcher(createAuthenticate([], []), log))
+  return {
+    bus,
+    keyring,
+    store: await openMerchantsStore(database),
+    client(service, caller = 'operator') {
+      const transport = createMemoryTransport(caller, (called) =>
+        endpoints.find(({ method }) => method === called),
+      )
+      return createClient(service, transport)
+    },
+    async close() {
+      await running.stop()
+      await bus.close()
+      await database.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { Code } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { createFixture, type Fixture } from './merchants.fixture.ts'
+
+let fixture: Fixture
+beforeAll(async () => {
+  fixture = await createFixture()
+})
+afterAll(() => fixture.close())
+
+const merchants = () => fixture.client(MerchantService)
+const GOOD = { name: 'Alpha', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
+
+describe('CreateMerchant', () => {
+  test('numbers merchants from 1001 on, and each is there to be read', async () => {
+    const { merchant } = await merchants().createMerchant(GOOD)
+    expect(merchant).toMatchObject({ merchantId: '1001', ...GOOD })
+    const second = await merchants().createMerchant({ ...GOOD, name: 'Beta' })
+    expect(second.merchant?.merchantId).toBe('1002')
+    expect(await merchants().getMerchant({ merchantId: '1001' })).toMatchObject({ merchant })
+  })
+
+  test('no number is given twice, however many are asked for at once', async () => {
+    const created = await Promise.all(Array.from({ length: 20 }, () => merchants().createMerchant(GOOD)))
+    expect(new Set(created.map(({ merchant }) => merchant?.merchantId)).size).toBe(20)
+  })
+
+  test.each([
+    [{ name: '' }, 1005, 'name'],
+    [{ name: 'a'.repeat(129) }, 9000, 'name'],
+    [{ name: 'a\nb' }, 9000, 'name'],
+    [{ timezone: '' }, 1005, 'timezone'],
+    [{ timezone: 'Asia/Nowhere' }, 9000, 'timezone'],
+    [{ timezone: '+05:30' }, 9000, 'timezone'],
+    [{ environments: [] }, 1005, 'environments'],
+    [{ environments: [Environment.TEST, Environment.UNSPECIFIED] }, 1005, 'environments.1'],
+    [{ environments: [7 as Environment] }, 9000, 'environments.0'],
+  ])('refuses %j', async (wrong, code, description) => {
+    await expect(merchants().createMerchant({ ...GOOD, ...wrong })).rejects.toMatchObject({
+      code,
+      details: { description },
+    })
+  })
+
+  test('counts a name in characters, and takes timezones by any of their names', async () => {
+    const name = '\u{1f4b8}'.repeat(128)
+    for (const timezone of ['Europe/Istanbul', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5']) {
+      expect(await merchants().createMerchant({ ...GOOD, name, timezone })).toMatchObject({
+        merchant: { name, timezone },
+      })
+    }
+  })
+})
+
+describe('UpdateMerchant', () => {
+  test('changes what is given and leaves the rest', async () => {
+    const { merchant } = await merchants().createMerchant(GOOD)
+    const merchantId = merchant?.merchantId ?? ''
+    await merchants().updateMerchant({ merchantId, timezone: 'Europe/Istanbul' })
+    const both = [Environment.TEST, Environment.PRODUCTION]
+    const updated = await merchants().updateMerchant({ merchantId, environments: both })
+    expect(updated).toMatchObject({
+      merchant: { merchantId, name: 'Alpha', timezone: 'Europe/Istanbul', environments: both },
+    })
+  })
+
+  test('loses nothing when several changes meet', async () => {
+    const { merchant } = await merchants().createMerchant(GOOD)
+    const merchantId = merchant?.merchantId ?? ''
+    await Promise.all([
+      merchants().updateMerchant({ merchantId, name: 'New' }),
+      merchants().updateMerchant({ merchantId, timezone: 'UTC' }),
+      merchants().updateMerchant({ merchantId, environments: [Environment.PRODUCTION] }),
+    ])
+    expect(await merchants().getMerchant({ merchantId })).toMatchObject({
+      merchant: { name: 'New', timezone: 'UTC', environments: [Environment.PRODUCTION] },
+    })
+  })
+
+  test.each(['1', '0', 'x', '9999999', '1001 ', '1'.repeat(5_000)])(
+    'does not find %j',
+    async (merchantId) => {
+      const refusal = { code: 1003, details: { description: 'merchant_id' } }
+      await expect(merchants().updateMerchant({ merchantId, name: 'x' })).rejects.toMatchObject(refusal)
+      await expect(merchants().getMerchant({ merchantId })).rejects.toMatchObject(refusal)
+    },
+  )
+})
+
+describe('ListMerchants', () => {
+  test('pages through all of them in the order of their numbers', async () => {
+    await Promise.all(Array.from({ length: 30 }, () => merchants().createMerchant(GOOD)))
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const page = await merchants().listMerchants({ pageToken, pageSize: 7 })
+      expect(page.merchants.length).toBeLessThanOrEqual(7)
+      seen.push(...page.merchants.map(({ merchantId }) => merchantId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    expect(seen).toEqual(seen.map((_id, place) => String(1_001 + place)))
+    expect((await merchants().listMerchants({})).merchants).toHaveLength(25)
+  })
+
+  test.each([
+    [{ pageSize: -1 }, 'page_size'],
+    [{ pageSize: 101 }, 'page_size'],
+    [{ pageToken: 'nonsense' }, 'page_token'],
+  ])('refuses %j', async (request, description) => {
+    await expect(merchants().listMerchants(request)).rejects.toMatchObject({
+      code: 9000,
+      details: { description },
+    })
+  })
+})
+
+test('only the operator writes, and internal teams read', async () => {
+  const denied = { cause: { code: Code.PermissionDenied } }
+  for (const caller of ['internal', 'gateway', 'payments'] as const) {
+    await expect(fixture.client(MerchantService, caller).createMerchant(GOOD)).rejects.toMatchObject(denied)
+  }
+  const { merchants } = await fixture.client(MerchantService, 'internal').listMerchants({})
+  expect(merchants.length).toBeGreaterThan(0)
+  await expect(fixture.client(MerchantService, 'gateway').listMerchants({})).rejects.toMatchObject(denied)
+})

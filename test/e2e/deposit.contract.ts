@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import type { TestSystem } from '../support/system.ts'
+
+/** Every outcome of section 8 that a deposit can have: the last digits, and how it ends. */
+const OUTCOMES = [
+  { digits: 0, status: 'success', error: null },
+  { digits: 901, status: 'error', error: 6044 },
+  { digits: 902, status: 'error', error: 6044 },
+  { digits: 904, status: 'success', error: null },
+  { digits: 906, status: 'canceled', error: 6012 },
+  { digits: 907, status: 'error', error: 7001 },
+  { digits: 908, status: 'success', error: null },
+  { digits: 909, status: 'success', error: null },
+  { digits: 910, status: 'success', error: null },
+  { digits: 913, status: 'success', error: null },
+  { digits: 915, status: 'success', error: null },
+] as const
+
+const EVENT_OF = {
+  success: 'payment.completed',
+  error: 'payment.failed',
+  canceled: 'payment.cancelled',
+} as const
+
+/** The first slice, from a signed request to a signed callback, on any way of running the system. */
+export function depositContract(name: string, start: () => Promise<TestSystem>): void {
+  describe(`deposits, ${name}`, () => {
+    let system: TestSystem
+    let alpha: MerchantClient
+    let receiver: Receiver
+    beforeAll(async () => {
+      system = await start()
+      alpha = merchantClient(system.demo)
+      receiver = await startReceiver()
+    }, 90_000)
+    afterAll(async () => {
+      await receiver?.stop()
+      await system?.end()
+    }, 60_000)
+
+    const ended = (c_id: string) =>
+      eventually(
+        async () => (await alpha.status(c_id)).body.result.payment,
+        (payment) => payment?.status.final,
+      )
+    const calledBack = (c_id: string, event: string) =>
+      eventually(
+        async () => receiver.of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
+        (callback) => callback !== undefined,
+      ) as Promise<ReceivedCallback>
+
+    test('a deposit goes the whole way: answer, completion, signed callback, balance', async () => {
+      const before = await alpha.available()
+      const { c_id, body, http_status } = await alpha.deposit(12_300, { webhook_url: receiver.url })
+      expect(http_status).toBe(200)
+      const { payment, operation } = body.result
+      expect(payment.status.history.map((entry: { status: string }) => entry.status)).toEqual([
+        'created',
+        'processing',
+      ])
+      expect(payment).toMatchObject({ destination: 'in', redirect: { to: expect.any(Array) } })
+      expect(payment.receiver.qr_payload).toMatch(/^upi:\/\//)
+      expect(operation).toMatchObject({
+        operation_type: 'deposit',
+        amount: { value: 12_300, currency: 'INR' },
+      })
+
+      const callback = await calledBack(c_id, 'payment.completed')
+      expect(callback.body.data).toMatchObject({ success: true, next: null })
+      expect(callback.body.data.result.payment).toMatchObject({ status: { status: 'success', final: true } })
+      expect(verifiedByOpenssl(callback, callbackSecret(alpha.credential.secret))).toBe(true)
+      expect(verifiedByOpenssl(callback, callbackSecret('0'.repeat(64)))).toBe(false)
+      // The event waits for the ledger, so a merchant that reads now sees the money (P9).
+      expect(await alpha.available()).toBe(before + 12_300)
+    })
+
+    test('every outcome of the sandbox comes to its end, with its event and its money', async () => {
+      const before = await alpha.available()
+      const deposits = await Promise.all(
+        OUTCOMES.map(async (outcome, index) => {
+          const value = 1_000_000 + index * 1_000 + outcome.digits
+          const { c_id, http_status } = await alpha.deposit(value, { webhook_url: receiver.url })
+          expect(http_status).toBe(200)
+          return { ...outcome, value, c_id }
+        }),
+      )
+      let paid = 0
+      for (const { c_id, status, error, value, digits } of deposits) {
+        const payment = await ended(c_id)
+        expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
+        const { body } = await calledBack(c_id, EVENT_OF[status])
+        expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
+        if (status === 'success') paid += value
+      }
+      expect(await alpha.available()).toBe(before + paid)
+    }, 60_000)
+
+    test('a provider that is down fails the deposit at once; the next account takes one that may move', async () => {
+      const down = await alpha.deposit(5_000, { route: { purpose: 'provider_down' } })
+      expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
+      const moved = await alpha.deposit(5_000, { route: { purpose: 'failover' } })
+      expect(moved.body.result.payment.status).toMatchObject({ status: 'processing' })
+      expect((await ended(moved.c_id)).status.status).toBe('success')
+    })
+
+    test('a deposit that nobody pays expires; a route may give 18-digit ids', async () => {
+      const short = await alpha.deposit(7_905, { route: { purpose: 'short_expiry' } })
+      const numeric = await alpha.deposit(7_000, { route: { purpose: 'numeric_id' } })
+      expect(numeric.body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
+      expect((await ended(numeric.c_id)).status.status).toBe('success')
+      expect((await ended(short.c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
+    })
+
+    test('the same reference twice, also at once, is one payment', async () => {
+      const c_id = 'a reference of my own'
+      const answers = await Promise.all(Array.from({ length: 8 }, () => alpha.deposit(4_000, { c_id })))
+      const accepted = answers.filter(({ body }) => body.success)
+      expect(accepted).toHaveLength(1)
+      const h_id = accepted[0]?.body.result.payment.identifiers.h_id
+      for (const { body, http_status } of answers.filter((answer) => !answer.body.success)) {
+        expect(http_status).toBe(400)
+        expect(body.error).toMatchObject({ code: 6009, context: { h_id } })
+      }
+      const beta = merchantClient(system.demo, 'beta')
+      expect((await beta.deposit(4_000, { c_id })).body.success).toBe(true)
+      expect((await beta.status('nobody knows this')).body.error.code).toBe(6010)
+    })
+
+    test('every method of payment gives the customer what it needs', async () => {
+      const routes = alpha.merchant.routes.filter(
+        ({ purpose, direction }) => purpose === 'normal' && direction === 'in',
+      )
+      expect(routes).toHaveLength(11)
+      for (const route of routes) {
+        const { body } = await alpha.deposit(3_000, { route })
+        expect({ route, body }).toMatchObject({ body: { success: true } })
+        const { redirect, receiver: given } = body.result.payment
+        if (['papara', 'kredikarti', 'bank_transfer'].includes(route.method))
+          expect(redirect.to).toMatch(/^https?:/)
+        if (['imps', 'havale', 'bank_transfer'].includes(route.method)) {
+          expect(given).toMatchObject({
+            bank_account: { id: expect.any(String) },
+            bank: { name: expect.any(String) },
+          })
+        }
+      }
+    })
+
+    test('the operator sees payment, entries, deliveries, and a ledger that agrees with itself', async () => {
+      const operator = operatorOf(system.demo())
+      const { c_id, body } = await alpha.deposit(8_800, { webhook_url: receiver.url })
+      const payment_id = body.result.payment.identifiers.h_id
+      await calledBack(c_id, 'payment.completed')
+      const shown = await operator('multihub.payments.v1.PaymentService/GetPayment', { payment_id })
+      expect(shown.payment).toMatchObject({
+        cId: c_id,
+        status: 'PAYMENT_STATUS_SUCCESS',
+        amount: { minor: '8800' },
+      })
+      const { merchant_id } = alpha.merchant
+      const entries = await eventually(
+        () => operator('multihub.balances.v1.BalanceService/ListEntries', { merchant_id, payment_id }),
+        (seen) => seen?.entries?.length === 1,
+      )
+      expect(entries.entries[0]).toMatchObject({
+        reason: 'deposit',
+        amount: { minor: '8800', currency: 'INR' },
+      })
+      const deliveries = await eventually(
+        () => operator('multihub.notifier.v1.DeliveryService/ListDeliveries', { merchant_id, payment_id }),
+        (seen) =>
+          seen?.deliveries?.every((one: { status: string }) => one.status === 'DELIVERY_STATUS_DELIVERED'),
+      )
+      expect(deliveries.deliveries).toHaveLength(2)
+      const verified = await operator('multihub.balances.v1.BalanceService/VerifyLedger', {})
+      expect(verified).toMatchObject({ consistent: true })
+    })
+
+    test('without the token the operator is nobody', async () => {
+      const stranger = operatorOf({ ...system.demo(), operator: { token: 'f'.repeat(64) } })
+      const call = stranger('multihub.balances.v1.BalanceService/VerifyLedger', {})
+      await expect(call).rejects.toThrow(/unauthenticated/)
+    })
+  })
+}
+
+/** The V3 signature, computed a second time by another program (spec: Delivery headers). */
+function verifiedByOpenssl({ headers, raw }: ReceivedCallback, secret: string): boolean {
+  const { 'x-webhook-timestamp': timestamp, 'x-webhook-nonce': nonce, 'x-webhook-id': id } = headers
+  const signed = Buffer.concat([Buffer.from(`${timestamp}.${nonce}.${id}.`), raw])
+  const printed = execFileSync('openssl', ['dgst', '-sha512', '-hmac', secret, '-r'], {
+    input: signed,
+  }).toString()
+  return printed.split(' ')[0] === headers['x-webhook-signature-v3']
+}

@@ -1,0 +1,19 @@
+import { test } from '@jest/globals'
+import { mongodbForTests, natsForTests } from '../support/servers.ts'
+import { startAlone, startApart } from '../support/system.ts'
+import { depositContract } from './deposit.contract.ts'
+
+depositContract('everything in one process', () => startAlone())
+
+const nats = await natsForTests()
+const mongodb = await mongodbForTests()
+
+if ('skip' in nats) test.skip(`deposits, every role a process: ${nats.skip}`, () => {})
+else depositContract('every role a process, embedded stores', () => startApart(nats.url, undefined))
+
+if ('skip' in nats || 'skip' in mongodb) {
+  const reason = 'skip' in mongodb ? mongodb.skip : 'there is no NATS'
+  test.skip(`deposits, every role a process on MongoDB: ${reason}`, () => {})
+} else {
+  depositContract('every role a process, MongoDB', () => startApart(nats.url, mongodb.uri))
+}
