@@ -15,8 +15,8 @@ import { clock } from '#lib/time.ts'
 import type { BenchResult } from './result.ts'
 
 const IN_FLIGHT = 64
-const ROUND_MS = 700
-const ROUNDS = 9
+const ROUND_MS = 400
+const ROUNDS = 15
 const GRPC_GOAL = 0.9
 const TOKEN = 'bench'
 
@@ -44,17 +44,18 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-/** In turns, so that what else the machine does meets both; of each the median round counts. */
+/** In turns, so that what else the machine does meets both; the ratio is the median of those of neighbours in time. */
 async function compare(ours: Call, floor: Call): Promise<Pick<BenchResult, 'ours' | 'floor' | 'ratio'>> {
   await measure(floor)
   await measure(ours)
-  const rates = { ours: [] as number[], floor: [] as number[] }
-  for (let round = 0; round < ROUNDS; round += 1) {
-    rates.floor.push(await measure(floor))
-    rates.ours.push(await measure(ours))
+  const rounds: { ours: number; floor: number }[] = []
+  for (let round = 0; round < ROUNDS; round += 1)
+    rounds.push({ floor: await measure(floor), ours: await measure(ours) })
+  return {
+    ours: median(rounds.map((round) => round.ours)),
+    floor: median(rounds.map((round) => round.floor)),
+    ratio: median(rounds.map((round) => round.ours / round.floor)),
   }
-  const result = { ours: median(rates.ours), floor: median(rates.floor) }
-  return { ...result, ratio: result.ours / result.floor }
 }
 
 /**

@@ -64,11 +64,10 @@ test('judges callback URLs by the rules of its configuration', async () => {
   const context = await contextOf({}, { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' })
   const running = await role.start(context)
   const { base_url = '' } = (await running.open?.()) ?? {}
-  const codeOf = async (url: string): Promise<unknown> =>
-    (await (await post(base_url, request(url))).json()).error.code
-  expect(await codeOf('http://10.0.0.1:4000/hook')).toBe(9000)
+  const answerTo = async (url: string): Promise<unknown> => (await post(base_url, request(url))).json()
+  expect(await answerTo('http://10.0.0.1:4000/hook')).toMatchObject({ error: { code: 9000 } })
   // Accepted, and so passed on to payments, which is not there.
-  expect(await codeOf('http://127.0.0.1:4000/hook')).toBe(2001)
+  expect(await answerTo('http://127.0.0.1:4000/hook')).toMatchObject({ error: { code: 2001 } })
   await running.stop()
 })
 

@@ -1,8 +1,9 @@
 import type { PublicError } from '#lib/errors/public-error.ts'
 
-/** The envelope of a success (E2). `result` is plain JSON. */
+/** The envelope of a success (E2). `result` is plain JSON; the rest needs no escaping. */
 export function successText(result: unknown, request_id: string, processing_time: number): string {
-  return JSON.stringify({ success: true, result, request_id, processing_time })
+  const text = JSON.stringify(result)
+  return `{"success":true,"result":${text},"request_id":"${request_id}","processing_time":${processing_time}}`
 }
 
 /** The envelope of a failure (E2): `details` and `context` are always there. */

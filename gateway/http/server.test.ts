@@ -195,6 +195,17 @@ test('has a limit of time for every part of an exchange', () => {
   expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 75_000])
 })
 
+test.each([
+  ['a head that does not end', `POST ${V1_PATH} HTTP/1.1\r\nhost: a\r\n`],
+  ['a body that does not end', requestText(PING, ['content-length: 100'])],
+])('does not wait for %s', async (_what, text) => {
+  app.server.headersTimeout = 1
+  app.server.requestTimeout = 1
+  const received = await talk(text)
+  expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+  expect(codesIn(received)).toEqual([1003])
+})
+
 test('lets the request under way end when it is closed', async () => {
   const received = talk(requestText(BALANCE))
   await asked

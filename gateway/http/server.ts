@@ -1,8 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { PublicError } from '#lib/errors/public-error.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import type { Answerer } from './answer.ts'
-import { createBrokenRequests } from './broken-requests.ts'
+import { type BrokenRequests, createBrokenRequests } from './broken-requests.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
 /** How long the parts of an exchange may take, in milliseconds; Node and Fastify have no limit for most of them. */
@@ -13,6 +14,9 @@ const TIMEOUTS = {
   /** Of silence on a connection: longer than a create may take to be answered. */
   connectionTimeout: 75_000,
 }
+
+/** How late a time-out may be noticed; Node looks every 30 s when nobody says so. */
+const TIMEOUTS_CHECKED_MS = 1_000
 
 const HEAD_MAX_BYTES = 16_384
 const CONNECTIONS_MAX = 10_000
@@ -38,63 +42,70 @@ export interface ServerOptions {
  * reader and reply takes a quarter less time a request than hooks do.
  */
 export function createServer({ routes, answerer, log, stopping }: ServerOptions): FastifyInstance {
-  const broken = createBrokenRequests(log)
-  const app = Fastify({
-    logger: false,
-    ...TIMEOUTS,
-    http: {
-      maxHeaderSize: HEAD_MAX_BYTES,
-      headersTimeout: TIMEOUTS.headersTimeout,
-      // A request without a host is refused in the envelope instead of by Node.
-      requireHostHeader: false,
-    },
-    requestIdHeader: false,
-    genReqId: () => '',
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    clientErrorHandler: broken.handle,
-    frameworkErrors: (_error, request, reply) => {
-      reply.hijack()
-      notFound(beginExchange(request.raw, reply.raw))
-    },
-  })
-  // All headers are counted by us: Node would silently drop those beyond its own count.
-  app.server.maxHeadersCount = 0
-  app.server.maxConnections = CONNECTIONS_MAX
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  app.server.prependListener('request', broken.began)
-  app.removeAllContentTypeParsers()
-  for (const method of app.supportedMethods)
-    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-
   const paths = new Set(routes.map(({ path }) => path))
-  /** The router also matches other spellings of a path; the contract knows one. */
-  const notFound = (exchange: Exchange): void => {
-    const [path = ''] = (exchange.request.url ?? '').split('?', 1)
-    const known = paths.has(path)
-    answerer.failure(exchange, new PublicError(known && exchange.request.method !== 'POST' ? 1007 : 1001))
+  const notFound = (request: IncomingMessage, response: ServerResponse): void => {
+    // The router takes other spellings of a path, too; the contract knows one.
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const wrong_verb = paths.has(path) && request.method !== 'POST'
+    answerer.failure(beginExchange(request, response), new PublicError(wrong_verb ? 1007 : 1001))
   }
-
+  const app = createBareFastify(createBrokenRequests(log), notFound)
   for (const { path, serve } of routes) {
-    app.post(path, (request, reply) => {
+    app.post(path, ({ raw: request }, reply) => {
       reply.hijack()
-      const { raw } = request
-      if (stopping.aborted) return void reply.raw.writeHead(503, { connection: 'close' }).end()
-      const exchange = beginExchange(raw, reply.raw)
-      if (raw.url !== path && !raw.url?.startsWith(`${path}?`)) return notFound(exchange)
+      const response = reply.raw
+      if (stopping.aborted) return void response.writeHead(503, { connection: 'close' }).end()
+      if (request.url !== path && !request.url?.startsWith(`${path}?`)) return notFound(request, response)
+      const exchange = beginExchange(request, response)
       serve(exchange).catch((error: unknown) => {
         log.error({ request_id: exchange.request_id, error }, 'a request could not be answered')
-        raw.destroy()
+        request.destroy()
       })
     })
   }
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
-    notFound(beginExchange(request.raw, reply.raw))
+    notFound(request.raw, reply.raw)
   })
   app.setErrorHandler((error, request, reply) => {
     reply.hijack()
     answerer.failure(beginExchange(request.raw, reply.raw), error)
   })
+  return app
+}
+
+/** Fastify with our limits, and without anything that would answer or read in its own way. */
+function createBareFastify(
+  broken: BrokenRequests,
+  notFound: (request: IncomingMessage, response: ServerResponse) => void,
+): FastifyInstance {
+  const app = Fastify({
+    ...TIMEOUTS,
+    http: {
+      maxHeaderSize: HEAD_MAX_BYTES,
+      headersTimeout: TIMEOUTS.headersTimeout,
+      connectionsCheckingInterval: TIMEOUTS_CHECKED_MS,
+      // A request without a host is refused in the envelope instead of by Node.
+      requireHostHeader: false,
+    },
+    // The exchange makes the id of a request.
+    requestIdHeader: false,
+    genReqId: () => '',
+    return503OnClosing: false,
+    clientErrorHandler: broken.handle,
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack()
+      notFound(request.raw, reply.raw)
+    },
+  })
+  const { server } = app
+  // Headers are counted by us: beyond its own limit Node drops them silently.
+  server.maxHeadersCount = 0
+  server.maxConnections = CONNECTIONS_MAX
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.prependListener('request', broken.began)
+  app.removeAllContentTypeParsers()
+  for (const method of app.supportedMethods)
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   return app
 }

@@ -6,44 +6,35 @@ import type { ErrorCode } from '#lib/errors/table.ts'
 const KEY_SHOWN_MAX = 64
 
 /**
- * Collects the faults of one request while its schema is walked in the order of the spec's table, and keeps the one
- * that E6 wants told: the first 1005, else the first 9000, else the first specific code.
+ * The state of a walk over one request, in the order of the spec's table. It keeps the one fault that E6 wants told:
+ * the first 1005, else the first 9000, else the first specific code.
  */
 export interface Inspection {
   /** Where the request will act: some rules are stricter in production. */
   readonly environment: Environment
-  /** Steps into a field or an element; `leave` steps out again. */
-  enter(key: string): void
-  leave(): void
-  /** Reports a fault where the walk stands. A 1005 is thrown at once, for nothing can come before it. */
-  report(code: ErrorCode): undefined
-  /** The same for a field of the object where the walk stands. */
-  reportAt(key: string, code: ErrorCode): void
-  /** The fault to tell, when there is one. */
-  fault(): PublicError | undefined
+  /** The keys from the top down to where the walk stands; whoever steps in pushes, and pops when it is done. */
+  readonly path: string[]
+  content_fault: PublicError | undefined
+  specific_fault: PublicError | undefined
 }
 
 /** Begins the inspection of one request. */
 export function createInspection(environment: Environment): Inspection {
-  const path: string[] = []
-  let content: PublicError | undefined
-  let specific: PublicError | undefined
-  const report = (code: ErrorCode): undefined => {
-    if (code === 1005) throw fieldError(code, path.join('.'))
-    if (code === 9000) content ??= fieldError(code, path.join('.'))
-    else specific ??= fieldError(code, path.join('.'))
-    return undefined
-  }
-  return {
-    environment,
-    enter: (key) => void path.push(key),
-    leave: () => void path.pop(),
-    report,
-    reportAt(key, code) {
-      path.push(key.slice(0, KEY_SHOWN_MAX))
-      report(code)
-      path.pop()
-    },
-    fault: () => content ?? specific,
-  }
+  return { environment, path: [], content_fault: undefined, specific_fault: undefined }
+}
+
+/** Reports a fault where the walk stands. A 1005 is thrown at once, for nothing can come before it. */
+export function report(inspection: Inspection, code: ErrorCode): undefined {
+  const path = inspection.path.join('.')
+  if (code === 1005) throw fieldError(code, path)
+  if (code === 9000) inspection.content_fault ??= fieldError(code, path)
+  else inspection.specific_fault ??= fieldError(code, path)
+  return undefined
+}
+
+/** The same for a field of the object where the walk stands. */
+export function reportAt(inspection: Inspection, key: string, code: ErrorCode): void {
+  inspection.path.push(key.slice(0, KEY_SHOWN_MAX))
+  report(inspection, code)
+  inspection.path.pop()
 }

@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/environment.ts'
 import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/money.ts'
+import { report } from './inspection.ts'
 import type { Json } from './parse.ts'
 import type { Schema } from './schema.ts'
 
@@ -22,10 +23,10 @@ export function text({ min = 0, max, format }: TextRule): Schema<string, 'requir
     shape: { type: 'text', min, max, ...(format === undefined ? {} : { format: format.name }) },
     presence: 'required',
     check(value, inspection) {
-      if (typeof value !== 'string') return inspection.report(1005)
+      if (typeof value !== 'string') return report(inspection, 1005)
       const sound = isSound(value) && isWithin(value, min, max)
       if (sound && (format === undefined || format.test(value, inspection.environment))) return value
-      return inspection.report(9000)
+      return report(inspection, 9000)
     },
   }
 }
@@ -51,9 +52,9 @@ export function amount(): Schema<bigint, 'required'> {
     presence: 'required',
     check(value, inspection) {
       const integer = toInteger(value)
-      if (integer === undefined) return inspection.report(1005)
+      if (integer === undefined) return report(inspection, 1005)
       if (integer >= 1n && integer <= AMOUNT_MAX) return integer
-      return inspection.report(6001)
+      return report(inspection, 6001)
     },
   }
 }
@@ -64,9 +65,9 @@ export function currency(): Schema<string, 'required'> {
     shape: { type: 'text', min: 3, max: 3, format: 'ISO 4217 code' },
     presence: 'required',
     check(value, inspection) {
-      if (typeof value !== 'string') return inspection.report(1005)
-      if (!isSound(value)) return inspection.report(9000)
-      return isCurrencyCode(value) ? value : inspection.report(1010)
+      if (typeof value !== 'string') return report(inspection, 1005)
+      if (!isSound(value)) return report(inspection, 9000)
+      return isCurrencyCode(value) ? value : report(inspection, 1010)
     },
   }
 }
@@ -85,7 +86,7 @@ export function serviceId(): Schema<string, 'required'> {
     presence: 'required',
     check(value, inspection) {
       const integer = typeof value === 'string' && INTEGER_TEXT.test(value) ? BigInt(value) : toInteger(value)
-      if (integer === undefined) return inspection.report(1005)
+      if (integer === undefined) return report(inspection, 1005)
       return integer >= INT64_MIN && integer <= INT64_MAX ? integer.toString() : NO_ROUTE
     },
   }

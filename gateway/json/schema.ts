@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/environment.ts'
-import { createInspection, type Inspection } from './inspection.ts'
+import { createInspection, type Inspection, report, reportAt } from './inspection.ts'
 import type { Json, JsonObject } from './parse.ts'
 
 /** A schema as plain data, from which the merchants' reference is written. */
@@ -73,12 +73,12 @@ export function object<const F extends Fields>(
   const in_stead = entries.filter(([, { presence }]) => presence === 'not_applicable').map(([name]) => name)
   const alternatives = [...at_least_one, ...in_stead]
   const check = (value: Json, inspection: Inspection): ObjectOf<F> | undefined => {
-    if (!isObject(value)) return inspection.report(1005)
+    if (!isObject(value)) return report(inspection, 1005)
     if (at_least_one.length > 0 && !alternatives.some((name) => Object.hasOwn(value, name)))
-      inspection.report(1005)
+      report(inspection, 1005)
     const result: Record<string, unknown> = {}
     for (const [name, field] of entries) checkField(name, field, value, inspection, result)
-    for (const name in value) if (!known.has(name)) inspection.reportAt(name, 9000)
+    for (const name in value) if (!known.has(name)) reportAt(inspection, name, 9000)
     return result as ObjectOf<F>
   }
   const field_shapes = entries.map(([name, { shape, presence }]) => [name, { ...shape, presence }] as const)
@@ -98,13 +98,13 @@ function checkField(
 ): void {
   const inner = Object.hasOwn(value, name) ? value[name] : undefined
   if (inner === undefined) {
-    if (field.presence === 'required') inspection.reportAt(name, 1005)
+    if (field.presence === 'required') reportAt(inspection, name, 1005)
   } else if (field.presence === 'not_applicable') {
-    inspection.reportAt(name, 9000)
+    reportAt(inspection, name, 9000)
   } else if (field.presence !== 'ignored') {
-    inspection.enter(name)
+    inspection.path.push(name)
     result[name] = field.check(inner, inspection)
-    inspection.leave()
+    inspection.path.pop()
   }
 }
 
@@ -117,14 +117,14 @@ export function list<T>(
     shape: { type: 'list', item: item.shape, max },
     presence: 'required',
     check(value, inspection) {
-      if (!Array.isArray(value)) return inspection.report(1005)
-      if (value.length > max) inspection.report(9000)
+      if (!Array.isArray(value)) return report(inspection, 1005)
+      if (value.length > max) report(inspection, 9000)
       const items: T[] = []
       for (const [index, inner] of value.entries()) {
-        inspection.enter(String(index))
+        inspection.path.push(String(index))
         const checked = item.check(inner, inspection)
         if (checked !== undefined) items.push(checked)
-        inspection.leave()
+        inspection.path.pop()
       }
       return items
     },
@@ -140,7 +140,7 @@ export function isObject(value: Json): value is JsonObject {
 export function validate<T>(schema: Schema<T>, value: Json, environment: Environment): T {
   const inspection = createInspection(environment)
   const result = schema.check(value, inspection)
-  const fault = inspection.fault()
+  const fault = inspection.content_fault ?? inspection.specific_fault
   if (fault !== undefined) throw fault
   if (result === undefined) throw new TypeError('a schema refused a value without saying why')
   return result

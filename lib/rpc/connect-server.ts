@@ -11,7 +11,7 @@ import { type Listening, listen } from '#lib/process/listen.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { connectIncoming, valuesOf } from './connect-incoming.ts'
 import type { Endpoint } from './dispatch.ts'
-import { CALL_TIMEOUT_MAX_MS, MESSAGE_MAX_BYTES } from './limits.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
 import type { TlsMaterial } from './tls.ts'
 
 /** What a plain route beside the RPCs answers. */
@@ -35,7 +35,6 @@ export interface ConnectServerOptions {
 }
 
 const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
-const CONNECTIONS_MAX = 5000
 
 /** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them, and plain routes. */
 export async function serveConnect(options: ConnectServerOptions): Promise<Listening> {

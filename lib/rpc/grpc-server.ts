@@ -7,7 +7,7 @@ import type { Endpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
 import { addSideServices } from './grpc-side-services.ts'
 import { toGrpcStatus } from './grpc-status.ts'
-import { CALL_TIMEOUT_MAX_MS, MESSAGE_MAX_BYTES, STREAMS_MAX } from './limits.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from './limits.ts'
 import { serverCredentials, type TlsMaterial } from './tls.ts'
 
 /** Where and how to serve gRPC. */
@@ -55,6 +55,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   // no longer finds the connections that it should cut.
   const injector = server.createConnectionInjector(serverCredentials(tls))
   const door = createServer({ noDelay: true }, (socket) => injector.injectConnection(socket))
+  door.maxConnections = CONNECTIONS_MAX
   const listening = await listen(door, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
     port: listening.port,

@@ -12,3 +12,6 @@ export const CALLS_MAX = 10_000
 
 /** So many calls may be under way on one connection; a client holds back the others. */
 export const STREAMS_MAX = 1000
+
+/** So many connections may be open to one port of a process; more are closed at once. */
+export const CONNECTIONS_MAX = 5000

@@ -88,7 +88,12 @@ export async function createRpc(config: RpcConfig, log: Log = processLog): Promi
       const { host } = config
       const shared = { host, endpoints: [...endpoints.values()], authenticate, tls }
       const grpc = await serveGrpc({ ...shared, port: config.grpc_port })
-      const connect = await serveConnect({ ...shared, port: config.connect_port, routes })
+      const connect = await serveConnect({ ...shared, port: config.connect_port, routes }).catch(
+        async (error: unknown) => {
+          await grpc.close(0)
+          throw error
+        },
+      )
       return {
         grpc_port: grpc.port,
         connect_port: connect.port,

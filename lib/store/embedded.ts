@@ -16,8 +16,6 @@ const SWEEP_INTERVAL_MS = 1_000
 export interface EmbeddedOptions {
   readonly directory: string
   readonly timeout_ms: number
-  /** The most that the environment may grow to; for tests of a full disk. */
-  readonly map_bytes?: number
   /** Told of faults in the background, such as a sweep that failed; it is repeated anyway. */
   readonly failed: (error: unknown) => void
 }
@@ -27,8 +25,8 @@ export interface EmbeddedOptions {
  * resolves and safe against `kill -9`; several processes may open the same directory.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
-  const { directory, timeout_ms, map_bytes, failed } = options
-  const environment = await openEnvironment(directory, timeout_ms, map_bytes)
+  const { directory, timeout_ms, failed } = options
+  const environment = await openEnvironment(directory, timeout_ms)
   const expiring: Expiring[] = []
   const sweeper: Timer = every(SWEEP_INTERVAL_MS, () => sweep(environment, expiring), failed)
 

@@ -10,6 +10,8 @@ import { createIndexes } from './mongodb/indexes.ts'
 import type { Collection, CollectionSpec, Store } from './port.ts'
 
 const POOL_MAX = 100
+/** How soon a server that went silent is noticed, and the calls that wait for it are ended. */
+const HEARTBEAT_MS = 5_000
 const POOL_IDLE_MS = 60_000
 
 /** How to open the MongoDB store of one service. */
@@ -29,7 +31,7 @@ export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions)
   const calls = createCalls(client, timeout_ms)
   const db = client.db(database)
   const ping = async (): Promise<void> => {
-    await calls.read((timeoutMS) => db.command({ ping: 1 }, { timeoutMS }))
+    await calls.read(() => db.command({ ping: 1 }))
   }
   try {
     await ping()
@@ -63,7 +65,9 @@ function connect(uri: Secret, timeout_ms: number): MongoClient {
       retryReads: true,
       retryWrites: true,
       serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
+      waitQueueTimeoutMS: selectionTimeout(timeout_ms),
       connectTimeoutMS: timeout_ms,
+      heartbeatFrequencyMS: HEARTBEAT_MS,
       maxPoolSize: POOL_MAX,
       maxIdleTimeMS: POOL_IDLE_MS,
       useBigInt64: true,

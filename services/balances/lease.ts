@@ -1,4 +1,3 @@
-import { uuidv7 } from '#lib/ids.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { clock } from '#lib/time.ts'
 import type { Leases } from './store.ts'
@@ -14,8 +13,8 @@ const GONE_MS = 1_000
 export interface Preference {
   /** The address of the process to hand a shard's commands to; `undefined`: decide them here. */
   addressOf(shard: number): Promise<string | undefined>
-  /** The shard's preferred process did not answer: decide here for a while. */
-  gone(shard: number): void
+  /** The shard's preferred process did not answer, and why: it is left out for a while. */
+  gone(shard: number, error: unknown): void
   /** Gives back what this process holds. */
   stop(): Promise<void>
 }
@@ -31,7 +30,6 @@ interface Known {
 
 /** The preference of a process that tells the others by which address they reach it. */
 export function createPreference(leases: Leases, self_address: string): Preference {
-  const holder = uuidv7()
   const known = new Map<number, Known>()
   const claiming = new Map<number, Promise<Known>>()
 
@@ -39,12 +37,12 @@ export function createPreference(leases: Leases, self_address: string): Preferen
     const since_ms = clock.monotonic_ms()
     const there = await leases.get(shard)
     const left_ms = there ? there.expires_at.getTime() - clock.now_ms() : 0
-    if (there && there.holder !== holder && left_ms > 0) {
+    if (there && there.address !== self_address && left_ms > 0) {
       // A clock that is far ahead must not keep a shard for longer than a lease lasts.
       return { address: there.address, since_ms, until_ms: since_ms + Math.min(left_ms, LEASE_MS) }
     }
     const expires_at = new Date(clock.now_ms() + LEASE_MS)
-    const version = await leases.put({ shard, holder, address: self_address, expires_at }, there?.version)
+    const version = await leases.put({ shard, address: self_address, expires_at }, there?.version)
     if (version === undefined) return { address: undefined, since_ms, until_ms: since_ms }
     return { address: undefined, since_ms, until_ms: since_ms + LEASE_MS, version }
   }
@@ -67,6 +65,14 @@ export function createPreference(leases: Leases, self_address: string): Preferen
     return claimed
   }
 
+  async function giveBack(shard: number, version: number): Promise<void> {
+    try {
+      await leases.remove(shard, version)
+    } catch (error) {
+      log.warn({ shard, error }, 'a lease could not be given back and will lapse')
+    }
+  }
+
   return {
     async addressOf(shard) {
       const now_ms = clock.monotonic_ms()
@@ -75,7 +81,13 @@ export function createPreference(leases: Leases, self_address: string): Preferen
       if (current.version !== undefined && now_ms - current.since_ms >= RENEW_MS) void claimOnce(shard)
       return current.address
     },
-    gone(shard) {
+    gone(shard, error) {
+      // Of the many commands that it did not answer the first one says so.
+      if (known.get(shard)?.address === undefined) return
+      log.warn(
+        { shard, error },
+        'the preferred process of a shard did not answer; its commands are decided here',
+      )
       const since_ms = clock.monotonic_ms()
       known.set(shard, { address: undefined, since_ms, until_ms: since_ms + GONE_MS })
     },
@@ -85,7 +97,7 @@ export function createPreference(leases: Leases, self_address: string): Preferen
         version === undefined ? [] : [{ shard, version }],
       )
       known.clear()
-      await Promise.all(held.map(({ shard, version }) => leases.remove(shard, version)))
+      await Promise.all(held.map(({ shard, version }) => giveBack(shard, version)))
     },
   }
 }

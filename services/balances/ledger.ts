@@ -60,11 +60,13 @@ export function createLedger(
 
   async function decideHere(shard: number, commands: readonly Command[]): Promise<PeerOutcome[]> {
     const settled = await Promise.allSettled(commands.map((command) => submitHere(shard, command)))
-    return settled.map((result) => {
-      if (result.status === 'fulfilled') return result.value
-      log.warn({ shard, error: result.reason }, 'a forwarded command could not be decided')
-      return 'unavailable'
-    })
+    const failed = settled.filter((result) => result.status === 'rejected')
+    const [first] = failed
+    if (first) {
+      const fields = { shard, count: failed.length, error: first.reason }
+      log.warn(fields, 'forwarded commands could not be decided')
+    }
+    return settled.map((result) => (result.status === 'fulfilled' ? result.value : 'unavailable'))
   }
 
   return {
@@ -76,11 +78,7 @@ export function createLedger(
           return await forwarder.submit(address, shard, command)
         } catch (error) {
           // Its id makes a second submission harmless, whatever became of the first.
-          log.warn(
-            { shard, error },
-            'the preferred process of a shard did not answer; its commands are decided here',
-          )
-          preference?.gone(shard)
+          preference?.gone(shard, error)
         }
       }
       return await submitHere(shard, command)

@@ -3,6 +3,7 @@ import { optional, readConfig } from '#lib/config/config.ts'
 import { text } from '#lib/config/fields.ts'
 import type { Role } from '#lib/process/role.ts'
 import { createLedger } from './ledger.ts'
+import { measured } from './measure.ts'
 import { createPeer } from './peer.ts'
 import { createServices } from './rpc.ts'
 import { openLedgerStore } from './store.ts'
@@ -18,7 +19,8 @@ export const role: Role = {
   name: 'balances',
   async start(context) {
     const { self_address } = readConfig(BALANCES_SETTINGS, context.environment)
-    const store = await openLedgerStore(await context.openStore())
+    const opened = await openLedgerStore(await context.openStore())
+    const store = { ...opened, journal: measured(opened.journal) }
     const { clientAt } = context
     const neighbours =
       self_address !== undefined && clientAt !== undefined

@@ -84,10 +84,9 @@ export interface Entries {
   raise(shard: number, seq: bigint): Promise<void>
 }
 
-/** Which process a shard's commands should go to. */
+/** Which process a shard's commands should go to, by the address that it is reached by. */
 export interface Lease {
   readonly shard: number
-  readonly holder: string
   readonly address: string
   readonly expires_at: Date
 }
@@ -157,31 +156,24 @@ export async function openLedgerStore(store: Store): Promise<LedgerStore> {
   }
 }
 
-/** A batch as it is stored. The ids stand apart, in the order of the entries, because an index needs them so. */
-interface JournalDocument extends Omit<Batch, 'entries'> {
+/** A batch as it is stored: with the ids of its entries, in their order, because an index needs them apart. */
+interface JournalDocument extends Batch {
   readonly ids: readonly string[]
-  readonly entries: readonly Omit<Entry, 'id'>[]
 }
 
-function documentOf(batch: Batch): JournalDocument {
-  return {
-    ...batch,
-    ids: batch.entries.map(({ id }) => id),
-    entries: batch.entries.map(({ id: _, ...entry }) => entry),
+function batchOf(document: JournalDocument): Batch {
+  const { ids, entries, shard, seq } = document
+  if (ids.length !== entries.length || entries.some(({ id }, at) => id !== ids[at])) {
+    throw new Error(`shard ${shard}, batch ${seq}: its ids are not those of its entries`)
   }
-}
-
-function batchOf({ ids, entries, ...batch }: JournalDocument): Batch {
-  if (ids.length !== entries.length)
-    throw new Error(`shard ${batch.shard}, batch ${batch.seq}: ids and entries differ`)
-  return { ...batch, entries: ids.flatMap((id, at) => (entries[at] ? [{ id, ...entries[at] }] : [])) }
+  return document
 }
 
 function createJournal(collection: Collection<JournalDocument>): Journal {
   return {
     async append(batch) {
       try {
-        await collection.insert(documentOf(batch))
+        await collection.insert({ ...batch, ids: batch.entries.map(({ id }) => id) })
         return 'appended'
       } catch (error) {
         if (error instanceof Duplicate) return 'taken'

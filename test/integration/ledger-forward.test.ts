@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { readConfig } from '#lib/config/config.ts'
 import { sha256Hex } from '#lib/crypto/hash.ts'
@@ -13,12 +13,8 @@ import { freePort } from '../support/free-port.ts'
 import { credit, hold, openFixture, resolve } from '../support/ledger.ts'
 
 const TOKEN = 'token-of-balances-0123456789abcdef'
-const ending: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
-})
 
-interface BalancesProcess {
+interface BalancesProcess extends AsyncDisposable {
   readonly ledger: Ledger
   stop(): Promise<void>
 }
@@ -46,8 +42,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
     rpc.close()
     await ledger.stop()
   }
-  ending.push(stop)
-  return { ledger, stop }
+  return { ledger, stop, [Symbol.asyncDispose]: stop }
 }
 
 const everyKind: readonly Command[] = [
@@ -75,11 +70,11 @@ const everyKind: readonly Command[] = [
 test('a process hands its commands to the preferred one, and every kind of answer comes back the same', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
-  const preferred = await startProcess(store)
+  await using preferred = await startProcess(store)
   await preferred.ledger.submit('test', credit('first', 1n))
   // This one could not commit anything itself.
   const append = (): Promise<never> => Promise.reject(new Error('it was to be forwarded'))
-  const other = await startProcess({ ...store, journal: { ...store.journal, append } })
+  await using other = await startProcess({ ...store, journal: { ...store.journal, append } })
   for (const command of everyKind) {
     const forwarded = await other.ledger.submit('test', command)
     expect(forwarded).toEqual(await preferred.ledger.submit('test', command))
@@ -93,9 +88,9 @@ test('a process hands its commands to the preferred one, and every kind of answe
 test('when the preferred process is gone, the others decide themselves, and nothing is there twice', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
-  const preferred = await startProcess(store)
+  await using preferred = await startProcess(store)
   await preferred.ledger.submit('test', credit('first', 1n))
-  const other = await startProcess(store)
+  await using other = await startProcess(store)
   const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
   const storm = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
   await preferred.stop()

@@ -1,3 +1,4 @@
+import { createConnection } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import {
   Client,
@@ -143,6 +144,10 @@ describe('a server that goes and comes', () => {
     await expect(serve({}, served.serving.grpc_port)).rejects.toThrow(
       /is taken by another process: set MULTIHUB_GRPC_PORT/,
     )
+    const connect_port = { MULTIHUB_CONNECT_PORT: String(served.serving.connect_port) }
+    await expect(serveProcess([merchantService()], { config: rpcConfig(connect_port) })).rejects.toThrow(
+      /is taken by another process: set MULTIHUB_CONNECT_PORT/,
+    )
   })
 })
 
@@ -171,6 +176,21 @@ describe('what is no call of ours', () => {
     expect((await unary(GET, new Uint8Array([0x0a, 0xff]), known)).error?.code).toBe(Code.InvalidArgument)
     expect((await unary(`${GET}s`, new Uint8Array(), known)).error?.code).toBe(Code.Unimplemented)
     expect((await unary(GET, new Uint8Array(5_000_000), known)).error?.code).toBe(Code.ResourceExhausted)
+  })
+
+  test.each([
+    'GET / HTTP/1.1\r\nhost: x\r\n\r\n',
+    '\0\xff'.repeat(5000),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff',
+    '',
+  ])('does no harm when it is not gRPC at all (%#)', async (bytes) => {
+    const served = await serve()
+    const socket = createConnection(served.serving.grpc_port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.end(bytes, 'latin1').resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    const merchants = await connect(served.address)
+    expect(await outcome(merchants.getMerchant({}))).toBe('ok')
   })
 
   test('hears nothing of a fault in its trailers but the request id to ask after', async () => {

@@ -133,7 +133,8 @@ async function run(
     await start()
     const demo = await readDemo(urls)
     return {
-      demo: () => demo,
+      // A process that came back may have other ports.
+      demo: () => ({ ...demo, ...urls }),
       processes,
       kill,
       start,

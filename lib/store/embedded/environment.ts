@@ -24,24 +24,20 @@ interface Shared {
 }
 
 /**
- * Room of the memory map, which is address space and not memory. It is fixed and generous because growing a map
- * under readers of other processes is the one thing in LMDB that needs them to cooperate.
+ * Room of the memory map, which is address space and neither memory nor disk. LMDB grows a map that is full, but for
+ * that all the processes that use it have to wait for each other, so it begins generous.
  */
-const MAP_BYTES = 2 ** 40
+const MAP_BYTES = 64 * 1024 ** 3
 const READERS_MAX = 512
 
 // Two environments of one process on one directory would each wait for the other's write lock: LMDB wants one.
 const environments = new Map<string, Promise<Shared>>()
 
 /** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
-export async function openEnvironment(
-  directory: string,
-  timeout_ms: number,
-  map_bytes: number = MAP_BYTES,
-): Promise<Environment> {
+export async function openEnvironment(directory: string, timeout_ms: number): Promise<Environment> {
   const path = await prepareDirectory(directory)
   const known = environments.get(path)
-  const opening = known ?? openShared(path, timeout_ms, map_bytes)
+  const opening = known ?? openShared(path, timeout_ms)
   environments.set(path, opening)
   const shared = await opening.catch((error: unknown) => {
     environments.delete(path)
@@ -83,7 +79,7 @@ async function prepareDirectory(directory: string): Promise<string> {
   }
 }
 
-async function openShared(path: string, timeout_ms: number, map_bytes: number): Promise<Shared> {
+async function openShared(path: string, timeout_ms: number): Promise<Shared> {
   const { open } = await import('lmdb').catch((error: unknown) => {
     throw new Unavailable(
       'the embedded store needs the native part of the lmdb package: install with its scripts allowed, or set MONGODB_URI',
@@ -95,10 +91,13 @@ async function openShared(path: string, timeout_ms: number, map_bytes: number): 
       path,
       noSubdir: false,
       encoding: 'binary',
-      mapSize: map_bytes,
+      mapSize: MAP_BYTES,
       maxReaders: READERS_MAX,
       // A commit is on disk before anyone sees it, so no answer ever rests on what a power cut takes back.
       overlappingSync: false,
+      // Our writer makes the groups. LMDB's own grouping has a promise that nobody can reach, which rejects when the
+      // disk is full and would end the process.
+      eventTurnBatching: false,
     })
     return { users: 0, root, writer: createWriter(root, timeout_ms) }
   } catch (error) {

@@ -30,8 +30,6 @@ interface Group {
 
 const WAITING_MAX = 20_000
 const GROUP_MAX = 1_000
-// What LMDB says when there is no room: ENOSPC, EDQUOT, MDB_MAP_FULL, MDB_TXN_FULL. Nothing was committed then.
-const FULL = [28, 122, -30792, -30788]
 
 /**
  * The writer of one environment. A group is a child transaction because LMDB's own transactions, once begun, are
@@ -44,27 +42,50 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   let closed: (() => void) | undefined
 
   function start(): void {
-    const group: Group = { started: false, members: [] }
-    running = group
+    running = { started: false, members: [] }
     watch()
-    root
-      .childTransaction(() => {
+    void run(running).then(() => {
+      running = undefined
+      if (waiting.length > 0) start()
+      else closed?.()
+    })
+  }
+
+  async function run(group: Group): Promise<void> {
+    try {
+      await root.childTransaction(() => {
         group.started = true
         group.members = waiting.slice(0, GROUP_MAX)
         waiting = waiting.slice(GROUP_MAX)
         runGroup(group.members)
       })
-      .then(
-        () => finish(() => settle(group.members)),
-        (error: unknown) => finish(() => fail(group.started ? group.members : takeAll(), error)),
-      )
+    } catch (error) {
+      const failure = await failureOf(error)
+      const members = group.started ? group.members : takeAll()
+      // Refusals too: one may rest on what an earlier member wrote, which is undone now.
+      for (const member of members) member.reject(failure)
+      return
+    }
+    for (const member of group.members) {
+      if (member.refusal === undefined) member.resolve(member.outcome)
+      else member.reject(member.refusal)
+    }
   }
 
-  function finish(report: () => void): void {
-    running = undefined
-    report()
-    if (waiting.length > 0) start()
-    else closed?.()
+  /**
+   * What a group that failed means to its members. What is thrown inside a transaction undoes it. A commit that
+   * fails has changed nothing unless it failed at its very last step, and then LMDB begins no more transactions.
+   */
+  async function failureOf(error: unknown): Promise<Unavailable> {
+    if (!isCommitFailure(error)) return new Unavailable('the store could not be written', { cause: error })
+    // LMDB tells the reason by a second promise, which would end the process if nobody handled it.
+    const cause: unknown = await error.commitError.catch((reason: unknown) => reason)
+    try {
+      await root.childTransaction(() => undefined)
+    } catch {
+      return new Ambiguous('the store failed in the middle of a commit', { cause })
+    }
+    return new Unavailable('the disk of the store is full or failing', { cause })
   }
 
   function takeAll(): Waiting[] {
@@ -133,37 +154,6 @@ function runGroup(members: readonly Waiting[]): void {
 
 function isRefusal(error: unknown): error is Error {
   return error instanceof Conflict || error instanceof Duplicate || error instanceof TypeError
-}
-
-function settle(members: readonly Waiting[]): void {
-  for (const member of members) {
-    if (member.refusal === undefined) member.resolve(member.outcome)
-    else member.reject(member.refusal)
-  }
-}
-
-function fail(members: readonly Waiting[], error: unknown): void {
-  if (!isCommitFailure(error)) {
-    // Thrown inside the transaction, which was therefore undone.
-    rejectAll(members, new Unavailable('the store could not be written', { cause: error }))
-    return
-  }
-  // LMDB tells the reason of a failed commit by a second promise, which would end the process if nobody handled it.
-  error.commitError.then(
-    () => rejectAll(members, new Ambiguous('the store failed to commit', { cause: error })),
-    (reason: unknown) => rejectAll(members, commitFailure(reason)),
-  )
-}
-
-function commitFailure(reason: unknown): Error {
-  const code = typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined
-  if (FULL.some((full) => full === code))
-    return new Unavailable('the disk of the store is full', { cause: reason })
-  return new Ambiguous('the store failed to commit', { cause: reason })
-}
-
-function rejectAll(members: readonly Waiting[], error: Error): void {
-  for (const member of members) member.reject(member.refusal ?? error)
 }
 
 function isCommitFailure(error: unknown): error is { readonly commitError: Promise<unknown> } {

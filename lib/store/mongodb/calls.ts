@@ -1,15 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
-import { clock, sleep } from '#lib/time.ts'
+import { clock, sleep, type Timer } from '#lib/time.ts'
 import { Unavailable } from '../errors.ts'
-import { readFailure, writeFailure } from './failures.ts'
+import { Overdue, readFailure, writeFailure } from './failures.ts'
 
 /** Runs calls to MongoDB within the store's time limit, and says in the store's own errors how they failed. */
 export interface Calls {
   /** A call that changes nothing. Throws `Unavailable`. */
-  read<T>(call: (timeoutMS: number) => Promise<T>, deadline?: Deadline): Promise<T>
+  read<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
   /** A call that writes. Throws `Unavailable` when nothing can have happened, `Ambiguous` when something may have. */
-  write<T>(call: (timeoutMS: number) => Promise<T>, deadline?: Deadline): Promise<T>
+  write<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
   /** The limit of a call that consists of several, from now. */
   deadline(): Deadline
 }
@@ -28,8 +28,8 @@ const PAUSE_MIN_MS = 5
 const PAUSE_MAX_MS = 200
 
 /**
- * The share of the time limit for choosing a server. The driver may choose once more for a retry after the time of
- * the call itself is over, so both shares together make the limit.
+ * How long the driver may look for a server, and as long again for a connection to it: well within the limit of the
+ * whole call, so that "nobody there" is told as such and not as a time-out of who knows what.
  */
 export function selectionTimeout(timeout_ms: number): number {
   return Math.ceil(timeout_ms * 0.4)
@@ -44,9 +44,9 @@ export function createCalls(client: MongoClient, timeout_ms: number): Calls {
   })
 
   function deadline(): Deadline {
-    const end_ms = clock.monotonic_ms() + timeout_ms - selectionTimeout(timeout_ms)
+    const end_ms = clock.monotonic_ms() + timeout_ms
     let pause_ms = PAUSE_MIN_MS
-    const remaining_ms = (): number => Math.floor(end_ms - clock.monotonic_ms())
+    const remaining_ms = (): number => end_ms - clock.monotonic_ms()
     return {
       remaining_ms,
       async pause() {
@@ -57,31 +57,37 @@ export function createCalls(client: MongoClient, timeout_ms: number): Calls {
     }
   }
 
-  function timeoutOf(limit: Deadline): number {
-    const remaining_ms = limit.remaining_ms()
-    // The driver takes 0 for "no limit".
-    if (remaining_ms < 1) throw new Unavailable('MongoDB did not answer in time')
-    return remaining_ms
-  }
-
   return {
     deadline,
     async read(call, limit = deadline()) {
-      const timeoutMS = timeoutOf(limit)
       try {
-        return await call(timeoutMS)
+        return await withLimit(call, limit)
       } catch (error) {
         throw readFailure(error)
       }
     },
     async write(call, limit = deadline()) {
-      const timeoutMS = timeoutOf(limit)
       const sent = { commands: 0 }
       try {
-        return await attempt.run(sent, () => call(timeoutMS))
+        return await attempt.run(sent, () => withLimit(call, limit))
       } catch (error) {
         throw writeFailure(error, sent.commands)
       }
     },
+  }
+}
+
+/** Runs a call for as long as there is time; the driver's own `timeoutMS` does nothing (7.9). */
+async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T> {
+  const remaining_ms = limit.remaining_ms()
+  if (remaining_ms <= 0) throw new Unavailable('MongoDB did not answer in time')
+  let timer: Timer | undefined
+  const overdue = new Promise<never>((_, reject) => {
+    timer = clock.after(remaining_ms, () => reject(new Overdue('MongoDB did not answer in time')))
+  })
+  try {
+    return await Promise.race([call(), overdue])
+  } finally {
+    timer?.cancel()
   }
 }

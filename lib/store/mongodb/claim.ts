@@ -46,7 +46,7 @@ export async function removeExpired(
 ): Promise<void> {
   const { expires = '' } = layout
   const filter = { ...keyFilter(layout, expired), version: expired['version'], [expires]: expired[expires] }
-  await calls.write((timeoutMS) => documents.deleteOne(filter, { timeoutMS }), limit)
+  await calls.write(() => documents.deleteOne(filter), limit)
 }
 
 /** The document that holds what `document` claims: in the index that the duplicate named, or else in any. */
@@ -61,10 +61,7 @@ async function findHolder(
   for (const index of candidates.length > 0 ? candidates : unique) {
     const filter = index === layout.identity ? keyFilter(layout, document) : holderFilter(index, document)
     if (filter === undefined) continue
-    const found = await calls.read(
-      (timeoutMS) => documents.find(filter, { limit: 2, timeoutMS }).toArray(),
-      limit,
-    )
+    const found = await calls.read(() => documents.find(filter, { limit: 2 }).toArray(), limit)
     // What this very document held before a replacement is no obstacle to it.
     const own = index === layout.identity ? undefined : keyText(layout, document)
     const holder = found.find(({ _id }) => _id !== own)

@@ -23,21 +23,21 @@ export function createCollection<D extends object>(target: Target): Collection<D
       const stored = checkStored(layout, document, 1)
       const whole = { ...stored, _id: keyText(layout, stored) }
       await claiming(target, stored, async (limit) => {
-        await calls.write((timeoutMS) => documents.insertOne(whole, { timeoutMS }), limit)
+        await calls.write(() => documents.insertOne(whole), limit)
       })
       return stored
     },
     async get(key) {
       const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(layout) }
-      const found = await calls.read((timeoutMS) => documents.findOne(filter, { timeoutMS }))
+      const found = await calls.read(() => documents.findOne(filter))
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
       const stretch = stretchOf(layout, index, range, options)
       const { filter, sort, hint } = stretchQuery(layout, stretch)
       const { limit } = stretch
-      const found = await calls.read((timeoutMS) =>
-        documents.find(filter, { sort: new Map(sort), hint, limit, batchSize: limit, timeoutMS }).toArray(),
+      const found = await calls.read(() =>
+        documents.find(filter, { sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
       )
       return found.map(typed)
     },
@@ -47,10 +47,7 @@ export function createCollection<D extends object>(target: Target): Collection<D
       const identity = keyFilter(layout, stored)
       await claiming(target, stored, async (limit) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
-        const { matchedCount } = await calls.write(
-          (timeoutMS) => documents.replaceOne(filter, stored, { timeoutMS }),
-          limit,
-        )
+        const { matchedCount } = await calls.write(() => documents.replaceOne(filter, stored), limit)
         if (matchedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       })
       return stored
@@ -59,7 +56,7 @@ export function createCollection<D extends object>(target: Target): Collection<D
       checkVersion(expected_version)
       const identity = keyFilter(layout, keyFields(layout, key))
       const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
-      const { deletedCount } = await calls.write((timeoutMS) => documents.deleteOne(filter, { timeoutMS }))
+      const { deletedCount } = await calls.write(() => documents.deleteOne(filter))
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
     increment: async (key, field, by, options = {}) =>

@@ -9,11 +9,12 @@ const TOO_LARGE = [10334, 17280]
 export const DUPLICATE = 11000
 const FERRETDB_DUPLICATE = /duplicate key value violates unique constraint/
 
+/** A call that was given up: the driver goes on with it, and may yet send it. */
+export class Overdue extends Error {}
+
 /** What a failed read means to its caller. */
 export function readFailure(error: unknown): unknown {
-  return error instanceof MongoError
-    ? new Unavailable('MongoDB did not answer a read', { cause: error })
-    : error
+  return isFailure(error) ? new Unavailable('MongoDB did not answer a read', { cause: error }) : error
 }
 
 /**
@@ -21,15 +22,23 @@ export function readFailure(error: unknown): unknown {
  * got no answer, and then the refusal of the second proves nothing about the first. A duplicate stays as it is.
  */
 export function writeFailure(error: unknown, commands: number): unknown {
-  if (!(error instanceof MongoError) || isDuplicate(error)) return error
-  if (commands === 0) return new Unavailable('MongoDB could not be reached', { cause: error })
-  if (error instanceof MongoServerError && !(error instanceof MongoWriteConcernError) && commands === 1) {
+  if (!isFailure(error) || isDuplicate(error)) return error
+  if (commands === 0 && !(error instanceof Overdue)) {
+    return new Unavailable('MongoDB could not be reached', { cause: error })
+  }
+  if (commands === 1 && error instanceof MongoServerError && !(error instanceof MongoWriteConcernError)) {
     if (TOO_LARGE.some((code) => code === error.code)) return new TypeError(error.message, { cause: error })
     if (REFUSED.some((code) => code === error.code)) {
       return new Unavailable('MongoDB refused a write', { cause: error })
     }
   }
   return new Ambiguous('MongoDB may or may not have done a write', { cause: error })
+}
+
+/** Whether it is the database or the way to it that failed. The driver lets some errors of sockets through bare. */
+function isFailure(error: unknown): error is Error {
+  if (error instanceof MongoError || error instanceof Overdue) return true
+  return typeof error === 'object' && error !== null && 'syscall' in error
 }
 
 /**

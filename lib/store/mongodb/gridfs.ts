@@ -68,7 +68,7 @@ export async function openGridFs(db: Db, name: string, calls: Calls): Promise<Bl
       const file = await findFile(bucket, checkBlobId(id))
       if (file === null) return
       await begin(bucket, file._id)
-      await calls.write((timeoutMS) => bucket.files.deleteOne({ _id: file._id }, { timeoutMS }))
+      await calls.write(() => bucket.files.deleteOne({ _id: file._id }))
       await removeUnfinished(bucket, file._id)
     },
   }
@@ -95,12 +95,12 @@ async function publish({ name, files, calls }: Bucket, file: File): Promise<void
   const limit = calls.deadline()
   while (true) {
     try {
-      await calls.write((timeoutMS) => files.insertOne(file, { timeoutMS }), limit)
+      await calls.write(() => files.insertOne(file), limit)
       return
     } catch (error) {
       if (!isDuplicate(error)) throw error
       const { filename } = file
-      const holder = await calls.read((timeoutMS) => files.findOne({ filename }, { timeoutMS }), limit)
+      const holder = await calls.read(() => files.findOne({ filename }), limit)
       if (holder !== null) throw new Duplicate(name, 'key')
       await limit.pause()
     }
@@ -118,7 +118,7 @@ async function writeChunks(
     length += data.length
     if (length > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
     const chunk = { _id: new ObjectId(), files_id, n, data }
-    await calls.write((timeoutMS) => chunks.insertOne(chunk, { timeoutMS }))
+    await calls.write(() => chunks.insertOne(chunk))
     n += 1
   }
   return length
@@ -128,39 +128,35 @@ async function* readChunks({ chunks, calls }: Bucket, file: File): AsyncGenerato
   const files_id = file._id
   for (let n = 0; n * file.chunkSize < file.length; n += 1) {
     const place = { files_id, n }
-    const chunk = await calls.read((timeoutMS) => chunks.findOne(place, { timeoutMS }))
+    const chunk = await calls.read(() => chunks.findOne(place))
     if (chunk === null) throw new Unavailable(`blob ${file.filename} was deleted while it was read`)
     yield chunk.data
   }
 }
 
 function findFile({ files, calls }: Bucket, filename: string): Promise<File | null> {
-  return calls.read((timeoutMS) => files.findOne({ filename }, { timeoutMS }))
+  return calls.read(() => files.findOne({ filename }))
 }
 
 async function begin({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
   const record = { since: now() }
   // An upsert without a guard: writing it twice is the same as once.
-  await calls.write((timeoutMS) =>
-    unfinished.updateOne({ _id }, { $set: record }, { upsert: true, timeoutMS }),
-  )
+  await calls.write(() => unfinished.updateOne({ _id }, { $set: record }, { upsert: true }))
 }
 
 async function end({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
-  await calls.write((timeoutMS) => unfinished.deleteOne({ _id }, { timeoutMS }))
+  await calls.write(() => unfinished.deleteOne({ _id }))
 }
 
 async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<void> {
   const { chunks, calls } = bucket
   while (true) {
-    const some = await calls.read((timeoutMS) =>
-      chunks
-        .find({ files_id }, { sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 }, timeoutMS })
-        .toArray(),
+    const some = await calls.read(() =>
+      chunks.find({ files_id }, { sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } }).toArray(),
     )
     const last = some.at(-1)
     if (last === undefined) break
-    await calls.write((timeoutMS) => chunks.deleteMany({ files_id, n: { $lte: last.n } }, { timeoutMS }))
+    await calls.write(() => chunks.deleteMany({ files_id, n: { $lte: last.n } }))
   }
   await end(bucket, files_id)
 }
@@ -168,11 +164,9 @@ async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<voi
 async function removeAbandoned(bucket: Bucket): Promise<void> {
   const { files, unfinished, calls } = bucket
   const filter = { since: { $lt: new Date(clock.now_ms() - ABANDONED_AFTER_MS) } }
-  const found = await calls.read((timeoutMS) =>
-    unfinished.find(filter, { limit: ABANDONED_MAX, timeoutMS }).toArray(),
-  )
+  const found = await calls.read(() => unfinished.find(filter, { limit: ABANDONED_MAX }).toArray())
   for (const { _id } of found) {
-    const file = await calls.read((timeoutMS) => files.findOne({ _id }, { timeoutMS }))
+    const file = await calls.read(() => files.findOne({ _id }))
     if (file === null) await removeUnfinished(bucket, _id)
     else await end(bucket, _id)
   }

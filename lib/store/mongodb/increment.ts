@@ -23,7 +23,7 @@ export async function increment(target: Target, plan: IncrementPlan): Promise<In
   while (true) {
     const added = await add(target, plan, limit)
     if (added !== undefined) return { ok: true, value: added }
-    const standing = await calls.read((timeoutMS) => documents.findOne(identity, { timeoutMS }), limit)
+    const standing = await calls.read(() => documents.findOne(identity), limit)
     if (standing !== null && !isLive(target, standing)) {
       await removeExpired(target, standing, limit)
       continue
@@ -48,7 +48,7 @@ async function add(
   const filter = { ...keyFilter(layout, key), ...room, ...liveFilter(layout) }
   const change = { $inc: { [field]: by, version: 1 } }
   const after = await calls.write(
-    (timeoutMS) => documents.findOneAndUpdate(filter, change, { returnDocument: 'after', timeoutMS }),
+    () => documents.findOneAndUpdate(filter, change, { returnDocument: 'after' }),
     limit,
   )
   return after === null ? undefined : counterOf(plan, after[field])
@@ -72,7 +72,7 @@ async function create(
 ): Promise<boolean> {
   const document = { ...created, [field]: value, version: 1, _id: keyText(layout, created) }
   try {
-    await calls.write((timeoutMS) => documents.insertOne(document, { timeoutMS }), limit)
+    await calls.write(() => documents.insertOne(document), limit)
     return true
   } catch (error) {
     if (!isDuplicate(error)) throw error

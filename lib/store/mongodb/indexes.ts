@@ -11,8 +11,6 @@ const EXPIRES = 'expires'
 const ANOTHER_DEFINITION = [85, 86]
 /** What PostgreSQL says, under code 1, of documents that break the index. */
 const FERRETDB_VIOLATED = /could not create (?:exclusion constraint|unique index)/
-/** Building an index over what exists takes its time; a server that is away is noticed long before. */
-const BUILD_TIMEOUT_MS = 10 * 60_000
 const TRIES_MAX = 8
 const RACE_PAUSE_MS = 50
 
@@ -28,7 +26,10 @@ export async function createIndexes(documents: Collection<StoredDocument>, layou
   await buildIndex(documents, layout.name, { name: EXPIRES, key, expireAfterSeconds: 0 })
 }
 
-/** Builds one index, which may exist already or be in the making elsewhere. `owner` is for its errors. */
+/**
+ * Builds one index, which may exist already or be in the making elsewhere. `owner` is for its errors. Not bound by the
+ * time limit of a call, as it takes as long as there are documents: the driver notices when the server is gone.
+ */
 export async function buildIndex<T extends Document>(
   documents: Collection<T>,
   owner: string,
@@ -36,7 +37,7 @@ export async function buildIndex<T extends Document>(
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await documents.createIndexes([wanted], { timeoutMS: BUILD_TIMEOUT_MS })
+      await documents.createIndexes([wanted])
       return
     } catch (error) {
       if (!(error instanceof MongoServerError)) throw readFailure(error)

@@ -58,6 +58,8 @@ need_root() {
 take_lock() {
   mkdir -p "$bin_dir" "$run_dir" "$log_dir" || fail "cannot write to $servers_dir" 'set MULTIHUB_SERVERS_DIR'
   exec 9>"$servers_dir/lock"
+  flock --nonblock 9 && return
+  say 'another install, start or stop is at work in this folder: waiting for it'
   flock --wait 900 9 || fail 'another install, start or stop still holds the lock after 900 s' \
     "look for it with: fuser $servers_dir/lock"
 }

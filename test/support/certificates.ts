@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Files of a certificate authority of one's own. */
+export interface Certificates {
+  /** The authority's certificate. */
+  readonly authority: string
+  /** A key and a certificate for 127.0.0.1 and, as a client, for the DNS name `name`. */
+  issue(name: string): Promise<{ readonly key: string; readonly certificate: string }>
+  remove(): Promise<void>
+}
+
+/** Makes an authority with `openssl`; `undefined` where that program is not installed. */
+export async function makeAuthority(): Promise<Certificates | undefined> {
+  const found = await run('openssl', ['version']).then(
+    () => true,
+    () => false,
+  )
+  if (!found) return undefined
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-certificates-'))
+  const path = (name: string): string => join(directory, name)
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-batch']
+  const authority = [
+    '-keyout',
+    path('ca.key'),
+    '-out',
+    path('ca.crt'),
+    '-days',
+    '2',
+    '-subj',
+    '/CN=test authority',
+  ]
+  await run('openssl', ['req', '-x509', ...newKey, ...authority])
+  return {
+    authority: path('ca.crt'),
+    async issue(name) {
+      const [key, certificate, asked, extensions] = ['key', 'crt', 'csr', 'ext'].map((end) =>
+        path(`${name}.${end}`),
+      )
+      if (!key || !certificate || !asked || !extensions) throw new TypeError('four files are needed')
+      await writeFile(extensions, `subjectAltName=IP:127.0.0.1,DNS:${name}`)
+      await run('openssl', ['req', ...newKey, '-keyout', key, '-out', asked, '-subj', '/CN=x'])
+      const signing = ['-CA', path('ca.crt'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2']
+      await run('openssl', [
+        'x509',
+        '-req',
+        '-in',
+        asked,
+        '-out',
+        certificate,
+        ...signing,
+        '-extfile',
+        extensions,
+      ])
+      return { key, certificate }
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
