@@ -1,5 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+
+
 import { clock } from '#lib/time.ts'
 import { V1_PATH } from '../gateway/app.ts'
 import { signedHeaders } from '../gateway/gateway.fixture.ts'

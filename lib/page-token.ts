@@ -1,56 +1,66 @@
 import { fieldError } from './errors/public-error.ts'
 
 /** The position of the last item of a page: the fields of the index and of the key, as that item had them. */
-export type Position = Readonly<Record<string, string | number | bigint | Date>>
+export type Position = Readonly<Record<string, string | Date>>
 
-const TOKEN_MAX = 2048
-const TAGS = { s: String, n: Number, b: BigInt, d: (text: string) => new Date(Number(text)) } as const
+/** What the fields of a position hold that the list itself does not fix. */
+export type OpenFields = Readonly<Record<string, 'text' | 'instant'>>
+
+/** Twice as long as any position that we make. As a key of an index it still fits every store. */
+const TOKEN_MAX = 1_024
 
 /**
  * A page token for internal lists: opaque to the caller, not secret and not signed, because whoever may list may read
  * everything in the list anyway. (Merchants' cursors are another matter: S6.)
  */
 export function pageToken(position: Position): string {
-  const tagged = Object.entries(position).map(([field, value]) => {
-    if (value instanceof Date) return [field, 'd', String(value.getTime())]
-    const tag = typeof value === 'string' ? 's' : typeof value === 'number' ? 'n' : 'b'
-    return [field, tag, String(value)]
-  })
-  return Buffer.from(JSON.stringify(tagged)).toString('base64url')
+  const fields = Object.entries(position).map(([field, value]) => [
+    field,
+    value instanceof Date ? value.getTime() : value,
+  ])
+  return Buffer.from(JSON.stringify(Object.fromEntries(fields))).toString('base64url')
 }
 
-/** The position of a token with just these fields; `undefined` for an empty token. Throws 9000 for any other text. */
-export function positionOf(token: string, fields: readonly string[]): Position | undefined {
+/**
+ * The position that a token stands for; `undefined` for an empty one. `fixed` are the fields that all items of the
+ * list share, so that a token of another list does not pass. Throws 9000 for any text that is no token of this list.
+ */
+export function positionOf(
+  token: string,
+  fixed: Readonly<Record<string, string>>,
+  open: OpenFields,
+): Position | undefined {
   if (token === '') return undefined
-  const position = token.length <= TOKEN_MAX ? decode(token) : undefined
-  const found = position && Object.keys(position)
-  if (
-    !position ||
-    found?.length !== fields.length ||
-    !fields.every((field) => Object.hasOwn(position, field))
-  ) {
+  const given = token.length <= TOKEN_MAX ? decode(token) : undefined
+  const position = given && read(given, open)
+  if (!position || Object.entries(fixed).some(([field, value]) => given[field] !== value)) {
     throw fieldError(9000, 'page_token')
   }
-  return position
+  return { ...fixed, ...position }
 }
 
-function decode(token: string): Position | undefined {
+function decode(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const tagged: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
-    if (!Array.isArray(tagged)) return undefined
-    return Object.fromEntries(
-      tagged.map(([field, tag, text]) => [String(field), untag(String(tag), String(text))]),
-    )
+    const given: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
+    return typeof given === 'object' && given !== null ? { ...given } : undefined
   } catch {
     return undefined
   }
 }
 
-function untag(tag: string, text: string): string | number | bigint | Date {
-  if (tag !== 's' && tag !== 'n' && tag !== 'b' && tag !== 'd') throw new TypeError('not a tag')
-  const value = TAGS[tag](text)
-  if (Number.isNaN(value instanceof Date ? value.getTime() : value)) throw new TypeError('not a value')
-  return value
+function read(given: Readonly<Record<string, unknown>>, open: OpenFields): Position | undefined {
+  const position: Record<string, string | Date> = {}
+  for (const [field, kind] of Object.entries(open)) {
+    const value = given[field]
+    if (kind === 'text' && typeof value === 'string' && value.isWellFormed()) position[field] = value
+    else if (kind === 'instant' && isInstant(value)) position[field] = new Date(value)
+    else return undefined
+  }
+  return position
+}
+
+function isInstant(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isNaN(new Date(value).getTime())
 }
 
 const PAGE_SIZE_DEFAULT = 25

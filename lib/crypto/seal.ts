@@ -5,6 +5,8 @@ import { Secret } from './secret.ts'
 const KEY_TEXT = /^([A-Za-z0-9_-]{1,32}):([0-9a-f]{64})$/
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+/** The id of the master key, then nonce, ciphertext and tag in base64url. */
+const SEALED_TEXT = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{38,})$/
 
 /** Encrypts and decrypts secrets at rest. */
 export interface Keyring {
@@ -23,6 +25,7 @@ export function createKeyring(master_keys: Secret): Keyring {
   for (const part of master_keys.reveal().split(',')) {
     const match = KEY_TEXT.exec(part.trim())
     if (!match?.[1] || !match[2]) throw new TypeError('a master key is written id:64-hex-digits')
+    if (keys.has(match[1])) throw new TypeError('two master keys have the same id')
     keys.set(match[1], Buffer.from(match[2], 'hex'))
   }
   const [newest] = keys
@@ -36,10 +39,12 @@ export function createKeyring(master_keys: Secret): Keyring {
       return `${id}.${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`
     },
     open(sealed, bound_to) {
-      const dot = sealed.indexOf('.')
-      const key = keys.get(sealed.slice(0, dot))
-      if (!key) throw new Error(`no master key with the id ${sealed.slice(0, dot)}`)
-      const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url')
+      const [, id = '', body = ''] = SEALED_TEXT.exec(sealed) ?? []
+      // Nothing of it is shown: what was never sealed may be a secret in the wrong place.
+      if (body === '') throw new TypeError('not a sealed text')
+      const key = keys.get(id)
+      if (!key) throw new Error(`no master key with the id ${id}`)
+      const bytes = Buffer.from(body, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { every, type Timer } from '#lib/time.ts'
+import { every } from '#lib/time.ts'
 import { register } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
 import { createDocuments } from './embedded/documents.ts'
@@ -27,8 +27,15 @@ export interface EmbeddedOptions {
 export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   const { directory, timeout_ms, failed } = options
   const environment = await openEnvironment(directory, timeout_ms)
-  const expiring: Expiring[] = []
-  const sweeper: Timer = every(SWEEP_INTERVAL_MS, () => sweep(environment, expiring), failed)
+  const expiring = new Map<string, Expiring>()
+  let closed = false
+  const sweeper = every(
+    SWEEP_INTERVAL_MS,
+    () => sweep(environment, [...expiring.values()]),
+    (error) => {
+      if (!closed) failed(error)
+    },
+  )
 
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
@@ -36,7 +43,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
       const { heads, complete } = await environment.write(() => register(environment.table, layout))
       const documents = createDocuments(environment.table, layout, heads)
       if (!complete) await completeIndexes(environment, layout, heads, documents)
-      if (layout.expires !== undefined) expiring.push({ heads, documents })
+      if (layout.expires !== undefined) expiring.set(layout.name, { heads, documents })
       return createCollection<D>(environment, layout, heads, documents)
     },
     blobs: (name) => openFiles(join(directory, 'blobs'), name),
@@ -44,6 +51,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
       await environment.write(() => undefined)
     },
     async close() {
+      closed = true
       sweeper.cancel()
       await environment.release()
     },

@@ -1,6 +1,7 @@
 /**
  * What a document may hold. A `bigint` is a signed 64-bit integer, a `number` a finite double (keep money out of
- * it), a `Date` an instant in milliseconds. `undefined` stands for "absent" and is never stored.
+ * it), a `Date` an instant in milliseconds, a `string` well-formed Unicode. `undefined` stands for "absent" and is
+ * never stored. Not stored either, with a `TypeError`: objects of a class, names with `$` or `.`, more than 8 MiB.
  */
 export type Value =
   | string
@@ -20,10 +21,12 @@ export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 export type Stored<D> = D & { readonly version: number }
 
 /**
- * An order over the documents of a collection. `fields` are dotted paths; the last one may end in `[]` to index
- * each element of an array. `where` names a field: only documents that have it are in the index. `unique` holds
- * within the index. `across` is for the few reads that have to ask every shard (sweepers, the operator's lists);
- * every other index begins with the first field of the partition, and a unique one with the whole of it.
+ * An order over the documents of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates,
+ * of one kind each; absent is `null`, and comes first. The last one may end in `[]` to index each element of an array;
+ * a find then names the element, and a unique one wants arrays absent rather than empty. `where` names a field: only
+ * documents that have it (`null` included) are in the index. `unique` holds within the index. `across` is for the few
+ * reads that have to ask every shard (sweepers, the operator's lists); every other index begins with the first field
+ * of the partition, and a unique one with the whole of it.
  */
 export interface IndexSpec {
   readonly fields: readonly string[]
@@ -36,6 +39,7 @@ export interface IndexSpec {
  * What a service declares of a collection, once, in its `store.ts`. `key` is the document's identity (unique); it
  * begins with `partition`, the fields by which a cluster divides the collection. `find('key', ...)` ranges over the
  * key as it does over a declared index. `expires` names a Date field: past it the document is as good as deleted.
+ * A key, and an index entry with its key, has at most 1,950 bytes. Names of indexes never change their definition.
  */
 export interface CollectionSpec {
   readonly name: string

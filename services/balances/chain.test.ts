@@ -31,5 +31,5 @@ describe('nothing of a batch can be changed', () => {
 
 test('time never goes backwards', () => {
   const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [])
-  expect(() => checkFollows(head, early)).toThrow('its time is before that of the last')
+  expect(() => checkFollows(head, early)).toThrow('is of an earlier time than the last')
 })

@@ -26,15 +26,15 @@ export function sealBatch(at: Position, previous_hash: string, entries: readonly
 
 /** Throws `BrokenJournal` unless the batch is the one that follows `head`, unaltered. */
 export function checkFollows(head: Head, batch: Batch): void {
-  const place = `shard ${batch.shard}, batch ${batch.seq}`
+  const place = `shard ${batch.shard}: batch ${batch.seq}`
   if (batch.format !== BATCH_FORMAT)
-    throw new BrokenJournal(`${place}: its format ${batch.format} is not known`)
-  if (batch.seq !== head.seq + 1n) throw new BrokenJournal(`${place}: it comes after batch ${head.seq}`)
+    throw new BrokenJournal(`${place} is not to be read: its format ${batch.format} is not known`)
+  if (batch.seq !== head.seq + 1n) throw new BrokenJournal(`${place} comes after batch ${head.seq}`)
   if (batch.previous_hash !== head.hash)
-    throw new BrokenJournal(`${place}: it does not continue the chain of hashes`)
-  if (batch.hash !== hashOf(batch)) throw new BrokenJournal(`${place}: its content is not what was hashed`)
+    throw new BrokenJournal(`${place} does not continue the chain of hashes`)
+  if (batch.hash !== hashOf(batch)) throw new BrokenJournal(`${place} is not what was hashed`)
   if (batch.time.getTime() < head.time_ms)
-    throw new BrokenJournal(`${place}: its time is before that of the last`)
+    throw new BrokenJournal(`${place} is of an earlier time than the last`)
 }
 
 /** The fields in a fixed order and as JSON, so that the hash depends on no store's way of keeping a document. */

@@ -19,32 +19,35 @@ export interface Change {
   readonly closed?: string
 }
 
+/** What an entry falls on. */
+type Ground = Pick<View, 'shard' | 'book' | 'hold'>
+
 const RESOLVE = ':resolve'
 
 /**
  * What an entry does to the state before it: the one rule by which decisions take effect and journals are replayed,
  * so that a balance is the sum of its entries by construction. Throws `BrokenJournal` when the entry cannot follow.
  */
-export function changeOf(view: Pick<View, 'book' | 'hold'>, entry: Entry): Change {
+export function changeOf(view: Ground, entry: Entry): Change {
   const before = view.book(entry.merchant_id, entry.currency)
   const book = entry.refused_code === undefined ? moved(before, entry) : before
-  if (book === undefined) throw broken(entry, 'leaves 64 bits')
+  if (book === undefined) throw broken(view, entry, 'leaves 64 bits')
   if (book.available !== entry.available || book.frozen !== entry.frozen)
-    throw broken(entry, 'states another balance')
-  if (book.frozen < 0n) throw broken(entry, 'takes more than is frozen')
+    throw broken(view, entry, 'states another balance')
+  if (book.frozen < 0n) throw broken(view, entry, 'takes more than is frozen')
   if (entry.refused_code !== undefined) return { book }
   if (entry.kind === 'hold') return { book, opened: opened(view, entry) }
   if (entry.kind === 'capture' || entry.kind === 'release') return { book, closed: closed(view, entry) }
   return { book }
 }
 
-function opened(view: Pick<View, 'hold'>, entry: Entry): Hold {
+function opened(view: Ground, entry: Entry): Hold {
   const { id, merchant_id, currency, amount, payment_id } = entry
-  if (view.hold(id)) throw broken(entry, 'opens a hold that is open')
+  if (view.hold(id)) throw broken(view, entry, 'opens a hold that is open')
   return { id, merchant_id, currency, amount, ...(payment_id === undefined ? {} : { payment_id }) }
 }
 
-function closed(view: Pick<View, 'hold'>, entry: Entry): string {
+function closed(view: Ground, entry: Entry): string {
   const id = entry.id.slice(0, -RESOLVE.length)
   const hold = view.hold(id)
   if (
@@ -52,11 +55,11 @@ function closed(view: Pick<View, 'hold'>, entry: Entry): string {
     hold.currency !== entry.currency ||
     hold.amount !== entry.amount
   ) {
-    throw broken(entry, 'resolves a hold that is not open, or is another')
+    throw broken(view, entry, 'resolves a hold that is not open, or is another')
   }
   return id
 }
 
-function broken(entry: Entry, what: string): BrokenJournal {
-  return new BrokenJournal(`entry ${entry.id} ${what}`)
+function broken({ shard }: Ground, entry: Entry, what: string): BrokenJournal {
+  return new BrokenJournal(`shard ${shard}: entry ${entry.id} ${what}`)
 }

@@ -9,7 +9,7 @@ import { createServices } from './rpc.ts'
 import { openLedgerStore } from './store.ts'
 
 /** The settings of the balances role. */
-export const BALANCES_SETTINGS = {
+export const BALANCES_CONFIG = {
   /** `host:port` by which the other balances processes reach the gRPC port of this one; without it none forwards here. */
   self_address: optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
 } as const
@@ -18,7 +18,7 @@ export const BALANCES_SETTINGS = {
 export const role: Role = {
   name: 'balances',
   async start(context) {
-    const { self_address } = readConfig(BALANCES_SETTINGS, context.environment)
+    const { self_address } = readConfig(BALANCES_CONFIG, context.environment)
     const opened = await openLedgerStore(await context.openStore())
     const store = { ...opened, journal: measured(opened.journal) }
     const { clientAt } = context

@@ -6,6 +6,7 @@ import { createRecent } from './recent.ts'
 
 /** What a decision looks at. */
 export interface View {
+  readonly shard: number
   book(merchant_id: string, currency: string): Book
   /** A hold that is neither captured nor released. */
   hold(id: string): Hold | undefined
@@ -23,7 +24,6 @@ export interface Snapshot {
 
 /** A shard in memory: exactly what its journal says up to `head`. It changes by whole committed batches only. */
 export interface ShardState extends View {
-  readonly shard: number
   head(): Head
   booksOf(merchant_id: string): Book[]
   /** Moves on by one committed batch; throws `BrokenJournal`, and stays as it is, when that cannot follow. */
@@ -57,6 +57,7 @@ export function createState(from: Pick<Snapshot, 'shard'> & Partial<Snapshot>): 
   for (const hold of from.holds ?? []) holds.set(hold.id, hold)
 
   const view: View = {
+    shard: from.shard,
     book: (merchant_id, currency) =>
       books.get(merchant_id)?.get(currency) ?? emptyBook(merchant_id, currency),
     hold: (id) => holds.get(id),
@@ -64,7 +65,6 @@ export function createState(from: Pick<Snapshot, 'shard'> & Partial<Snapshot>): 
   }
   return {
     ...view,
-    shard: from.shard,
     head: () => head,
     booksOf: (merchant_id) => [...(books.get(merchant_id)?.values() ?? [])],
     append(batch) {
@@ -95,6 +95,7 @@ export function createDraft(base: View, { shard, seq, time }: Position): Draft {
   const recorded = new Map<string, Recorded>()
   const entries: Entry[] = []
   const draft: Draft = {
+    shard,
     entries,
     books,
     holds,

@@ -1,6 +1,7 @@
 import { Ambiguous, Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Collection, Fields, Store } from '#lib/store/port.ts'
 import type { Book } from './book.ts'
+import { BrokenJournal } from './chain.ts'
 import type { Hold } from './change.ts'
 import type { Batch, Entry, Recorded } from './entry.ts'
 
@@ -164,7 +165,7 @@ interface JournalDocument extends Batch {
 function batchOf(document: JournalDocument): Batch {
   const { ids, entries, shard, seq } = document
   if (ids.length !== entries.length || entries.some(({ id }, at) => id !== ids[at])) {
-    throw new Error(`shard ${shard}, batch ${seq}: its ids are not those of its entries`)
+    throw new BrokenJournal(`shard ${shard}: batch ${seq} has other ids than its entries`)
   }
   return document
 }

@@ -1,5 +1,5 @@
 import { sumOf } from './book.ts'
-import { checkFollows } from './chain.ts'
+import { BrokenJournal, checkFollows } from './chain.ts'
 import { loadCheckpoint } from './checkpoint.ts'
 import { entriesByPosition, isSameEntry, isSameSnapshot } from './compare.ts'
 import type { Batch, Entry } from './entry.ts'
@@ -18,6 +18,12 @@ export interface Verification {
   readonly differences: readonly string[]
 }
 
+/** What was found so far. */
+interface Findings {
+  transfers: bigint
+  readonly differs: (what: string) => void
+}
+
 /** One shard whose journal is being replayed. */
 interface Replay {
   readonly state: ShardState
@@ -25,7 +31,7 @@ interface Replay {
   /** How far the projection of entries goes. */
   readonly reflected: bigint
   readonly seen: Seen
-  readonly differs: (what: string) => void
+  readonly differs: Findings['differs']
 }
 
 /**
@@ -36,62 +42,58 @@ interface Replay {
  */
 export async function verifyLedger(store: LedgerStore): Promise<Verification> {
   const differences: string[] = []
-  let transfers = 0n
-  for (let shard = 0; shard < SHARDS; shard += 1) {
-    transfers += await verifyShard(store, shard, (what) => {
-      if (differences.length < DIFFERENCES_MAX) differences.push(`shard ${shard}: ${what}`)
-    })
+  const findings: Findings = {
+    transfers: 0n,
+    differs: (what) => {
+      if (differences.length < DIFFERENCES_MAX) differences.push(what)
+    },
   }
+  for (let shard = 0; shard < SHARDS; shard += 1) {
+    try {
+      await verifyShard(store, shard, findings)
+    } catch (error) {
+      // A journal cannot be followed beyond the point where it breaks; those of the other shards can.
+      if (!(error instanceof BrokenJournal)) throw error
+      findings.differs(error.message)
+    }
+  }
+  const { transfers } = findings
   return { consistent: differences.length === 0, transfers, differences }
 }
 
-async function verifyShard(
-  store: LedgerStore,
-  shard: number,
-  differs: (what: string) => void,
-): Promise<bigint> {
+async function verifyShard(store: LedgerStore, shard: number, findings: Findings): Promise<void> {
+  const differs = (what: string): void => findings.differs(`shard ${shard}: ${what}`)
   // The projections are read before the end of the journal, so that they cannot be ahead of it by themselves.
   const checkpoint = await loadCheckpoint(store.checkpoints, shard)
   const reflected = await store.entries.reflected(shard)
   const last = await store.journal.last(shard)
   if (checkpoint && checkpoint.head.seq > last) differs('the checkpoint is ahead of the journal')
   if (reflected > last) differs('the projection of entries is ahead of the journal')
-  if (last === 0n) return 0n
+  if (last === 0n) return
   const replay: Replay = { state: createState({ shard }), checkpoint, reflected, seen: createSeen(), differs }
-  let transfers = 0n
   while (replay.state.head().seq < last) {
     const next = replay.state.head().seq + 1n
     const batches = await store.journal.batches(shard, next, BATCHES_PAGE)
-    if (batches.length === 0) differs(`batch ${next} is missing`)
+    if (batches.length === 0) throw new BrokenJournal(`shard ${shard}: batch ${next} is missing`)
     for (const batch of batches) {
-      if (!takeOver(replay, batch)) return transfers
-      transfers += BigInt(batch.entries.length)
+      findings.transfers += BigInt(batch.entries.length)
+      takeOver(replay, batch)
       await verifyIds(store, replay, batch)
       await verifyEntries(store, replay, batch)
     }
-    if (batches.length === 0) break
   }
   verifyBooks(replay)
-  return transfers
 }
 
-/** Replays one batch; `false` when the journal cannot be followed any further. */
-function takeOver({ state, checkpoint, differs }: Replay, batch: Batch): boolean {
-  try {
-    checkFollows(state.head(), batch)
-    state.append(batch)
-    state.forget(batch.seq)
-  } catch (error) {
-    differs(
-      `batch ${batch.seq} cannot be replayed: ${error instanceof Error ? error.message : String(error)}`,
-    )
-    return false
-  }
+/** Replays one batch. Throws `BrokenJournal` when it cannot follow what is before it. */
+function takeOver({ state, checkpoint, differs }: Replay, batch: Batch): void {
+  checkFollows(state.head(), batch)
+  state.append(batch)
+  state.forget(batch.seq)
   for (const entry of batch.entries) verifyFunds(entry, differs)
   if (checkpoint?.head.seq === batch.seq && !isSameSnapshot(checkpoint, state.snapshot())) {
     differs(`the checkpoint at batch ${batch.seq} is not what the journal says`)
   }
-  return true
 }
 
 function verifyFunds(

@@ -35,8 +35,10 @@ export interface Route {
   readonly updated_at: Date
 }
 
-/** How long a deposit waits for its customer unless its route says otherwise (P8), and the longest a route may say. */
+/** How long a deposit waits for its customer unless its route says otherwise (P8). */
 export const EXPIRES_DEFAULT_SECONDS = 1_800
+
+/** The longest that a route may let a customer wait: 30 days. */
 export const EXPIRES_MAX_SECONDS = 30 * 86_400
 
 /** The length of the operator's note. */

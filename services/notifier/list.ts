@@ -23,6 +23,7 @@ export interface DeliveryPage {
 /** So many documents a call looks at when its filter matches few of them; the token goes on from there. */
 const LOOKED_AT_MAX = 2_000
 const READ_SIZE = 200
+const POSITION = { created_at: 'instant', delivery_id: 'text' } as const
 
 /** Lists deliveries. A page may be short, even empty, before the last one: only an empty token ends the list. */
 export async function listDeliveries(
@@ -32,26 +33,24 @@ export async function listDeliveries(
   token: string,
 ): Promise<DeliveryPage> {
   const size = pageSize(asked_size)
-  const by_resource = filter.resource_id !== undefined
-  const index = by_resource ? 'by_resource' : 'by_created'
-  const equals = [filter.merchant_id, filter.resource_id ?? filter.environment]
-  const fields = ['merchant_id', by_resource ? 'resource_id' : 'environment', 'created_at', 'delivery_id']
-  const tokenOf = (delivery: Delivery): string =>
-    pageToken(
-      Object.fromEntries(fields.map((field) => [field, delivery[field as 'delivery_id' | 'created_at']])),
-    )
-  let after = positionOf(token, fields)
+  const { merchant_id, environment, resource_id } = filter
+  const [index, fixed] =
+    resource_id === undefined
+      ? (['by_created', { merchant_id, environment }] as const)
+      : (['by_resource', { merchant_id, resource_id }] as const)
+  const range = { equals: Object.values(fixed) }
   const found: Delivery[] = []
+  let after = positionOf(token, fixed, POSITION)
   for (let looked_at = 0; looked_at < LOOKED_AT_MAX; looked_at += READ_SIZE) {
     const options = { limit: READ_SIZE, reverse: true, ...(after ? { after } : {}) }
-    const read: Delivery[] = await deliveries.find(index, { equals }, options)
-    for (const delivery of read) {
+    const page = await deliveries.find(index, range, options)
+    for (const delivery of page) {
+      const { created_at, delivery_id } = delivery
+      after = { ...fixed, created_at, delivery_id }
       if (matches(delivery, filter)) found.push(delivery)
-      if (found.length === size) return { deliveries: found, next_page_token: tokenOf(delivery) }
+      if (found.length === size) return { deliveries: found, next_page_token: pageToken(after) }
     }
-    const last = read.at(-1)
-    if (!last || read.length < READ_SIZE) return { deliveries: found, next_page_token: '' }
-    after = positionOf(tokenOf(last), fields)
+    if (page.length < READ_SIZE) return { deliveries: found, next_page_token: '' }
   }
   return { deliveries: found, next_page_token: after ? pageToken(after) : '' }
 }

@@ -46,7 +46,7 @@ export interface PaymentFilter {
 
 const LOOKED_AT_MAX = 2_000
 const READ_SIZE = 200
-const PAYMENT_POSITION = ['merchant_id', 'environment', 'created_at', 'c_id']
+const PAYMENT_POSITION = { created_at: 'instant', c_id: 'text' } as const
 
 /** A page of a merchant's payments, newest first. Only an empty token ends the list; a page before may be short. */
 export async function listPayments(
@@ -63,7 +63,7 @@ export async function listPayments(
     ...(created_to ? { to: created_to } : {}),
   }
   const found: Payment[] = []
-  let after = positionOf(token, PAYMENT_POSITION)
+  let after = positionOf(token, { merchant_id, environment }, PAYMENT_POSITION)
   for (let looked_at = 0; looked_at < LOOKED_AT_MAX; looked_at += READ_SIZE) {
     const page = await payments.find('by_created', range, {
       limit: READ_SIZE,
@@ -81,7 +81,7 @@ export async function listPayments(
   return { payments: found, next_page_token: after ? pageToken(after) : '' }
 }
 
-const ANOMALY_POSITION = ['created_at', 'merchant_id', 'anomaly_id']
+const ANOMALY_POSITION = { created_at: 'instant', merchant_id: 'text', anomaly_id: 'text' } as const
 
 /** A page of anomalies of all merchants, newest first. */
 export async function listAnomalies(
@@ -90,7 +90,7 @@ export async function listAnomalies(
   token: string,
 ): Promise<{ anomalies: readonly Anomaly[]; next_page_token: string }> {
   const limit = pageSize(asked_size)
-  const after = positionOf(token, ANOMALY_POSITION)
+  const after = positionOf(token, {}, ANOMALY_POSITION)
   const page = await anomalies.find('by_created', {}, { limit, reverse: true, ...(after ? { after } : {}) })
   const last = page.length === limit ? page.at(-1) : undefined
   if (!last) return { anomalies: page, next_page_token: '' }

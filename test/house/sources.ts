@@ -42,5 +42,5 @@ export function importsOf({ text }: SourceFile): readonly string[] {
 
 /** Whether a file is only there for tests. */
 export function isTest({ path }: SourceFile): boolean {
-  return path.endsWith('.test.ts') || path.startsWith('test/') || path.includes('.contract.')
+  return /^test\/|\.(test|fixture|child)\.ts$/.test(path)
 }

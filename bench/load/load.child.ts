@@ -9,3 +9,4 @@ process.on('message', (order: LoadOrder) => {
     },
   )
 })
+process.send?.('ready')

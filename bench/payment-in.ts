@@ -1,0 +1,175 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomHex } from '#lib/crypto/random.ts'
+import { clock, sleep } from '#lib/time.ts'
+import { V1_PATH } from '../gateway/app.ts'
+import { startProcess } from '../test/support/child.ts'
+import { merchantClient } from '../test/support/merchant.ts'
+import { operatorOf } from '../test/support/operator.ts'
+import { startAlone } from '../test/support/system.ts'
+import { startChild } from './child.ts'
+import { rateOf, startLoadClient } from './load/client.ts'
+import type { LoadOrder, LoadReport } from './load/load.ts'
+import type { BenchResult } from './result.ts'
+import { compared, inTurns, type Round } from './rounds.ts'
+
+const IN_FLIGHT = 64
+const ROUND_MS = 2_000
+const ROUNDS = 3
+const GOAL = { ratio: 0.5 }
+const COMPLETION_LIMIT_MS = 30_000
+/** How long the sandbox takes to complete a payment: nobody's work. */
+const SANDBOX_DELAY_MS = 1_000
+
+/** Either side of the comparison. */
+interface Side {
+  readonly order: Omit<LoadOrder, 'body'>
+  readonly service_id: number
+  /** How many payments it has completed, ledger included, since it began. */
+  completed(): Promise<number>
+  end(): Promise<void> | void
+}
+
+/**
+ * `payment.in` through the whole system in one process, beside a bare pipeline that does the same input and output
+ * without logic. The sandbox is a third process, the same for both. Payments that stay pending show the creation
+ * alone; of ordinary ones only those are counted a second whose completion kept up.
+ */
+export async function run(): Promise<BenchResult[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
+  const key = randomHex(32)
+  const sandbox = await startProcess('main.ts', ['sandbox'], {
+    MULTIHUB_HOME: join(directory, 'sandbox'),
+    MULTIHUB_MASTER_KEYS: `bench:${randomHex(32)}`,
+    MULTIHUB_SANDBOX_KEY: key,
+    MULTIHUB_SANDBOX_PORT: '0',
+    MULTIHUB_GRPC_PORT: '0',
+    MULTIHUB_CONNECT_PORT: '0',
+    MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms`,
+  })
+  const sandbox_url = sandbox.urls['sandbox_url'] ?? ''
+  const client = await startLoadClient()
+  const sides: Side[] = []
+  try {
+    const ours = await startOurs(directory, sandbox_url, key)
+    sides.push(ours)
+    const floor = await startFloor(directory, sandbox_url, key, ours)
+    sides.push(floor)
+    const shape = (value: number, completes: boolean): Promise<Round<LoadReport>[]> => {
+      const measure = (side: Side) => () =>
+        completes ? loadCompleted(client.load, side, value) : client.load(orderOf(side, value))
+      return inTurns(ROUNDS, { ours: measure(ours), floor: measure(floor) })
+    }
+    return [
+      ...results('payment.in created', await shape(10_905, false)),
+      ...results('payment.in completed', await shape(10_000, true)),
+    ]
+  } finally {
+    for (const side of sides) await side.end()
+    client.end()
+    await sandbox.kill()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+function results(name: string, rounds: readonly Round<LoadReport>[]): BenchResult[] {
+  const p50 = compared(rounds, ({ p50_ms }) => p50_ms, 'less')
+  const p99 = compared(rounds, ({ p99_ms }) => p99_ms, 'less')
+  return [
+    { name, ...compared(rounds, rateOf), unit: 'requests/s', goal: GOAL },
+    { name: `${name}, p50`, ...p50, unit: 'ms' },
+    { name: `${name}, p99`, ...p99, unit: 'ms' },
+  ]
+}
+
+function orderOf({ order, service_id }: Side, value: number): LoadOrder {
+  const payment = {
+    identifiers: { c_id: 'order-{id}' },
+    amount: { value, currency: 'INR' },
+    payer: {
+      email: 'asha.rao@example.com',
+      phone: '+911234567890',
+      person: { first_name: 'Asha', last_name: 'Rao' },
+    },
+    description: 'Two tickets',
+  }
+  return { ...order, body: JSON.stringify({ method: 'payment.in', service_id, params: { payment } }) }
+}
+
+/** The time is that to the last completion, less what the provider waits, so that no work is left unpaid behind it. */
+async function loadCompleted(
+  load: (order: LoadOrder) => Promise<LoadReport>,
+  side: Side,
+  value: number,
+): Promise<LoadReport> {
+  const before = await side.completed()
+  const start_ms = clock.monotonic_ms()
+  const report = await load(orderOf(side, value))
+  while ((await side.completed()) - before < report.exchanges) {
+    if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS) throw new Error('payments were not completed')
+    await sleep(20)
+  }
+  const completed_ms = clock.monotonic_ms() - start_ms - SANDBOX_DELAY_MS
+  return { ...report, elapsed_ms: Math.max(report.elapsed_ms, completed_ms) }
+}
+
+async function startOurs(directory: string, sandbox_url: string, key: string): Promise<Side & { secret: string }> {
+  const providers_file = join(directory, 'providers.json')
+  const account = { account_id: 'bench', connector: 'http', environment: 'test', base_url: sandbox_url, key }
+  await writeFile(providers_file, JSON.stringify({ accounts: [account] }))
+  const system = await startAlone({ MULTIHUB_PROVIDERS_FILE: providers_file })
+  try {
+    const merchant = merchantClient(system.demo)
+    // An account as production has them: the sandbox's own is polled every 2 s, which pending payments would add up to.
+    const { route } = await operatorOf(system.demo())('multihub.merchants.v1.RouteService/CreateRoute', {
+      merchantId: merchant.merchant.merchant_id,
+      environment: 'ENVIRONMENT_TEST',
+      direction: 'DIRECTION_IN',
+      method: 'upi',
+      currency: 'INR',
+      connector: 'sandbox',
+      providerAccounts: ['bench'],
+      purpose: 'bench',
+    })
+    const { secret, application_id } = merchant.credential
+    const opening = await merchant.available()
+    return {
+      secret,
+      service_id: Number(route.serviceId),
+      order: {
+        port: Number(new URL(system.demo().base_url).port),
+        path: V1_PATH,
+        application_id: String(application_id),
+        secret,
+        in_flight: IN_FLIGHT,
+        duration_ms: ROUND_MS,
+      },
+      completed: async () => ((await merchant.available()) - opening) / 10_000,
+      end: () => system.end(),
+    }
+  } catch (error) {
+    await system.end()
+    throw error
+  }
+}
+
+async function startFloor(
+  directory: string,
+  sandbox_url: string,
+  key: string,
+  { order, service_id }: Side,
+): Promise<Side> {
+  const child = await startChild('./payment/floor.child.ts', {
+    BENCH_SECRET: order.secret,
+    BENCH_SANDBOX_URL: sandbox_url,
+    BENCH_SANDBOX_KEY: key,
+    BENCH_DIRECTORY: directory,
+  })
+  return {
+    service_id,
+    order: { ...order, port: Number(child.ready) },
+    completed: async () => Number(await child.ask({})),
+    end: () => child.end(),
+  }
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { randomHex } from './random.ts'
+import { createKeyring } from './seal.ts'
+import { newSecret, Secret } from './secret.ts'
+
+const master = (id: string): string => `${id}:${randomHex(32)}`
+const old = master('2025')
+const ring = createKeyring(new Secret(old))
+const OWNER = 'credential:7001'
+
+describe('a sealed secret', () => {
+  test('opens for its owner, whatever its text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
+        expect(ring.open(ring.seal(new Secret(text), owner), owner).reveal()).toBe(text)
+      }),
+    )
+  })
+
+  test('shows nothing of itself, and is never sealed twice alike', () => {
+    const secret = newSecret()
+    const sealed = ring.seal(secret, OWNER)
+    expect(sealed).not.toContain(secret.reveal())
+    expect(Buffer.from(sealed.slice(5), 'base64url').includes(secret.reveal())).toBe(false)
+    expect(ring.seal(secret, OWNER)).not.toBe(sealed)
+  })
+
+  test('does not open for another owner', () => {
+    const sealed = ring.seal(newSecret(), OWNER)
+    expect(() => ring.open(sealed, 'credential:7002')).toThrow()
+  })
+
+  test('does not open when any of its bytes was altered, or was cut off', () => {
+    const [id, body = ''] = ring.seal(newSecret(), OWNER).split('.')
+    const bytes = Buffer.from(body, 'base64url')
+    for (let position = 0; position < bytes.length; position++) {
+      const altered = Buffer.from(bytes)
+      altered.writeUInt8(altered.readUInt8(position) ^ 1, position)
+      expect(() => ring.open(`${id}.${altered.toString('base64url')}`, OWNER)).toThrow()
+      const cut = bytes.subarray(0, position).toString('base64url')
+      expect(() => ring.open(`${id}.${cut}`, OWNER)).toThrow()
+    }
+  })
+
+  test('opens under a new ring that still has its key, and no longer under one that has not', () => {
+    const fresh = master('2026')
+    const secret = newSecret()
+    const sealed = ring.seal(secret, OWNER)
+    const rotated = createKeyring(new Secret(`${fresh}, ${old}`))
+    expect(rotated.open(sealed, OWNER).reveal()).toBe(secret.reveal())
+    expect(rotated.seal(secret, OWNER)).toMatch(/^2026\./)
+    expect(() => createKeyring(new Secret(fresh)).open(sealed, OWNER)).toThrow('no master key')
+  })
+
+  test('does not open under another key of the same id', () => {
+    const sealed = ring.seal(newSecret(), OWNER)
+    expect(() => createKeyring(new Secret(master('2025'))).open(sealed, OWNER)).toThrow()
+  })
+})
+
+test('a text that was never sealed is refused without being shown: it may be a secret in the wrong place', () => {
+  for (const text of [newSecret().reveal(), `sk_live.${randomHex(16)}`, '']) {
+    const error = failure(() => ring.open(text, OWNER))
+    expect(error).toBeInstanceOf(Error)
+    for (const part of text.split('.').filter((piece) => piece !== '')) {
+      expect(String(error)).not.toContain(part)
+      expect(String(error)).not.toContain(part.slice(0, -1))
+    }
+  }
+})
+
+test.each([
+  ['nothing', ''],
+  ['no id', randomHex(32)],
+  ['a short key', `a:${randomHex(31)}`],
+  ['upper case', `a:${'A'.repeat(64)}`],
+  ['the same id twice', `${master('a')},${master('a')}`],
+])('master keys are refused with %s, without being shown', (_what, text) => {
+  const error = failure(() => createKeyring(new Secret(text)))
+  expect(error).toBeInstanceOf(TypeError)
+  expect(String(error)).not.toMatch(/[0-9a-fA-F]{20}/)
+})
+
+function failure(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}

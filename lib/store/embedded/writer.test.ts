@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Conflict, Unavailable } from '../errors.ts'
+import { type Environment, openEnvironment } from './environment.ts'
+
+describe('the writer', () => {
+  let directory: string
+  let environment: Environment
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'store-writer-'))
+    environment = await openEnvironment(directory, 5_000)
+  })
+  afterEach(async () => {
+    await environment.release()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  const put = (key: string): void => void environment.table.put(key, Buffer.from(key))
+  const keys = (): string[] =>
+    environment.read(() => [...environment.table.getKeys({ start: 'a', end: 'z' })])
+
+  test('answers each write with its own outcome, and a refusal hinders no other', async () => {
+    const outcomes = await Promise.allSettled([
+      environment.write(() => put('a')),
+      environment.write(() => {
+        throw new Conflict('refused')
+      }),
+      environment.write(() => 5),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(outcomes[2]).toMatchObject({ value: 5 })
+    expect(keys()).toEqual(['a'])
+  })
+
+  test('a throw after a put undoes the group, so that nothing is half written', async () => {
+    const outcomes = await Promise.allSettled([
+      environment.write(() => put('a')),
+      environment.write(() => {
+        put('b')
+        throw new RangeError('in the middle')
+      }),
+      environment.write(() => put('c')),
+    ])
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: expect.any(Unavailable) })
+    expect(keys()).toEqual([])
+    await environment.write(() => put('d'))
+    expect(keys()).toEqual(['d'])
+  })
+
+  test('takes a bounded number of writes at a time', async () => {
+    const writes = Array.from({ length: 20_010 }, () => environment.write(() => undefined))
+    const outcomes = await Promise.allSettled(writes)
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
+  })
+
+  test('ends what it has taken before it closes, and takes no more', async () => {
+    const written = environment.write(() => put('a'))
+    const closing = environment.release()
+    await expect(environment.write(() => put('b'))).rejects.toBeInstanceOf(Unavailable)
+    await closing
+    await written
+    expect(() => keys()).toThrow(Unavailable)
+  })
+
+  test('a directory that cannot be one is refused with a sentence', async () => {
+    await expect(openEnvironment('/dev/null/store', 5_000)).rejects.toThrow(
+      /cannot use \/dev\/null\/store .*make it/,
+    )
+  })
+})

@@ -1,0 +1,11 @@
+import { keyNamed, mutation, openIdempotencySystem } from './idempotency.system.ts'
+
+/** A process that does the mutation once and kills itself at a certain point of it. */
+const { place, point } = JSON.parse(process.argv[2] ?? '{}')
+
+const die = (at: string): void => {
+  if (at === point) process.kill(process.pid, 'SIGKILL')
+}
+const system = await openIdempotencySystem(place)
+await system.idempotency.run(keyNamed('crash'), 'hash', (id) => mutation(system, id, die))
+die('complete')
