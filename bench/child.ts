@@ -3,6 +3,7 @@ import { once } from 'node:events'
 
 /** A process of a benchmark's own, beside the one that measures. */
 export interface BenchChild {
+  readonly pid: number
   /** What it said when it was ready: the port that it listens on, where it has one. */
   readonly ready: unknown
   /** Sends it a message and answers the one that comes back. Throws when it ends instead. */
@@ -20,6 +21,7 @@ export async function startChild(
     env: { ...process.env, ...environment },
   })
   return {
+    pid: child.pid ?? 0,
     ready: await messageOf(child, file),
     ask(question) {
       const answered = messageOf(child, file)

@@ -12,7 +12,7 @@ import type { BenchResult } from './result.ts'
 const IN_FLIGHT = 512
 const ROUND_MS = 2_000
 const ROUNDS = 5
-const GOAL = 10
+const GOAL = { ratio: 10 }
 
 /** Makes one durable transfer on the one account of the bench. */
 type Transfer = (id: string) => Promise<void>

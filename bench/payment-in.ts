@@ -7,12 +7,13 @@ import { V1_PATH } from '../gateway/app.ts'
 import { startProcess } from '../test/support/child.ts'
 import { merchantClient } from '../test/support/merchant.ts'
 import { operatorOf } from '../test/support/operator.ts'
-import { startAlone } from '../test/support/system.ts'
 import { startChild } from './child.ts'
 import { rateOf, startLoadClient } from './load/client.ts'
 import type { LoadOrder, LoadReport } from './load/load.ts'
+import { cpuTime } from './process-use.ts'
 import type { BenchResult } from './result.ts'
 import { compared, inTurns, type Round } from './rounds.ts'
+import { FREE_PORTS, startSystem } from './system.ts'
 
 const IN_FLIGHT = 64
 const ROUND_MS = 2_000
@@ -24,6 +25,7 @@ const SANDBOX_DELAY_MS = 1_000
 
 /** Either side of the comparison. */
 interface Side {
+  readonly pid: number
   readonly order: Omit<LoadOrder, 'body'>
   readonly service_id: number
   /** How many payments it has completed, ledger included, since it began. */
@@ -43,9 +45,7 @@ export async function run(): Promise<BenchResult[]> {
     MULTIHUB_HOME: join(directory, 'sandbox'),
     MULTIHUB_MASTER_KEYS: `bench:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: key,
-    MULTIHUB_SANDBOX_PORT: '0',
-    MULTIHUB_GRPC_PORT: '0',
-    MULTIHUB_CONNECT_PORT: '0',
+    ...FREE_PORTS,
     MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms`,
   })
   const sandbox_url = sandbox.urls['sandbox_url'] ?? ''
@@ -56,9 +56,11 @@ export async function run(): Promise<BenchResult[]> {
     sides.push(ours)
     const floor = await startFloor(directory, sandbox_url, key, ours)
     sides.push(floor)
-    const shape = (value: number, completes: boolean): Promise<Round<LoadReport>[]> => {
+    const shape = (value: number, completes: boolean): Promise<Round<Measured>[]> => {
       const measure = (side: Side) => () =>
-        completes ? loadCompleted(client.load, side, value) : client.load(orderOf(side, value))
+        withCpu(side, () =>
+          completes ? loadCompleted(client.load, side, value) : client.load(orderOf(side, value)),
+        )
       return inTurns(ROUNDS, { ours: measure(ours), floor: measure(floor) })
     }
     return [
@@ -73,11 +75,24 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-function results(name: string, rounds: readonly Round<LoadReport>[]): BenchResult[] {
+interface Measured extends LoadReport {
+  /** Of the serving process. What other processes of the machine took is not in it, as it is in the rate. */
+  readonly cpu_ms: number
+}
+
+async function withCpu({ pid }: Side, load: () => Promise<LoadReport>): Promise<Measured> {
+  const before_ms = await cpuTime(pid)
+  const report = await load()
+  return { ...report, cpu_ms: (await cpuTime(pid)) - before_ms }
+}
+
+function results(name: string, rounds: readonly Round<Measured>[]): BenchResult[] {
+  const cpu = compared(rounds, ({ cpu_ms, exchanges }) => cpu_ms / exchanges, 'less')
   const p50 = compared(rounds, ({ p50_ms }) => p50_ms, 'less')
   const p99 = compared(rounds, ({ p99_ms }) => p99_ms, 'less')
   return [
     { name, ...compared(rounds, rateOf), unit: 'requests/s', goal: GOAL },
+    { name: `${name}, processor`, ...cpu, unit: 'ms/request' },
     { name: `${name}, p50`, ...p50, unit: 'ms' },
     { name: `${name}, p99`, ...p99, unit: 'ms' },
   ]
@@ -114,15 +129,15 @@ async function loadCompleted(
   return { ...report, elapsed_ms: Math.max(report.elapsed_ms, completed_ms) }
 }
 
-async function startOurs(directory: string, sandbox_url: string, key: string): Promise<Side & { secret: string }> {
+async function startOurs(directory: string, sandbox_url: string, key: string): Promise<Side> {
   const providers_file = join(directory, 'providers.json')
   const account = { account_id: 'bench', connector: 'http', environment: 'test', base_url: sandbox_url, key }
   await writeFile(providers_file, JSON.stringify({ accounts: [account] }))
-  const system = await startAlone({ MULTIHUB_PROVIDERS_FILE: providers_file })
+  const system = await startSystem(join(directory, 'ours'), { MULTIHUB_PROVIDERS_FILE: providers_file })
   try {
-    const merchant = merchantClient(system.demo)
+    const merchant = merchantClient(() => system.demo)
     // An account as production has them: the sandbox's own is polled every 2 s, which pending payments would add up to.
-    const { route } = await operatorOf(system.demo())('multihub.merchants.v1.RouteService/CreateRoute', {
+    const { route } = await operatorOf(system.demo)('multihub.merchants.v1.RouteService/CreateRoute', {
       merchantId: merchant.merchant.merchant_id,
       environment: 'ENVIRONMENT_TEST',
       direction: 'DIRECTION_IN',
@@ -135,10 +150,10 @@ async function startOurs(directory: string, sandbox_url: string, key: string): P
     const { secret, application_id } = merchant.credential
     const opening = await merchant.available()
     return {
-      secret,
+      pid: system.pid,
       service_id: Number(route.serviceId),
       order: {
-        port: Number(new URL(system.demo().base_url).port),
+        port: Number(new URL(system.demo.base_url).port),
         path: V1_PATH,
         application_id: String(application_id),
         secret,
@@ -146,10 +161,10 @@ async function startOurs(directory: string, sandbox_url: string, key: string): P
         duration_ms: ROUND_MS,
       },
       completed: async () => ((await merchant.available()) - opening) / 10_000,
-      end: () => system.end(),
+      end: () => system.kill(),
     }
   } catch (error) {
-    await system.end()
+    await system.kill()
     throw error
   }
 }
@@ -167,6 +182,7 @@ async function startFloor(
     BENCH_DIRECTORY: directory,
   })
   return {
+    pid: child.pid,
     service_id,
     order: { ...order, port: Number(child.ready) },
     completed: async () => Number(await child.ask({})),

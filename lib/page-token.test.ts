@@ -57,7 +57,8 @@ describe('a page token', () => {
 
 test('a page has 25 items unless told otherwise, and 1 to 100', () => {
   expect([pageSize(0), pageSize(1), pageSize(100)]).toEqual([25, 1, 100])
-  for (const asked of [-1, 101]) expect(() => pageSize(asked)).toThrow(expect.objectContaining({ code: 9000 }))
+  for (const asked of [-1, 101])
+    expect(() => pageSize(asked)).toThrow(expect.objectContaining({ code: 9000 }))
 })
 
 function encode(text: string): string {

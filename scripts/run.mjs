@@ -4,34 +4,43 @@
  * be able to read it.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const runtime = join(root, 'node_modules', 'node', 'bin', 'node')
-const stamp = join(root, 'node_modules', '.multihub-installed')
 
 function fail(sentence) {
   process.stderr.write(`${sentence}\n`)
   process.exit(1)
 }
 
+function readPackages(...path) {
+  try {
+    return JSON.parse(readFileSync(join(root, ...path), 'utf8')).packages
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * npm writes down what it installed when it has done so. That record is compared, and no mark of ours: whoever
+ * installed by hand must not have the packages replaced under a running system. Optional ones depend on the machine.
+ */
 function installed() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex')
-  const done = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
-  return { lock, done }
+  const wanted = readPackages('package-lock.json') ?? fail('package-lock.json is missing or damaged.')
+  const present = readPackages('node_modules', '.package-lock.json') ?? {}
+  return Object.entries(wanted).every(
+    ([path, { optional, version }]) => path === '' || optional || present[path]?.version === version,
+  )
 }
 
 /** What npm prints goes to standard error: standard output belongs to the program. */
 function install() {
-  const { lock, done } = installed()
-  if (done) return
+  if (installed()) return
   process.stderr.write('Installing the dependencies (once, about a minute)...\n')
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
     shell: false,
@@ -39,7 +48,6 @@ function install() {
   if (npm.error || npm.status !== 0) {
     fail('The dependencies could not be installed. Run "npm ci" here to see why, then try again.')
   }
-  writeFileSync(stamp, lock)
 }
 
 /** Where install scripts are refused, the runtime's own was not run: it is done here, for this one package only. */

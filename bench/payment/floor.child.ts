@@ -52,7 +52,11 @@ function openTable(name: string) {
   return open<Buffer, string>({ path: join(directory, name), encoding: 'binary', overlappingSync: false })
 }
 
-async function createPayment(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
+async function createPayment(
+  request: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
+): Promise<void> {
   if (hashOf(body) !== request.headers['x-data-hash']) return void response.writeHead(400).end()
   const { payment } = JSON.parse(body.toString()).params
   const { c_id } = payment.identifiers

@@ -31,7 +31,10 @@ test.each<[string, () => string]>([
 
 test('nor in a log, under whatever field and inside whatever error', () => {
   const lines: string[] = []
-  const log = createLog(undefined, { level: 'debug', writer: { write: (line: string) => void lines.push(line) } })
+  const log = createLog(undefined, {
+    level: 'debug',
+    writer: { write: (line: string) => void lines.push(line) },
+  })
   log.error({ error: Object.assign(new Error(`about ${secret}`), { secret }), reason: `${secret}` }, 'failed')
   expect(lines.join()).toContain('failed')
   expect(lines.join()).not.toContain(text.slice(0, 16))

@@ -30,7 +30,9 @@ function rewritten(value: JsonValue): JsonValue {
 
 describe('canonical JSON', () => {
   test('is one text, whatever the order of the keys, at every depth', () => {
-    fc.assert(fc.property(json, (value) => expect(canonicalJson(rewritten(value))).toBe(canonicalJson(value))))
+    fc.assert(
+      fc.property(json, (value) => expect(canonicalJson(rewritten(value))).toBe(canonicalJson(value))),
+    )
   })
 
   test('is JSON that says the same, so that different payloads have different texts', () => {
@@ -45,13 +47,22 @@ describe('canonical JSON', () => {
 
   test('keeps apart what only looks alike', () => {
     const values: JsonValue[] = [1, '1', [1], { 1: 1 }, true, 'true', null, 'null', [], {}, '', 0, false]
-    const close: JsonValue[] = [2n ** 53n + 1n, 2n ** 53n + 2n, [[1], 2], [1, [2]], { a: { b: 1 } }, { a: 1, b: 1 }]
+    const close: JsonValue[] = [
+      2n ** 53n + 1n,
+      2n ** 53n + 2n,
+      [[1], 2],
+      [1, [2]],
+      { a: { b: 1 } },
+      { a: 1, b: 1 },
+    ]
     const hashes = [...values, ...close].map(payloadHash)
     expect(new Set(hashes).size).toBe(hashes.length)
   })
 
   test('orders keys by their code units, with nothing in between, and knows no special name', () => {
-    const value: JsonValue = JSON.parse('{"b":[1,{"z":2,"a":3}],"a":"x","\\u00e9":1,"10":1,"9":2,"__proto__":5}')
+    const value: JsonValue = JSON.parse(
+      '{"b":[1,{"z":2,"a":3}],"a":"x","\\u00e9":1,"10":1,"9":2,"__proto__":5}',
+    )
     expect(canonicalJson(value)).toBe('{"10":1,"9":2,"__proto__":5,"a":"x","b":[1,{"a":3,"z":2}],"é":1}')
   })
 })

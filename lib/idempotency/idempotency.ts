@@ -3,6 +3,7 @@ import { randomHex } from '#lib/crypto/random.ts'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/port.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { now } from '#lib/time.ts'
 
 /** Whose key it is: keys are apart by merchant, environment and method (S3). */
@@ -18,8 +19,10 @@ export interface IdempotencyRecord extends IdempotencyKey {
   readonly payload_hash: string
   readonly seed: string
   readonly created_at: Date
-  /** How many callers worked on it: each one's arrival moves the version on, so that no refusal deletes their work. */
+  /** How many callers work on it now: only the refusal of the last one frees the key. */
   readonly callers: number
+  /** When the last of them joined. */
+  readonly joined_at: Date
   readonly result?: Uint8Array
 }
 
@@ -37,8 +40,8 @@ export type SeededId = (label: string) => string
 export interface Idempotency {
   /**
    * The stored result, or that of `work`. `work` takes its ids from `id`, asks at every step for its own id first and
-   * goes on from what is there: it can be cut off anywhere and run again, also by two callers at once. A `PublicError`
-   * from it frees the key again. Throws 1013 when the key was used with another payload.
+   * goes on from what is there: it can be cut off anywhere and run again, also by two callers at once. A refusal (a
+   * `PublicError` that is no fault) frees the key again. Throws 1013 when the key was used with another payload.
    */
   run(
     key: IdempotencyKey,
@@ -48,6 +51,10 @@ export interface Idempotency {
 }
 
 const TRIES_MAX = 100
+/** Far longer than any request lives: who joined before that and neither finished nor left has died. */
+const WORK_MAX_MS = 600_000
+/** What nobody can tell the outcome of, in this process or in one that it called: the effect may have happened. */
+const FAULTS: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
 /** Builds the guard over a collection declared as `IDEMPOTENCY_COLLECTION`. */
 export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
@@ -58,11 +65,12 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
       const current = await collection.get(identity)
       if (current && current.payload_hash !== payload_hash) throw new PublicError(1013)
       if (current?.result) return current
+      const joined_at = now()
+      const record = current
+        ? { ...current, callers: callersOf(current) + 1, joined_at }
+        : { ...identity, payload_hash, seed: randomHex(32), created_at: joined_at, callers: 1, joined_at }
       try {
-        if (current)
-          return await collection.replace({ ...current, callers: current.callers + 1 }, current.version)
-        const record = { ...identity, payload_hash, seed: randomHex(32), created_at: now(), callers: 1 }
-        return await collection.insert(record)
+        return current ? await collection.replace(record, current.version) : await collection.insert(record)
       } catch (error) {
         if (!(error instanceof Conflict || error instanceof Duplicate)) throw error
       }
@@ -72,7 +80,7 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
 
   async function complete(record: Stored<IdempotencyRecord>, result: Uint8Array): Promise<Uint8Array> {
     let current: Stored<IdempotencyRecord> | undefined = record
-    for (let tries = 0; tries < TRIES_MAX && current; tries++) {
+    for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed; tries++) {
       if (current.result) return current.result
       try {
         await collection.replace({ ...current, result }, current.version)
@@ -85,12 +93,19 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     throw new Error('the record of a mutation that was done is gone or never at rest')
   }
 
-  /** Frees the key after a refusal, unless a caller that joined since may still succeed with it. */
-  async function release(record: Stored<IdempotencyRecord>): Promise<void> {
-    try {
-      await collection.delete(keyOf(record), record.version)
-    } catch (error) {
-      if (!(error instanceof Conflict)) throw error
+  /** Ends a caller's part without a result. A refusal frees the key, unless another may still succeed with it. */
+  async function leave(record: Stored<IdempotencyRecord>, refused: boolean): Promise<void> {
+    let current: Stored<IdempotencyRecord> | undefined = record
+    for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed && !current.result; tries++) {
+      const callers = Math.max(0, callersOf(current) - 1)
+      try {
+        if (refused && callers === 0) return await collection.delete(keyOf(record), current.version)
+        await collection.replace({ ...current, callers }, current.version)
+        return
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error
+        current = await collection.get(keyOf(record))
+      }
     }
   }
 
@@ -102,12 +117,21 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
       try {
         result = await work(seededIds(record))
       } catch (error) {
-        if (error instanceof PublicError && error.code !== 2002) await release(record)
+        const refused = error instanceof PublicError && !FAULTS.has(error.code)
+        // A key that could not be given back is only held for longer; the caller has to learn what happened.
+        await leave(record, refused).catch((failure: unknown) =>
+          log.warn({ error: failure }, 'an idempotency key was not given back'),
+        )
         throw error
       }
       return complete(record, result)
     },
   }
+}
+
+/** The callers at work, without those that must have died. */
+function callersOf({ callers, joined_at }: IdempotencyRecord): number {
+  return now().getTime() - joined_at.getTime() > WORK_MAX_MS ? 0 : callers
 }
 
 function keyOf({

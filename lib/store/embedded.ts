@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { every } from '#lib/time.ts'
-import { register } from './embedded/catalog.ts'
+import { registering } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
 import { createDocuments } from './embedded/documents.ts'
 import { openEnvironment } from './embedded/environment.ts'
@@ -40,7 +40,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       const layout = withExpiry(layoutOf(spec))
-      const { heads, complete } = await environment.write(() => register(environment.table, layout))
+      const { heads, complete } = await environment.write(() => registering(environment.table, layout))
       const documents = createDocuments(environment.table, layout, heads)
       if (!complete) await completeIndexes(environment, layout, heads, documents)
       if (layout.expires !== undefined) expiring.set(layout.name, { heads, documents })
@@ -48,7 +48,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     },
     blobs: (name) => openFiles(join(directory, 'blobs'), name),
     async ping() {
-      await environment.write(() => undefined)
+      await environment.write(() => ({ outcome: undefined }))
     },
     async close() {
       closed = true

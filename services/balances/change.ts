@@ -1,5 +1,6 @@
 import { type Book, moved } from './book.ts'
 import { BrokenJournal } from './chain.ts'
+import { resolvedHold } from './command.ts'
 import type { Entry } from './entry.ts'
 import type { View } from './state.ts'
 
@@ -21,8 +22,6 @@ export interface Change {
 
 /** What an entry falls on. */
 type Ground = Pick<View, 'shard' | 'book' | 'hold'>
-
-const RESOLVE = ':resolve'
 
 /**
  * What an entry does to the state before it: the one rule by which decisions take effect and journals are replayed,
@@ -48,7 +47,7 @@ function opened(view: Ground, entry: Entry): Hold {
 }
 
 function closed(view: Ground, entry: Entry): string {
-  const id = entry.id.slice(0, -RESOLVE.length)
+  const id = resolvedHold(entry.id)
   const hold = view.hold(id)
   if (
     hold?.merchant_id !== entry.merchant_id ||

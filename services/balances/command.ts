@@ -48,9 +48,16 @@ export interface AdjustCommand extends Common {
 /** What the ledger can be told to do. Everything in a command is local to one merchant and so to one shard. */
 export type Command = TransferCommand | HoldCommand | ResolveCommand | AdjustCommand
 
+const RESOLVE = ':resolve'
+
 /** Capture and release share one id, so that a hold is resolved once. */
 export function resolutionId(hold_id: string): string {
-  return `${hold_id}:resolve`
+  return `${hold_id}${RESOLVE}`
+}
+
+/** The hold that a resolution's id is about. */
+export function resolvedHold(resolution_id: string): string {
+  return resolution_id.slice(0, -RESOLVE.length)
 }
 
 /** Operators of two merchants may choose the same operation id, and none may meet an id of an effect. */

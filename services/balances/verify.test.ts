@@ -102,7 +102,11 @@ describe('a journal that contradicts itself is found', () => {
     ],
     ['a broken chain', () => sealed(6n, 'another', entry('z', 60n)), /does not continue the chain/],
     ['a gap', (hash) => sealed(8n, hash, entry('z', 60n)), /batch 8 comes after batch 5/],
-    ['a balance that does not follow', (hash) => sealed(6n, hash, entry('z', 61n)), /shard 64: entry z states another balance/],
+    [
+      'a balance that does not follow',
+      (hash) => sealed(6n, hash, entry('z', 61n)),
+      /shard 64: entry z states another balance/,
+    ],
     ['a second entry of an id', (hash) => sealed(6n, hash, entry('a', 60n)), /entry a is in several batches/],
     [
       'a hold that is not there',

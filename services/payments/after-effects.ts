@@ -10,8 +10,8 @@ const LEASE_MS = 5_000
 const CALL_TIMEOUT_MS = 3_000
 /** With the back-off that ends at 5 min, a ledger may be away for half a day before somebody has to look. */
 const LEDGER_TRIES_MAX = 150
-/** A bus may be away for as long as it likes: an event is never given up. */
-const EVENT_TRIES_MAX = 1_000_000
+/** While no receipts come an event is not tried at all. One that is refused for days is poison. */
+const EVENT_TRIES_MAX = 10_000
 const EVENT_BACKOFF_MAX_MS = 30_000
 
 /** Credits a paid deposit. The ledger gives an id one outcome for ever, so a repeat credits nothing. */

@@ -7,6 +7,7 @@ import {
   type CreatePaymentRequest,
   type CredentialPolicy,
   PaymentService,
+  type StuckEffectSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { type Environment, environmentFromProto, environmentToProto } from '#lib/environment.ts'
 import { fieldError } from '#lib/errors/public-error.ts'
@@ -16,6 +17,7 @@ import { type CreateParts, type CreateRequest, createPayment, type Policy } from
 import { getPayment, listAnomalies, listPayments, lookUpPayment } from './look-up.ts'
 import type { Payer } from './payment.ts'
 import type { PaymentsStore } from './store.ts'
+import { listStuckEffects, retryEffect, type StuckEffect } from './stuck.ts'
 import { stateOf, toProto } from './to-proto.ts'
 
 /** The payments service over RPC. */
@@ -26,6 +28,8 @@ export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: Create
     getPayment: ['operator', 'internal', 'support'],
     listPayments: ['operator', 'internal'],
     listAnomalies: ['operator', 'internal'],
+    listStuckEffects: ['operator'],
+    retryEffect: ['operator'],
   } as const
   return rpcService(PaymentService, permissions, {
     async createPayment(request) {
@@ -62,6 +66,15 @@ export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: Create
     async listAnomalies(request) {
       const page = await listAnomalies(anomalies, request.pageSize, request.pageToken)
       return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
+    },
+    async listStuckEffects(request) {
+      const page = await listStuckEffects(payments, request.pageSize, request.pageToken)
+      return { effects: page.stuck.map(stuckToProto), nextPageToken: page.next_page_token }
+    },
+    async retryEffect(request) {
+      const payment_id = required(request.paymentId, 'payment_id')
+      const effect_id = required(request.effectId, 'effect_id')
+      return { payment: toProto(await retryEffect(payments, parts.runner, payment_id, effect_id)) }
     },
   })
 }
@@ -129,5 +142,17 @@ function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof AnomalySchema
     kind: anomaly.kind,
     description: anomaly.description,
     createTime: timestampFromDate(anomaly.created_at),
+  }
+}
+
+function stuckToProto({ payment, effect }: StuckEffect): MessageInitShape<typeof StuckEffectSchema> {
+  return {
+    effectId: effect.id,
+    paymentId: payment.payment_id,
+    merchantId: payment.merchant_id,
+    kind: effect.kind,
+    tries: effect.tries,
+    failure: effect.failure ?? '',
+    ...(payment.stuck_at ? { stuckTime: timestampFromDate(payment.stuck_at) } : {}),
   }
 }

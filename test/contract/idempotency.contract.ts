@@ -42,9 +42,7 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
         throw refusal
       })
     const stepsDone = async (): Promise<number> => {
-      const found = STEPS.map((label) =>
-        system.steps.find('by_label', { equals: [label] }, { limit: 100 }),
-      )
+      const found = STEPS.map((label) => system.steps.find('by_label', { equals: [label] }, { limit: 100 }))
       return (await Promise.all(found)).flat().length
     }
     const never = async (): Promise<Uint8Array> => {
@@ -151,10 +149,12 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
       try {
-        const dead = run(() => new Promise(() => {}))
-        void dead
-        const begun = async (): Promise<boolean> => (await system.records.get({ ...KEY })) !== undefined
-        while (!(await begun()));
+        const begun = Promise.withResolvers<void>()
+        void run(() => {
+          begun.resolve()
+          return new Promise(() => {})
+        })
+        await begun.promise
         await expect(refuse()).rejects.toBe(refusal)
         await expect(mutate('another')).rejects.toEqual(CODE_1013)
         clock.stepWall(3_600_000)

@@ -1,5 +1,6 @@
 import type { Index, Layout } from '../layout.ts'
 import type { Table } from './environment.ts'
+import type { Decision } from './writer.ts'
 
 /**
  * The names under which a collection lies in the table: a head for its documents and one for each index. The head of
@@ -30,12 +31,12 @@ const CATALOG = 'catalog'
 const COUNT = 'collections'
 
 /**
- * Registers a collection and its indexes; call it inside a write. An index that is new or has changed gets a head
- * that was never used, so that entries left by another definition can never be taken for its own.
+ * Registers a collection and its indexes; a write. An index that is new or has changed gets a head that was never
+ * used, so that entries left by another definition can never be taken for its own.
  */
-export function register(table: Table, layout: Layout): { heads: Heads; complete: boolean } {
+export function registering(table: Table, layout: Layout): Decision<{ heads: Heads; complete: boolean }> {
   const before = readEntry(table, layout.name)
-  const collection = before?.collection ?? nextCollection(table)
+  const collection = before?.collection ?? collectionsUsed(table) + 1
   let heads_used = before?.heads_used ?? 0
   const indexes: Record<string, Registered> = {}
   for (const index of layout.indexes) {
@@ -48,12 +49,18 @@ export function register(table: Table, layout: Layout): { heads: Heads; complete
       indexes[index.name] = { head: `${index.unique ? 'u' : 'i'}${heads_used}`, definition }
     }
   }
-  const same = before !== undefined && sameHeads(before.indexes, indexes)
-  const complete = same && before.complete
-  if (!same) writeEntry(table, layout.name, { collection, heads_used, complete: false, indexes })
-  const prefix = `${collection}.`
-  const heads = layout.indexes.map((index) => ({ index, head: indexes[index.name]?.head ?? '' }))
-  return { heads: { documents: 'd', indexes: heads, prefix }, complete }
+  const registered = layout.indexes.map((index) => ({ index, head: indexes[index.name]?.head ?? '' }))
+  const heads = { documents: 'd', indexes: registered, prefix: `${collection}.` }
+  if (before !== undefined && sameHeads(before.indexes, indexes)) {
+    return { outcome: { heads, complete: before.complete } }
+  }
+  return {
+    outcome: { heads, complete: false },
+    apply() {
+      if (before === undefined) putText(table, `${CATALOG} ${COUNT}`, String(collection))
+      writeEntry(table, layout.name, { collection, heads_used, complete: false, indexes })
+    },
+  }
 }
 
 /** Notes that every document of the collection has the entries of `heads`; call it inside a write. */
@@ -76,11 +83,9 @@ function sameHeads(
   return names.every((name) => before[name]?.head === after[name]?.head)
 }
 
-function nextCollection(table: Table): number {
-  const key = `${CATALOG} ${COUNT}`
-  const next = Number(table.getBinary(key)?.toString() ?? '0') + 1
-  putText(table, key, String(next))
-  return next
+function collectionsUsed(table: Table): number {
+  const text = table.getBinary(`${CATALOG} ${COUNT}`)
+  return text === undefined ? 0 : Number(Buffer.from(text).toString())
 }
 
 function readEntry(table: Table, name: string): Catalogued | undefined {

@@ -2,13 +2,14 @@ import { checkDocument, checkVersion } from '../check.ts'
 import { Conflict, Duplicate } from '../errors.ts'
 import { planIncrement, sumOf } from '../increment.ts'
 import { keyFields, keyText, type Layout } from '../layout.ts'
-import type { Collection, Stored } from '../port.ts'
+import type { Collection, Incremented, Stored } from '../port.ts'
 import { stretchOf } from '../stretch.ts'
 import type { Heads } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
 import type { Environment } from './environment.ts'
 import { findDocuments } from './find.ts'
 import { documentOf } from './record.ts'
+import type { Decision } from './writer.ts'
 
 /** A collection of the embedded store whose indexes are complete. */
 export function createCollection<D extends object>(
@@ -23,7 +24,7 @@ export function createCollection<D extends object>(
   async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {
     const stored = checkDocument(document, (expected_version ?? 0) + 1)
     const prepared = documents.prepare(keyText(layout, stored), stored)
-    await environment.write(() => {
+    return await environment.write(() => {
       const before = documents.head(prepared.key)
       const live = before !== undefined && !isExpired(before)
       if (expected_version === undefined) {
@@ -31,9 +32,8 @@ export function createCollection<D extends object>(
       } else if (!live || before.version !== expected_version) {
         throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       }
-      documents.put(prepared, before)
+      return { outcome: stored, apply: documents.planPut(prepared, before) }
     })
-    return stored
   }
 
   return {
@@ -61,21 +61,21 @@ export function createCollection<D extends object>(
         if (before === undefined || isExpired(before) || before.version !== expected_version) {
           throw new Conflict(`${layout.name}: not at version ${expected_version}`)
         }
-        documents.remove(text, before)
+        return { outcome: undefined, apply: () => documents.remove(text, before) }
       })
     },
     async increment(key, field, by, options = {}) {
       const plan = planIncrement(layout, key, field, by, options)
       const text = keyText(layout, plan.key)
-      return await environment.write(() => {
+      return await environment.write((): Decision<Incremented> => {
         const before = documents.head(text)
         const record = documents.read(text)
         const body = record === undefined ? plan.created : documentOf(record)
         const sum = sumOf(plan, body[field])
-        if (!sum.ok) return sum
+        if (!sum.ok) return { outcome: sum }
         const version = record === undefined || before === undefined ? 1 : before.version + 1
-        documents.put(documents.prepare(text, { ...body, [field]: sum.value, version }), before)
-        return sum
+        const document = documents.prepare(text, { ...body, [field]: sum.value, version })
+        return { outcome: sum, apply: documents.planPut(document, before) }
       })
     },
   }

@@ -22,10 +22,10 @@ export interface Documents {
   /** The head of a document, expired or not. */
   head(key: string): Head | undefined
   /**
-   * Puts the document in the place of what is there under its key (`before`). Throws `Duplicate` before it changes
-   * anything. An expired document that holds a value of a unique index makes room.
+   * Decides to put the document in the place of what is there under its key (`before`), and answers how. Throws
+   * `Duplicate`. An expired document that holds a value of a unique index makes room.
    */
-  put(document: Prepared, before: Head | undefined): void
+  planPut(document: Prepared, before: Head | undefined): () => void
   remove(key: string, before: Head): void
   /** The key in the table of a document, and of an index entry with this line. */
   documentKey(key: string): string
@@ -101,23 +101,21 @@ export function createDocuments(table: Table, layout: Layout, heads: Heads): Doc
       const record = table.getBinaryFast(documentKey(key))
       return record === undefined || isPast(expiresOf(record)) ? undefined : record
     },
-    put(document, before) {
-      const { key } = document
-      if (before?.entries === document.head.entries) {
-        void table.put(documentKey(key), document.record)
-        return
-      }
+    planPut({ key, head: { entries: new_entries }, record }, before) {
+      if (before?.entries === new_entries) return () => void table.put(documentKey(key), record)
       const old_lines = new Set(linesOf(before?.entries ?? ''))
-      const new_lines = new Set(linesOf(document.head.entries))
+      const new_lines = new Set(linesOf(new_entries))
       const added = [...new_lines].filter((line) => !old_lines.has(line))
-      for (const [holder, holder_head] of evicted(key, added)) remove(holder, holder_head)
-      for (const line of old_lines) {
-        if (!new_lines.has(line)) void table.remove(entryKey(line, key))
+      const making_room = evicted(key, added)
+      return () => {
+        for (const [holder, holder_head] of making_room) remove(holder, holder_head)
+        for (const line of old_lines) {
+          if (!new_lines.has(line)) void table.remove(entryKey(line, key))
+        }
+        void table.put(documentKey(key), record)
+        const key_bytes = Buffer.from(key)
+        for (const line of added) void table.put(entryKey(line, key), key_bytes)
       }
-      void table.put(documentKey(key), document.record)
-      if (added.length === 0) return
-      const key_bytes = Buffer.from(key)
-      for (const line of added) void table.put(entryKey(line, key), key_bytes)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import { Unavailable } from '../errors.ts'
-import { createWriter, type Writer } from './writer.ts'
+import { createWriter, type Decision, type Writer } from './writer.ts'
 
 /** The one table of an environment: text keys in the order of their bytes, values as bytes. */
 export type Table = Database<Buffer, string>
@@ -10,7 +10,7 @@ export type Table = Database<Buffer, string>
 export interface Environment {
   readonly table: Table
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
-  write<T>(operation: () => T): Promise<T>
+  write<T>(decide: () => Decision<T>): Promise<T>
   /** Runs `read` on the newest state, that of other processes included. Throws `Unavailable` when it cannot. */
   read<T>(read: () => T): T
   /** Closes it with the last of its users, after the writes under way. */
@@ -18,9 +18,13 @@ export interface Environment {
 }
 
 interface Shared {
-  users: number
   readonly root: RootDatabase<Buffer, string>
   readonly writer: Writer
+}
+
+interface Opened {
+  users: number
+  readonly shared: Promise<Shared>
 }
 
 /**
@@ -30,42 +34,58 @@ interface Shared {
 const MAP_BYTES = 64 * 1024 ** 3
 const READERS_MAX = 512
 
-// Two environments of one process on one directory would each wait for the other's write lock: LMDB wants one.
-const environments = new Map<string, Promise<Shared>>()
+// LMDB wants one environment a process on one directory: of two, each would block the thread that the other one needs
+// to end its transaction. For the same reason none is opened while an earlier one is still closing.
+const opened = new Map<string, Opened>()
+const closing = new Map<string, Promise<void>>()
 
 /** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
 export async function openEnvironment(directory: string, timeout_ms: number): Promise<Environment> {
   const path = await prepareDirectory(directory)
-  const known = environments.get(path)
-  const opening = known ?? openShared(path, timeout_ms)
-  environments.set(path, opening)
-  const shared = await opening.catch((error: unknown) => {
-    environments.delete(path)
+  while (closing.has(path)) await closing.get(path)
+  const entry = opened.get(path) ?? { users: 0, shared: openShared(path, timeout_ms) }
+  opened.set(path, entry)
+  entry.users += 1
+  const leave = async (): Promise<void> => {
+    entry.users -= 1
+    if (entry.users > 0) return
+    opened.delete(path)
+    const closed = entry.shared.then(close, () => undefined)
+    closing.set(path, closed)
+    await closed
+    closing.delete(path)
+  }
+  const shared = await entry.shared.catch(async (error: unknown) => {
+    await leave()
     throw error
   })
-  shared.users += 1
+  return environmentOf(shared, leave)
+}
+
+async function close({ root, writer }: Shared): Promise<void> {
+  await writer.close()
+  await root.close()
+}
+
+function environmentOf({ root, writer }: Shared, leave: () => Promise<void>): Environment {
   let released = false
   return {
-    table: shared.root,
-    write(operation) {
+    table: root,
+    write(decide) {
       if (released) return Promise.reject(new Unavailable('the store is closed'))
-      return shared.writer.write(operation)
+      return writer.write(decide)
     },
     read(read) {
       if (released) throw new Unavailable('the store is closed')
       // LMDB would go on with the snapshot of this turn of the event loop, which may be older than a write of
       // another process that its caller already knows of.
-      shared.root.resetReadTxn()
+      root.resetReadTxn()
       return read()
     },
     async release() {
       if (released) return
       released = true
-      shared.users -= 1
-      if (shared.users > 0) return
-      environments.delete(path)
-      await shared.writer.close()
-      await shared.root.close()
+      await leave()
     },
   }
 }
@@ -99,7 +119,7 @@ async function openShared(path: string, timeout_ms: number): Promise<Shared> {
       // disk is full and would end the process.
       eventTurnBatching: false,
     })
-    return { users: 0, root, writer: createWriter(root, timeout_ms) }
+    return { root, writer: createWriter(root, timeout_ms) }
   } catch (error) {
     throw cannotOpen(path, error)
   }

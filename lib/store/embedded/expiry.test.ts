@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { clock } from '#lib/time.ts'
 import { layoutOf } from '../layout.ts'
-import { register } from './catalog.ts'
+import { registering } from './catalog.ts'
 import { createCollection } from './collection.ts'
 import { createDocuments } from './documents.ts'
 import { openEnvironment } from './environment.ts'
@@ -23,7 +23,7 @@ test('a sweep deletes what has expired, its index entries included, and nothing 
   const indexes = { by_code: { fields: ['shop', 'code'], unique: true } } as const
   const declared = { name: 'nonces', partition: ['shop'], key: ['shop', 'id'], expires: 'gone_at', indexes }
   const layout = withExpiry(layoutOf(declared))
-  const { heads } = await environment.write(() => register(environment.table, layout))
+  const { heads } = await environment.write(() => registering(environment.table, layout))
   const documents = createDocuments(environment.table, layout, heads)
   const nonces = createCollection<Nonce>(environment, layout, heads, documents)
   const insert = (id: number, time_ms: number): Promise<unknown> =>

@@ -29,13 +29,15 @@ export async function sweep(environment: Environment, expiring: readonly Expirin
     const keys = expiredKeys(environment, heads)
     while (keys.length > 0) {
       const group = keys.splice(0, GROUP_MAX)
-      await environment.write(() => {
-        for (const key of group) {
-          const head = documents.head(key)
-          if (head !== undefined && isExpired(head)) documents.remove(key, head)
-        }
-      })
+      await environment.write(() => ({ outcome: undefined, apply: () => removeExpired(documents, group) }))
     }
+  }
+}
+
+function removeExpired(documents: Documents, keys: readonly string[]): void {
+  for (const key of keys) {
+    const head = documents.head(key)
+    if (head !== undefined && isExpired(head)) documents.remove(key, head)
   }
 }
 

@@ -3,6 +3,7 @@ import { type Heads, markComplete } from './catalog.ts'
 import type { Documents } from './documents.ts'
 import type { Environment } from './environment.ts'
 import { documentOf } from './record.ts'
+import type { Decision } from './writer.ts'
 
 const GROUP_MAX = 200
 
@@ -26,16 +27,16 @@ export async function completeIndexes(
     const range = { start: from, end, limit: GROUP_MAX, exclusiveStart: from !== first }
     const keys = environment.read(() => [...table.getKeys(range)])
     for (const key of keys.map((found) => found.slice(first.length))) {
-      await environment.write(() => rewrite(documents, key))
+      await environment.write(() => rewriting(documents, key))
     }
     start = keys.at(-1)
   }
-  await environment.write(() => markComplete(table, layout, heads))
+  await environment.write(() => ({ outcome: undefined, apply: () => markComplete(table, layout, heads) }))
 }
 
-function rewrite(documents: Documents, key: string): void {
+function rewriting(documents: Documents, key: string): Decision<void> {
   const head = documents.head(key)
   const record = documents.read(key)
-  if (head === undefined || record === undefined) return
-  documents.put(documents.prepare(key, documentOf(record)), head)
+  if (head === undefined || record === undefined) return { outcome: undefined }
+  return { outcome: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), head) }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Conflict, Unavailable } from '../errors.ts'
 import { type Environment, openEnvironment } from './environment.ts'
+import type { Decision } from './writer.ts'
 
 describe('the writer', () => {
   let directory: string
@@ -18,16 +19,17 @@ describe('the writer', () => {
   })
 
   const put = (key: string): void => void environment.table.put(key, Buffer.from(key))
+  const putting = (key: string): Decision<void> => ({ outcome: undefined, apply: () => put(key) })
   const keys = (): string[] =>
     environment.read(() => [...environment.table.getKeys({ start: 'a', end: 'z' })])
 
   test('answers each write with its own outcome, and a refusal hinders no other', async () => {
     const outcomes = await Promise.allSettled([
-      environment.write(() => put('a')),
+      environment.write(() => putting('a')),
       environment.write(() => {
         throw new Conflict('refused')
       }),
-      environment.write(() => 5),
+      environment.write(() => ({ outcome: 5 })),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(outcomes[2]).toMatchObject({ value: 5 })
@@ -36,32 +38,45 @@ describe('the writer', () => {
 
   test('a throw after a put undoes the group, so that nothing is half written', async () => {
     const outcomes = await Promise.allSettled([
-      environment.write(() => put('a')),
-      environment.write(() => {
-        put('b')
-        throw new RangeError('in the middle')
-      }),
-      environment.write(() => put('c')),
+      environment.write(() => putting('a')),
+      environment.write(() => ({
+        outcome: undefined,
+        apply() {
+          put('b')
+          throw new RangeError('in the middle')
+        },
+      })),
+      environment.write(() => putting('c')),
     ])
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: expect.any(Unavailable) })
     expect(keys()).toEqual([])
-    await environment.write(() => put('d'))
+    await environment.write(() => putting('d'))
     expect(keys()).toEqual(['d'])
   })
 
   test('takes a bounded number of writes at a time', async () => {
-    const writes = Array.from({ length: 20_010 }, () => environment.write(() => undefined))
+    const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ outcome: undefined })))
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
   })
 
   test('ends what it has taken before it closes, and takes no more', async () => {
-    const written = environment.write(() => put('a'))
+    const written = environment.write(() => putting('a'))
     const closing = environment.release()
-    await expect(environment.write(() => put('b'))).rejects.toBeInstanceOf(Unavailable)
+    await expect(environment.write(() => putting('b'))).rejects.toBeInstanceOf(Unavailable)
     await closing
     await written
     expect(() => keys()).toThrow(Unavailable)
+  })
+
+  test('opens while another handle on the same directory is closing', async () => {
+    await environment.write(() => putting('a'))
+    for (let round = 0; round < 20; round += 1) {
+      const writing = environment.write(() => putting(`b${round}`))
+      const [next] = await Promise.all([openEnvironment(directory, 5_000), environment.release(), writing])
+      environment = next
+      expect(keys()).toContain(`b${round}`)
+    }
   })
 
   test('a directory that cannot be one is refused with a sentence', async () => {

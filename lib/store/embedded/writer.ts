@@ -1,31 +1,37 @@
 import type { RootDatabase } from 'lmdb'
 import { clock } from '#lib/time.ts'
-import { Ambiguous, Conflict, Duplicate, Unavailable } from '../errors.ts'
+import { Ambiguous, Unavailable } from '../errors.ts'
+
+/**
+ * A write, decided. `apply` does the puts and must not throw. It is apart from the decision, because what throws
+ * before the first put concerns one write, and what throws after it would leave half a document.
+ */
+export interface Decision<T> {
+  readonly outcome: T
+  readonly apply?: () => void
+}
 
 /** Runs writes one after the other and makes them durable in groups: one commit for all that waited. */
 export interface Writer {
   /**
-   * Runs `operation` inside a transaction and answers what it answered, once that is on disk. It may refuse by
-   * throwing `Conflict`, `Duplicate` or `TypeError`, but only before its first put; anything else that is thrown
-   * undoes the whole group.
+   * Runs `decide` on the state that all earlier writes have made, then its `apply`, and answers the outcome once it is
+   * on disk. `decide` refuses by throwing and writes nothing; a throw of `apply` undoes the whole group.
    */
-  write<T>(operation: () => T): Promise<T>
+  write<T>(decide: () => Decision<T>): Promise<T>
   /** Takes no more writes; resolves when those that it took have ended. */
   close(): Promise<void>
 }
 
 interface Waiting {
-  readonly operation: () => unknown
   readonly since_ms: number
-  readonly resolve: (outcome: unknown) => void
+  /** Decides and applies; answers how to tell the caller when all is on disk. */
+  readonly run: () => () => void
   readonly reject: (error: unknown) => void
-  outcome: unknown
-  refusal: Error | undefined
 }
 
 interface Group {
   started: boolean
-  members: Waiting[]
+  members: readonly Waiting[]
 }
 
 const WAITING_MAX = 20_000
@@ -52,12 +58,13 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 
   async function run(group: Group): Promise<void> {
+    let reports: (() => void)[] = []
     try {
       await root.childTransaction(() => {
         group.started = true
         group.members = waiting.slice(0, GROUP_MAX)
         waiting = waiting.slice(GROUP_MAX)
-        runGroup(group.members)
+        reports = group.members.map((member) => member.run())
       })
     } catch (error) {
       const failure = await failureOf(error)
@@ -66,10 +73,7 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
       for (const member of members) member.reject(failure)
       return
     }
-    for (const member of group.members) {
-      if (member.refusal === undefined) member.resolve(member.outcome)
-      else member.reject(member.refusal)
-    }
+    for (const report of reports) report()
   }
 
   /**
@@ -116,19 +120,21 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 
   return {
-    write<T>(operation: () => T): Promise<T> {
+    write<T>(decide: () => Decision<T>): Promise<T> {
       if (closed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
       if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
       return new Promise<T>((resolve, reject) => {
-        waiting.push({
-          operation,
-          since_ms: clock.monotonic_ms(),
-          // Sound because `outcome` is what this very `operation` answered.
-          resolve: resolve as (outcome: unknown) => void,
-          reject,
-          outcome: undefined,
-          refusal: undefined,
-        })
+        const run = (): (() => void) => {
+          let decision: Decision<T>
+          try {
+            decision = decide()
+          } catch (error) {
+            return () => reject(error)
+          }
+          decision.apply?.()
+          return () => resolve(decision.outcome)
+        }
+        waiting.push({ since_ms: clock.monotonic_ms(), run, reject })
         if (running === undefined) start()
       })
     },
@@ -139,21 +145,6 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
       })
     },
   }
-}
-
-function runGroup(members: readonly Waiting[]): void {
-  for (const member of members) {
-    try {
-      member.outcome = member.operation()
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      member.refusal = error
-    }
-  }
-}
-
-function isRefusal(error: unknown): error is Error {
-  return error instanceof Conflict || error instanceof Duplicate || error instanceof TypeError
 }
 
 function isCommitFailure(error: unknown): error is { readonly commitError: Promise<unknown> } {

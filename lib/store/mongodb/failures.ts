@@ -38,7 +38,7 @@ export function writeFailure(error: unknown, commands: number): unknown {
 /** Whether it is the database or the way to it that failed. The driver lets some errors of sockets through bare. */
 function isFailure(error: unknown): boolean {
   if (error instanceof MongoError || error instanceof Overdue) return true
-  return error instanceof Error && 'code' in error
+  return typeof error === 'object' && error !== null && 'code' in error
 }
 
 /**

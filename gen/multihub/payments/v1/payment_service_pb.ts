@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/payment_service.proto.
  */
 export const file_multihub_payments_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki7QQKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgIIAEoCUgAiAEBEioKBXBheWVyGAkgASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISNgoLYmVuZWZpY2lhcnkYCiABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CZW5lZmljaWFyeRIXCgpvbl9zdWNjZXNzGAsgASgJSAGIAQESFAoHb25fZmFpbBgMIAEoCUgCiAEBEhUKCGxhbmd1YWdlGA0gASgJSAOIAQESFAoHY291bnRyeRgOIAEoCUgEiAEBEi4KB3dlYmhvb2sYDyABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5XZWJob29rQg4KDF9kZXNjcmlwdGlvbkINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbEILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnkiRwoVQ3JlYXRlUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItEBChRMb29rVXBQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQFCBwoFX2NfaWRCBwoFX2hfaWQiRwoVTG9va1VwUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IicKEUdldFBheW1lbnRSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkiRAoSR2V0UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IqACChNMaXN0UGF5bWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjUKCHN0YXR1c2VzGAMgAygOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIwCgxjcmVhdGVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImAKFExpc3RQYXltZW50c1Jlc3BvbnNlEi8KCHBheW1lbnRzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPQoUTGlzdEFub21hbGllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiYgoVTGlzdEFub21hbGllc1Jlc3BvbnNlEjAKCWFub21hbGllcxgBIAMoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMpYECg5QYXltZW50U2VydmljZRJoCg1DcmVhdGVQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50UmVzcG9uc2USaAoNTG9va1VwUGF5bWVudBIqLm11bHRpaHViLnBheW1lbnRzLnYxLkxvb2tVcFBheW1lbnRSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuTG9va1VwUGF5bWVudFJlc3BvbnNlEl8KCkdldFBheW1lbnQSJy5tdWx0aWh1Yi5wYXltZW50cy52MS5HZXRQYXltZW50UmVxdWVzdBooLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXNwb25zZRJlCgxMaXN0UGF5bWVudHMSKS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFBheW1lbnRzUmVzcG9uc2USaAoNTGlzdEFub21hbGllcxIqLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RBbm9tYWxpZXNSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment]);
+  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki7QQKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgIIAEoCUgAiAEBEioKBXBheWVyGAkgASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISNgoLYmVuZWZpY2lhcnkYCiABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CZW5lZmljaWFyeRIXCgpvbl9zdWNjZXNzGAsgASgJSAGIAQESFAoHb25fZmFpbBgMIAEoCUgCiAEBEhUKCGxhbmd1YWdlGA0gASgJSAOIAQESFAoHY291bnRyeRgOIAEoCUgEiAEBEi4KB3dlYmhvb2sYDyABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5XZWJob29rQg4KDF9kZXNjcmlwdGlvbkINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbEILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnkiRwoVQ3JlYXRlUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItEBChRMb29rVXBQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQFCBwoFX2NfaWRCBwoFX2hfaWQiRwoVTG9va1VwUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IicKEUdldFBheW1lbnRSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkiRAoSR2V0UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IqACChNMaXN0UGF5bWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjUKCHN0YXR1c2VzGAMgAygOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIwCgxjcmVhdGVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImAKFExpc3RQYXltZW50c1Jlc3BvbnNlEi8KCHBheW1lbnRzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPQoUTGlzdEFub21hbGllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiYgoVTGlzdEFub21hbGllc1Jlc3BvbnNlEjAKCWFub21hbGllcxgBIAMoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqcBCgtTdHVja0VmZmVjdBIRCgllZmZlY3RfaWQYASABKAkSEgoKcGF5bWVudF9pZBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRIMCgRraW5kGAQgASgJEg0KBXRyaWVzGAUgASgFEg8KB2ZhaWx1cmUYBiABKAkSLgoKc3R1Y2tfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoXTGlzdFN0dWNrRWZmZWN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZwoYTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEjIKB2VmZmVjdHMYASADKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5TdHVja0VmZmVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOwoSUmV0cnlFZmZlY3RSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSEQoJZWZmZWN0X2lkGAIgASgJIkUKE1JldHJ5RWZmZWN0UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQy7QUKDlBheW1lbnRTZXJ2aWNlEmgKDUNyZWF0ZVBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRSZXNwb25zZRJoCg1Mb29rVXBQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuTG9va1VwUGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5Mb29rVXBQYXltZW50UmVzcG9uc2USXwoKR2V0UGF5bWVudBInLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXF1ZXN0GigubXVsdGlodWIucGF5bWVudHMudjEuR2V0UGF5bWVudFJlc3BvbnNlEmUKDExpc3RQYXltZW50cxIpLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQYXltZW50c1JlcXVlc3QaKi5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXNwb25zZRJoCg1MaXN0QW5vbWFsaWVzEioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1JlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0QW5vbWFsaWVzUmVzcG9uc2UScQoQTGlzdFN0dWNrRWZmZWN0cxItLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXF1ZXN0Gi4ubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEmIKC1JldHJ5RWZmZWN0EigubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXF1ZXN0GikubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment]);
 
 /**
  * CredentialPolicy is what the credential that authenticated the request may touch.
@@ -485,6 +485,174 @@ export const ListAnomaliesResponseSchema: GenMessage<ListAnomaliesResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 11);
 
 /**
+ * StuckEffect is an act that keeps failing: it waits for the operator and holds up only what depends on it.
+ *
+ * @generated from message multihub.payments.v1.StuckEffect
+ */
+export type StuckEffect = Message<"multihub.payments.v1.StuckEffect"> & {
+  /**
+   * effect_id names it.
+   *
+   * @generated from field: string effect_id = 1;
+   */
+  effectId: string;
+
+  /**
+   * payment_id is the payment that it belongs to.
+   *
+   * @generated from field: string payment_id = 2;
+   */
+  paymentId: string;
+
+  /**
+   * merchant_id is the owner of the payment.
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * kind says what it does, e.g. ledger_credit.
+   *
+   * @generated from field: string kind = 4;
+   */
+  kind: string;
+
+  /**
+   * tries is how often it was tried.
+   *
+   * @generated from field: int32 tries = 5;
+   */
+  tries: number;
+
+  /**
+   * failure is the name of the last failure.
+   *
+   * @generated from field: string failure = 6;
+   */
+  failure: string;
+
+  /**
+   * stuck_time is since when an effect of the payment is stuck.
+   *
+   * @generated from field: google.protobuf.Timestamp stuck_time = 7;
+   */
+  stuckTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.StuckEffect.
+ * Use `create(StuckEffectSchema)` to create a new message.
+ */
+export const StuckEffectSchema: GenMessage<StuckEffect> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 12);
+
+/**
+ * ListStuckEffectsRequest asks for a page of stuck effects.
+ *
+ * @generated from message multihub.payments.v1.ListStuckEffectsRequest
+ */
+export type ListStuckEffectsRequest = Message<"multihub.payments.v1.ListStuckEffectsRequest"> & {
+  /**
+   * page_size is the number of payments to look at, 1 to 100, 25 when it is 0.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ListStuckEffectsRequest.
+ * Use `create(ListStuckEffectsRequestSchema)` to create a new message.
+ */
+export const ListStuckEffectsRequestSchema: GenMessage<ListStuckEffectsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 13);
+
+/**
+ * ListStuckEffectsResponse is a page of stuck effects.
+ *
+ * @generated from message multihub.payments.v1.ListStuckEffectsResponse
+ */
+export type ListStuckEffectsResponse = Message<"multihub.payments.v1.ListStuckEffectsResponse"> & {
+  /**
+   * effects are those that have been stuck longest first.
+   *
+   * @generated from field: repeated multihub.payments.v1.StuckEffect effects = 1;
+   */
+  effects: StuckEffect[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ListStuckEffectsResponse.
+ * Use `create(ListStuckEffectsResponseSchema)` to create a new message.
+ */
+export const ListStuckEffectsResponseSchema: GenMessage<ListStuckEffectsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 14);
+
+/**
+ * RetryEffectRequest names a stuck effect.
+ *
+ * @generated from message multihub.payments.v1.RetryEffectRequest
+ */
+export type RetryEffectRequest = Message<"multihub.payments.v1.RetryEffectRequest"> & {
+  /**
+   * payment_id is the payment that it belongs to.
+   *
+   * @generated from field: string payment_id = 1;
+   */
+  paymentId: string;
+
+  /**
+   * effect_id is the stuck effect.
+   *
+   * @generated from field: string effect_id = 2;
+   */
+  effectId: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.RetryEffectRequest.
+ * Use `create(RetryEffectRequestSchema)` to create a new message.
+ */
+export const RetryEffectRequestSchema: GenMessage<RetryEffectRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 15);
+
+/**
+ * RetryEffectResponse holds the payment.
+ *
+ * @generated from message multihub.payments.v1.RetryEffectResponse
+ */
+export type RetryEffectResponse = Message<"multihub.payments.v1.RetryEffectResponse"> & {
+  /**
+   * payment is as it stands when the effect was tried again.
+   *
+   * @generated from field: multihub.payments.v1.Payment payment = 1;
+   */
+  payment?: Payment | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.RetryEffectResponse.
+ * Use `create(RetryEffectResponseSchema)` to create a new message.
+ */
+export const RetryEffectResponseSchema: GenMessage<RetryEffectResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 16);
+
+/**
  * PaymentService creates payments and tells how they stand.
  *
  * @generated from service multihub.payments.v1.PaymentService
@@ -539,6 +707,26 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof ListAnomaliesRequestSchema;
     output: typeof ListAnomaliesResponseSchema;
+  },
+  /**
+   * ListStuckEffects reads what has to follow a change of a payment and used up its tries, oldest first.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.ListStuckEffects
+   */
+  listStuckEffects: {
+    methodKind: "unary";
+    input: typeof ListStuckEffectsRequestSchema;
+    output: typeof ListStuckEffectsResponseSchema;
+  },
+  /**
+   * RetryEffect gives a stuck effect its tries back.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.RetryEffect
+   */
+  retryEffect: {
+    methodKind: "unary";
+    input: typeof RetryEffectRequestSchema;
+    output: typeof RetryEffectResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_payments_v1_payment_service, 0);

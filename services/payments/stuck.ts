@@ -1,0 +1,48 @@
+import type { Effect } from '#lib/effects/effect.ts'
+import type { EffectRunner } from '#lib/effects/runner.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { pageSize, pageToken, positionOf } from '#lib/page-token.ts'
+import type { Collection } from '#lib/store/port.ts'
+import { getPayment } from './look-up.ts'
+import type { Payment } from './payment.ts'
+import { keyOfPayment } from './store.ts'
+
+/** A stuck effect with the payment that it belongs to. */
+export interface StuckEffect {
+  readonly payment: Payment
+  readonly effect: Effect
+}
+
+const POSITION = ['stuck_at', 'merchant_id', 'environment', 'c_id']
+
+/** What waits for the operator, longest first, by pages of payments. */
+export async function listStuckEffects(
+  payments: Collection<Payment>,
+  asked_size: number,
+  token: string,
+): Promise<{ stuck: readonly StuckEffect[]; next_page_token: string }> {
+  const limit = pageSize(asked_size)
+  const after = positionOf(token, POSITION)
+  const page = await payments.find('by_stuck', {}, { limit, ...(after ? { after } : {}) })
+  const stuck = page.flatMap((payment) =>
+    payment.effects.filter((effect) => effect.stuck).map((effect) => ({ payment, effect })),
+  )
+  const last = page.length === limit ? page.at(-1) : undefined
+  if (!last?.stuck_at) return { stuck, next_page_token: '' }
+  const { stuck_at, merchant_id, environment, c_id } = last
+  return { stuck, next_page_token: pageToken({ stuck_at, merchant_id, environment, c_id }) }
+}
+
+/** Tries a stuck effect again; 6010 for an unknown payment, 8801 when the payment has no such stuck effect. */
+export async function retryEffect(
+  payments: Collection<Payment>,
+  runner: EffectRunner<Payment>,
+  payment_id: string,
+  effect_id: string,
+): Promise<Payment> {
+  const payment = await getPayment(payments, payment_id)
+  if (!payment.effects.some(({ id, stuck }) => id === effect_id && stuck)) throw new PublicError(8801)
+  const retried = await runner.retry(keyOfPayment(payment), effect_id)
+  if (!retried) throw new PublicError(6010)
+  return retried
+}
