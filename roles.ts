@@ -1,11 +1,14 @@
+import { z } from 'zod'
 import { openBus } from '#lib/bus/open.ts'
 import type { Bus } from '#lib/bus/port.ts'
-import { ConfigError, optional, readConfig } from '#lib/config/config.ts'
+import { type Config, ConfigError, field, optional, readConfig, type Schema } from '#lib/config/config.ts'
 import { boolean, directory, secret, text } from '#lib/config/fields.ts'
-import { createKeyring } from '#lib/crypto/seal.ts'
+import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
+import { Secret } from '#lib/crypto/secret.ts'
 import type { Lifecycle } from '#lib/process/lifecycle.ts'
 import { ROLES, type Role, type RoleContext, type RoleName, type RunningRole } from '#lib/process/role.ts'
 import type { ReadyUrls } from '#lib/process/run.ts'
+import { StartError } from '#lib/process/start-error.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { openStore } from '#lib/store/open.ts'
@@ -24,15 +27,31 @@ const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> =
   gateway: () => import('./gateway/service.ts'),
 }
 
+/** Where the parts of a system meet. */
+const MEETING_SETTINGS = {
+  mongodb_uri: optional(secret('MONGODB_URI')),
+  nats_url: optional(secret('NATS_URL')),
+  embedded_store: boolean('MULTIHUB_EMBEDDED_STORE', false),
+  kubernetes: optional(text('KUBERNETES_SERVICE_HOST')),
+} as const
+
 /** What every process needs to know, whatever roles it plays. */
 export const PROCESS_SETTINGS = {
   home: directory('MULTIHUB_HOME', '.local'),
-  mongodb_uri: optional(secret('MONGODB_URI')),
+  ...MEETING_SETTINGS,
   database_prefix: text('MULTIHUB_DATABASE_PREFIX', 'multihub'),
-  nats_url: optional(secret('NATS_URL')),
-  master_keys: secret('MULTIHUB_MASTER_KEYS'),
-  embedded_store: boolean('MULTIHUB_EMBEDDED_STORE', false),
-  kubernetes: optional(text('KUBERNETES_SERVICE_HOST')),
+  keyring: field<Keyring>(
+    'MULTIHUB_MASTER_KEYS',
+    'keys such as 2026a:64-hex-digits divided by commas, the newest first, each id once',
+    z.string().transform((keys, { addIssue }) => {
+      try {
+        return createKeyring(new Secret(keys))
+      } catch {
+        addIssue('not such keys')
+        return z.NEVER
+      }
+    }),
+  ),
   ...RPC_SETTINGS,
 } as const
 
@@ -46,12 +65,13 @@ export interface RunningProcess {
 const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
 
-/** The roles that a command line asks for; `all` is every one. Throws `ConfigError` for any other word. */
+/** The roles that a command line asks for; `all` is every one. Throws `StartError` for any other word. */
 export function rolesOf(words: readonly string[]): readonly RoleName[] {
   const asked = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
   const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
   if (unknown !== undefined || asked.length === 0) {
-    throw new ConfigError([`${unknown ?? 'nothing'} is not a role: name some of ${ROLES.join(', ')}, or all`])
+    const fault = unknown === undefined ? 'No role is named' : `${unknown} is not a role`
+    throw new StartError(`${fault}: name some of ${ROLES.join(', ')}, or all.`)
   }
   return asked
 }
@@ -62,20 +82,20 @@ export async function startRoles(
   environment: Readonly<Record<string, string | undefined>>,
   lifecycle: Lifecycle,
 ): Promise<RunningProcess> {
-  const config = readConfig(PROCESS_SETTINGS, environment)
-  refuseHalfSystems(names, config)
+  const roles = await Promise.all(names.map(async (name) => (await LOAD[name]()).role))
+  const config = readAll(roles, environment)
+  const { keyring } = config
   const bus = await openBus({ nats_url: config.nats_url, name: names.join('+') })
   lifecycle.onStop('bus', () => bus.close())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
-  const keyring = createKeyring(config.master_keys)
   const known: Record<string, string | undefined> = { ...environment }
   const urls: Record<string, string> = {}
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
 
-  for (const name of names) {
-    const { role } = await LOAD[name]()
+  for (const role of roles) {
+    const { name } = role
     const context: RoleContext = {
       environment: known,
       client: name === 'sandbox' ? noClients : rpc.clientsOf(name),
@@ -108,13 +128,34 @@ export async function startRoles(
   return { urls, operator: rpc.clientsOf('operator') }
 }
 
-function refuseHalfSystems(
-  names: readonly RoleName[],
-  config: { nats_url: unknown; mongodb_uri: unknown; kubernetes: unknown; embedded_store: boolean },
-): void {
+/** Reads the settings of the process. Whatever is wrong with them or with those of its roles is said in one go. */
+function readAll(
+  roles: readonly Role[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Config<typeof PROCESS_SETTINGS> {
+  const problems = new Set<string>()
+  const read = <S extends Schema>(schema: S): Config<S> | undefined => {
+    try {
+      return readConfig(schema, environment)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      for (const problem of error.problems) problems.add(problem)
+      return undefined
+    }
+  }
+  const config = read(PROCESS_SETTINGS)
+  for (const { settings } of roles) read(settings)
+  const meeting = read(MEETING_SETTINGS)
+  if (meeting !== undefined) for (const problem of partsApart(roles, meeting)) problems.add(problem)
+  if (config === undefined || problems.size > 0) throw new ConfigError([...problems])
+  return config
+}
+
+/** Each part of such a system would start and work for itself, and nobody would see at once what is missing. */
+function partsApart(roles: readonly Role[], config: Config<typeof MEETING_SETTINGS>): readonly string[] {
   const problems = []
-  const alone = names.length === 1 && names[0] === 'sandbox'
-  if (names.length < ROLES.length && !alone && config.nats_url === undefined) {
+  const alone = roles.length === 1 && roles[0]?.name === 'sandbox'
+  if (roles.length < ROLES.length && !alone && config.nats_url === undefined) {
     problems.push('NATS_URL is missing: roles in several processes tell each other what happened over NATS')
   }
   if (config.kubernetes !== undefined && config.mongodb_uri === undefined && !config.embedded_store) {
@@ -122,7 +163,7 @@ function refuseHalfSystems(
       'MONGODB_URI is missing: in Kubernetes the embedded store must be asked for by MULTIHUB_EMBEDDED_STORE=true',
     )
   }
-  if (problems.length > 0) throw new ConfigError(problems)
+  return problems
 }
 
 const noClients: ClientOf = () => {

@@ -16,7 +16,7 @@ const PING = {
   in_flight: 64,
   duration_ms: 1500,
 }
-const PING_GOAL = { ratio: 0.7 }
+const PING_GOAL = { ratio: 0.6 }
 const JSON_GOAL = { ratio: 1 / 2.5 }
 const JSON_ROUND_BYTES = 20_000_000
 

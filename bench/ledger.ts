@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { randomHex } from '#lib/crypto/random.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/port.ts'
@@ -8,6 +9,7 @@ import { clock } from '#lib/time.ts'
 import { createLedger } from '../services/balances/ledger.ts'
 import { openLedgerStore } from '../services/balances/store.ts'
 import type { BenchResult } from './result.ts'
+import { compared, inTurns } from './rounds.ts'
 
 const IN_FLIGHT = 512
 const ROUND_MS = 2_000
@@ -49,15 +51,8 @@ export async function run(): Promise<BenchResult[]> {
   }
   try {
     const floor = await guardedTransfer(floor_store)
-    const rates = { ours: [] as number[], floor: [] as number[] }
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      const floor_rate = await rateOf(floor, `floor-${round}`)
-      const ours_rate = await rateOf(ours, `ours-${round}`)
-      // The first round only warms up.
-      if (round > 0) rates.floor.push(floor_rate)
-      if (round > 0) rates.ours.push(ours_rate)
-    }
-    return [compared(median(rates.ours), median(rates.floor))]
+    const rounds = await inTurns(ROUNDS, { ours: () => rateOf(ours), floor: () => rateOf(floor) })
+    return [{ name: 'ledger.hot', unit: 'transfers/s', goal: GOAL, ...compared(rounds, (rate) => rate) }]
   } finally {
     await ledger.stop()
     await Promise.all(stores.map((store) => store.close()))
@@ -65,13 +60,14 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-async function rateOf(transfer: Transfer, prefix: string): Promise<number> {
+async function rateOf(transfer: Transfer): Promise<number> {
+  const round = randomHex(4)
   const began_ms = clock.monotonic_ms()
   let count = 0
   const work = async (): Promise<void> => {
     while (clock.monotonic_ms() - began_ms < ROUND_MS) {
       count += 1
-      await transfer(`019aa3c0-0000-7000-8000-${prefix}:${count}`)
+      await transfer(`019aa3c0-0000-7000-8000-${round}:${count}`)
     }
   }
   await Promise.all(Array.from({ length: IN_FLIGHT }, work))
@@ -110,21 +106,5 @@ async function guardedTransfer(store: Store): Promise<Transfer> {
     await entries.insert({ merchant_id, id, amount: 100n, reason: 'deposit' })
     turn = turn.then(add)
     await turn
-  }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
-}
-
-function compared(ours: number, floor: number): BenchResult {
-  const ratio = Math.round((ours / floor) * 100) / 100
-  return {
-    name: 'ledger.hot',
-    ours: Math.round(ours),
-    floor: Math.round(floor),
-    unit: 'transfers/s',
-    ratio,
-    goal: GOAL,
   }
 }

@@ -27,10 +27,10 @@ export async function inTurns<T>(
 /** The medians of some rounds. The ratio is the median of those of neighbours in time, which shared their weather. */
 export function compared<T>(
   rounds: readonly Round<T>[],
-  valueOf: (measured: T) => number,
+  read: (measured: T) => number,
   better: Better = 'more',
 ): { ours: number; floor: number; ratio: number } {
-  const values = rounds.map(({ ours, floor }) => ({ ours: valueOf(ours), floor: valueOf(floor) }))
+  const values = rounds.map(({ ours, floor }) => ({ ours: read(ours), floor: read(floor) }))
   return {
     ours: median(values.map(({ ours }) => ours)),
     floor: median(values.map(({ floor }) => floor)),

@@ -13,11 +13,12 @@ import { rpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { clock } from '#lib/time.ts'
 import type { BenchResult } from './result.ts'
+import { compared, inTurns } from './rounds.ts'
 
 const IN_FLIGHT = 64
 const ROUND_MS = 400
 const ROUNDS = 15
-const GRPC_GOAL = 0.9
+const GRPC_GOAL = { ratio: 0.9 }
 const TOKEN = 'bench'
 
 type Call = () => Promise<GetMerchantResponse>
@@ -25,8 +26,8 @@ type Call = () => Promise<GetMerchantResponse>
 /**
  * Small unary calls, 64 in flight, client and server in this process. `rpc.grpc` is the whole of lib/rpc (token,
  * permission, deadline, request id, metrics) beside bare grpc-js that sends the same messages with a token and a
- * deadline; `rpc.memory` is a call
- * between two roles of one process, beside only encoding and decoding the two messages that such a call carries.
+ * deadline; `rpc.memory` is a call between two roles of one process, beside only encoding and decoding the two
+ * messages that such a call carries.
  */
 export async function run(): Promise<BenchResult[]> {
   const serving = await serveOurs()
@@ -44,18 +45,9 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-/** In turns, so that what else the machine does meets both; the ratio is the median of those of neighbours in time. */
 async function compare(ours: Call, floor: Call): Promise<Pick<BenchResult, 'ours' | 'floor' | 'ratio'>> {
-  await measure(floor)
-  await measure(ours)
-  const rounds: { ours: number; floor: number }[] = []
-  for (let round = 0; round < ROUNDS; round += 1)
-    rounds.push({ floor: await measure(floor), ours: await measure(ours) })
-  return {
-    ours: median(rounds.map((round) => round.ours)),
-    floor: median(rounds.map((round) => round.floor)),
-    ratio: median(rounds.map((round) => round.ours / round.floor)),
-  }
+  const rounds = await inTurns(ROUNDS, { ours: () => measure(ours), floor: () => measure(floor) })
+  return compared(rounds, (rate) => rate)
 }
 
 /**
@@ -75,10 +67,6 @@ async function measure(call: Call): Promise<number> {
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
   const { user, system } = process.cpuUsage(before)
   return Math.round((calls * 1_000_000) / (user + system))
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 const request = { merchantId: '1000000000000042' }
@@ -199,9 +187,4 @@ async function encodeOnly(): Promise<GetMerchantResponse> {
   const bytes = encodeRequest(create(GetMerchantRequestSchema, request))
   fromBinary(GetMerchantRequestSchema, bytes)
   return decodeResponse(encodeResponse(create(GetMerchantResponseSchema, response)))
-}
-
-if (import.meta.main) {
-  for (const { name, ours, floor, unit, ratio } of await run())
-    process.stdout.write(`${name}: ${ours} ${unit}, floor ${floor}, ratio ${ratio.toFixed(2)}\n`)
 }

@@ -40,6 +40,7 @@ const CREATE_SLACK_MS = 10_000
 /** The public JSON edge. It keeps no state: everything it knows is a cache of what others own. */
 export const role: Role = {
   name: 'gateway',
+  settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.environment)
     const { client, keyring, stopping, bus } = context

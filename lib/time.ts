@@ -66,11 +66,12 @@ export function sleep(delay_ms: number, signal?: AbortSignal): Promise<void> {
 
 /** The result of `work`, or `undefined` when it takes longer than `timeout_ms`; the work itself goes on. */
 export async function withinTime<T>(work: Promise<T>, timeout_ms: number): Promise<T | undefined> {
-  const over = new AbortController()
+  const late = Promise.withResolvers<undefined>()
+  const timer = clock.after(timeout_ms, () => late.resolve(undefined))
   try {
-    return await Promise.race([work, sleep(timeout_ms, over.signal).then(() => undefined)])
+    return await Promise.race([work, late.promise])
   } finally {
-    over.abort()
+    timer.cancel()
   }
 }
 

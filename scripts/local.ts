@@ -21,34 +21,52 @@ type Keys = z.infer<typeof keysSchema>
 
 /**
  * The environment of a local run: keys made once and kept under MULTIHUB_HOME, callbacks to this machine allowed (R4).
- * Whatever the caller's own environment sets stands.
+ * Whatever the given environment sets stands; callers named there may call beside the operator of demo.json.
  */
 export async function localEnvironment(given: Readonly<Record<string, string | undefined>>): Promise<Local> {
   const { home } = readConfig({ home: directory('MULTIHUB_HOME', '.local') }, given)
-  const keys = await keysOf(join(home, 'keys.json'))
+  const keys = await keysOf(home)
+  const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
   const environment = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
     MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
-    MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(keys.operator_token)}`,
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     ...given,
+    MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }
   return { environment, home, operator_token: keys.operator_token }
 }
 
-async function keysOf(path: string): Promise<Keys> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
+async function keysOf(home: string): Promise<Keys> {
+  const path = join(home, 'keys.json')
+  const text = await inHome(home, () => readIfThere(path))
   if (text === undefined) {
     const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
-    await writePrivately(path, keys)
+    await inHome(home, () => writePrivately(path, keys))
     return keys
   }
   const parsed = keysSchema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   throw new StartError(`${path} is damaged: restore it, or remove the whole directory to begin anew.`)
+}
+
+/** The text of a file, or `undefined` when there is none. */
+export function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** What the first look into the directory stumbles over is the operator's to mend. */
+function inHome<T>(home: string, act: () => Promise<T>): Promise<T> {
+  return act().catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code ?? cause.message
+    throw new StartError(
+      `${home} cannot be used (${reason}): set MULTIHUB_HOME to a directory that this user can write.`,
+      { cause },
+    )
+  })
 }
 
 function parseJson(text: string): unknown {

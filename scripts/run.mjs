@@ -80,13 +80,25 @@ function run(file, parameters) {
   watchParent(child)
 }
 
-/** npm that is killed cannot tell us. Nobody else watches for it, and a system without a parent holds its ports. */
+/** npm that is killed cannot tell us. Nobody else watches for it, and a system without a launcher holds its ports. */
 function watchParent(child) {
   if (!process.env.npm_lifecycle_event) return
-  const parent = process.ppid
+  const first = lineage()
   setInterval(() => {
-    if (process.ppid !== parent) child.kill('SIGTERM')
+    if (lineage() !== first) child.kill('SIGTERM')
   }, 250).unref()
+}
+
+/** Who started us. npm does it through a shell, which outlives it: then npm too (where the system shows it). */
+function lineage() {
+  const parent = process.ppid
+  try {
+    const stat = readFileSync(`/proc/${parent}/stat`, 'utf8')
+    const [, name, grandparent] = /\((.*)\) \S (\d+)/.exec(stat) ?? []
+    return name?.endsWith('sh') ? `${parent} ${grandparent}` : `${parent}`
+  } catch {
+    return `${parent}`
+  }
 }
 
 const [file, ...parameters] = process.argv.slice(2)

@@ -1,13 +1,32 @@
+import { join, relative } from 'node:path'
 import { ROLES } from '#lib/process/role.ts'
-import { runProcess } from '#lib/process/run.ts'
+import { type ReadyUrls, runProcess } from '#lib/process/run.ts'
 import { startRoles } from '../roles.ts'
 import { writeDemo } from './demo.ts'
-import { localEnvironment } from './local.ts'
+import { localEnvironment, readIfThere } from './local.ts'
 
 /** The whole system in this process, on the embedded stores, with the demonstration's data: `npm start` (R1 to R4). */
 runProcess(async (lifecycle) => {
   const { environment, home, operator_token } = await localEnvironment(process.env)
   const { urls, operator } = await startRoles(ROLES, environment, lifecycle)
+  const demo_before = await readIfThere(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)
+  if (demo_before === undefined) process.stderr.write(welcome(home, urls))
   return urls
 })
+
+/** What a person needs who has started this for the first time. Programs wait for `ready` on standard output. */
+function welcome(home: string, urls: ReadyUrls): string {
+  const elsewhere = relative(process.cwd(), home) === '.local' ? '' : `MULTIHUB_HOME='${home}' `
+  return `
+Multihub serves at ${urls['base_url']}. Two merchants to try it with, their secrets and
+the operator's token are in ${join(home, 'demo.json')}. In another terminal:
+
+  eval "$(${elsewhere}node scripts/credentials.mjs)"
+  curl "$CONNECT_URL/multihub.merchants.v1.MerchantService/ListMerchants" -d '{}' \\
+    -H 'Content-Type: application/json' -H "Authorization: Bearer $OPERATOR_TOKEN"
+
+README.md goes on with a first payment. Ctrl-C stops; the next start goes on with the same data.
+
+`
+}

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findServers, serversInContainers } from '../test/support/servers.ts'
 
 /** One check beside the tests: it passes when its command does. */
 interface Check {
@@ -114,8 +115,27 @@ async function tests(filter: readonly string[]): Promise<void> {
   }
 }
 
+/** Finds or starts the real servers once, for all test files, and stops those that were started here. */
+async function testsWithServers(filter: readonly string[], in_containers: boolean): Promise<void> {
+  const { mongodb, nats } = await (in_containers ? serversInContainers() : findServers())
+  if ('uri' in mongodb) process.env['MONGODB_URI'] = mongodb.uri
+  if ('url' in nats) process.env['NATS_URL'] = nats.url
+  for (const server of [mongodb, nats]) {
+    if (!('skip' in server)) continue
+    console.error(`${in_containers ? 'FAILED' : 'without'}: ${server.skip}`)
+    if (in_containers) counts.failed += 1
+  }
+  try {
+    if (counts.failed === 0 || !in_containers) await tests(filter)
+  } finally {
+    if ('stop' in mongodb) await mongodb.stop()
+    if ('stop' in nats) await nats.stop()
+  }
+}
+
 const filter = process.argv.slice(2)
+const in_containers = filter[0] === '--containers'
 if (filter.length === 0) for (const each of CHECKS) await check(each)
-await tests(filter)
+await testsWithServers(in_containers ? filter.slice(1) : filter, in_containers)
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
 process.exitCode = counts.failed === 0 ? 0 : 1

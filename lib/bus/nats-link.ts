@@ -74,7 +74,9 @@ export async function openLink(
   const timer = clock.after(START_LIMIT_MS, () => tooLate.abort())
   const first = await dial(options, tooLate.signal)
   timer.cancel()
-  if (first === undefined) throw new Unavailable(`NATS cannot be reached at ${shown} (NATS_URL).`)
+  if (first === undefined) {
+    throw new Unavailable(`NATS does not answer at ${shown}: start it, or correct NATS_URL`)
+  }
   attach(first)
   return {
     current: () => current,

@@ -93,21 +93,21 @@ export function schedule<D extends EffectDocument>(document: D, at: Date): D {
   } as D
 }
 
-/** Why an effect may be claimed or not: decided by the runner from what it knows of the kind. */
-export type Claimable = (candidate: Effect) => { readonly lease_ms: number } | undefined
+/** For how many milliseconds to lease an effect; `undefined` when the runner cannot take it now. */
+export type LeaseOf = (candidate: Effect) => number | undefined
 
 /**
- * Leases to the caller every effect that can run at `at` and that `claimable` accepts, each under a token of its
+ * Leases to the caller every effect that can run at `at` and that `leaseOf` accepts, each under a token of its
  * own, and counts the try. Answers the document itself when there is nothing to claim.
  */
-export function claim<D extends EffectDocument>(document: D, at: Date, claimable: Claimable): D {
+export function claim<D extends EffectDocument>(document: D, at: Date, leaseOf: LeaseOf): D {
   let changed = false
   const effects = document.effects.map((candidate) => {
     if (!unblocked(document, candidate) || claimableAt(candidate) > at.getTime()) return candidate
-    const terms = claimable(candidate)
-    if (!terms) return candidate
+    const lease_ms = leaseOf(candidate)
+    if (lease_ms === undefined) return candidate
     changed = true
-    const lease = { token: randomHex(12), until: new Date(at.getTime() + terms.lease_ms) }
+    const lease = { token: randomHex(12), until: new Date(at.getTime() + lease_ms) }
     return { ...candidate, lease, tries: candidate.tries + 1 }
   })
   return changed ? { ...document, effects } : document

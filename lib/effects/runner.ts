@@ -1,10 +1,12 @@
 import { unhurried } from '#lib/context.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
-import { every, now, type Timer } from '#lib/time.ts'
+import { every, now, sleep, type Timer } from '#lib/time.ts'
 import { claim, claimableAt, type Effect, type EffectDocument, schedule, unblocked } from './effect.ts'
+import { type Acted, type InHand, takeInHand } from './in-hand.ts'
 import { sweep } from './sweep.ts'
 
 /** How the outcome of an effect changes its document: pure, applied in the very write that removes the effect. */
@@ -13,7 +15,7 @@ export type Outcome<D> = (document: D) => D
 /** One kind of effect: how to act, and within which limits. */
 export interface EffectKind<D> {
   /** Longer than the act can take: nobody else acts before it has run out. */
-  readonly lease_ms: number
+  readonly lease_ms: number | ((document: D) => number)
   /** Claims after which the effect is stuck. */
   readonly tries_max: number
   /** The wait after a failed try; doubles from 1 s to 5 min unless given. */
@@ -55,6 +57,8 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
 
 const CHANGE_TRIES = 100
 const SWEEP_MS = 500
+const WRITE_WAIT_MIN_MS = 50
+const WRITE_WAIT_MAX_MS = 1_000
 /** So many documents that a sweep took over may be under way at once. */
 const SWEPT_MAX = 512
 
@@ -78,15 +82,20 @@ export function createEffectRunner<D extends EffectDocument>(
   const kindOf = (one: Effect): EffectKind<D> | undefined =>
     Object.hasOwn(kinds, one.kind) ? kinds[one.kind] : undefined
 
-  const claimable = (candidate: Effect): EffectKind<D> | undefined => {
+  /** How long to lease an effect for; `undefined` when it cannot be claimed here now. */
+  const leaseOf = (document: D, candidate: Effect): number | undefined => {
     const kind = stopped ? undefined : kindOf(candidate)
-    return kind && candidate.tries < kind.tries_max && (kind.capacity?.() ?? 1) > 0 ? kind : undefined
+    if (!kind || candidate.tries >= kind.tries_max || (kind.capacity?.() ?? 1) <= 0) return undefined
+    return typeof kind.lease_ms === 'number' ? kind.lease_ms : kind.lease_ms(document)
   }
 
   /** Leases what can run and writes; `drive` acts on the leases of writes that are known to have happened. */
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
     const at = now()
-    const claimed = schedule(claim(document, at, claimable), at)
+    const claimed = schedule(
+      claim(document, at, (candidate) => leaseOf(document, candidate)),
+      at,
+    )
     const before = new Set(document.effects)
     const fresh = claimed.effects.flatMap((one) => (before.has(one) || !one.lease ? [] : [one.lease.token]))
     // When the write is ambiguous the document may hold these leases: they run out, and the sweeper goes on from there.
@@ -114,11 +123,15 @@ export function createEffectRunner<D extends EffectDocument>(
     throw new Error(`a document was changed ${CHANGE_TRIES} times by others while it was being changed`)
   }
 
-  /** Applies an outcome if the lease is still ours. The first write trusts the document in hand: mostly it is current. */
-  async function finish(document: Stored<D>, one: Effect, apply: Outcome<D>): Promise<Stored<D> | undefined> {
+  /** Applies outcomes whose leases are still ours. The first write trusts the document in hand: mostly it is current. */
+  async function writeActed(document: Stored<D>, acted: readonly Acted<D>[]): Promise<Stored<D> | undefined> {
     const settle = (current: Stored<D>): D | undefined => {
-      const standing = current.effects.find(({ id }) => id === one.id)
-      return standing?.lease?.token === one.lease?.token ? apply(current) : undefined
+      let next: D | undefined
+      for (const { effect, apply } of acted) {
+        const standing = (next ?? current).effects.find(({ id }) => id === effect.id)
+        if (standing?.lease?.token === effect.lease?.token) next = apply(next ?? current)
+      }
+      return next
     }
     const next = settle(document)
     if (!next) return document
@@ -127,6 +140,25 @@ export function createEffectRunner<D extends EffectDocument>(
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
       return change(keyOf(document), settle)
+    }
+  }
+
+  /**
+   * The acts have happened: while their leases hold, a store that is away for a moment must not make them happen again.
+   * After an ambiguous write the next round finds the effects gone, and that is the end of it.
+   */
+  async function writeWithin(
+    document: Stored<D>,
+    acted: readonly Acted<D>[],
+  ): Promise<Stored<D> | undefined> {
+    const until_ms = Math.min(...acted.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
+    for (let wait_ms = WRITE_WAIT_MIN_MS; ; wait_ms = Math.min(2 * wait_ms, WRITE_WAIT_MAX_MS)) {
+      try {
+        return await writeActed(document, acted)
+      } catch (error) {
+        if (!(error instanceof Unavailable) || until_ms - now().getTime() <= wait_ms || stopped) throw error
+        await sleep(wait_ms)
+      }
     }
   }
 
@@ -147,7 +179,12 @@ export function createEffectRunner<D extends EffectDocument>(
     return { ...current, effects: current.effects.map((each) => (each.id === one.id ? replacement : each)) }
   }
 
-  async function run(document: Stored<D>, one: Effect, kind: EffectKind<D>): Promise<Stored<D>> {
+  async function run(
+    document: Stored<D>,
+    one: Effect,
+    kind: EffectKind<D>,
+    in_hand: InHand<D>,
+  ): Promise<Stored<D>> {
     let apply: Outcome<D>
     try {
       const outcome = await unhurried(() => kind.run(one, document))
@@ -156,8 +193,8 @@ export function createEffectRunner<D extends EffectDocument>(
       const wait_ms = (kind.backoff_ms ?? defaultBackoff)(one.tries)
       apply = (current) => failed(current, one, kind.tries_max, wait_ms, error)
     }
-    const stored = await finish(document, one, apply)
-    return stored ? drive(stored) : document
+    const stored = await in_hand.finish({ effect: one, apply })
+    return stored ? act(stored, in_hand) : document
   }
 
   function behind(work: Promise<unknown>): void {
@@ -167,14 +204,17 @@ export function createEffectRunner<D extends EffectDocument>(
     under_way.add(tracked)
   }
 
-  async function drive(document: Stored<D>): Promise<Stored<D>> {
+  const drive = (document: Stored<D>): Promise<Stored<D>> => act(document, takeInHand(document, writeWithin))
+
+  async function act(document: Stored<D>, in_hand: InHand<D>): Promise<Stored<D>> {
     const awaited: Promise<Stored<D>>[] = []
     for (const one of document.effects) {
       if (!one.lease || !held.delete(one.lease.token)) continue
       const kind = kindOf(one)
       // A lease that ran out before we came to act on it may be somebody else's by now.
       if (!kind || one.lease.until.getTime() <= now().getTime()) continue
-      const work = run(document, one, kind)
+      in_hand.begin(one)
+      const work = run(document, one, kind, in_hand)
       if (one.lane !== 'event') awaited.push(work)
       behind(work)
     }
@@ -188,7 +228,7 @@ export function createEffectRunner<D extends EffectDocument>(
     const due = current.effects.filter((one) => unblocked(current, one) && claimableAt(one) <= at_ms)
     const exhausted = due.find((one) => one.tries >= (kindOf(one)?.tries_max ?? Number.POSITIVE_INFINITY))
     if (exhausted) return failed(current, exhausted, 0, 0, new Error('the process ended during the last try'))
-    return due.some((one) => claimable(one)) ? current : undefined
+    return due.some((one) => leaseOf(current, one) !== undefined) ? current : undefined
   }
 
   async function look(): Promise<void> {

@@ -62,12 +62,19 @@ export function exchange(
       timer.cancel()
       for (const signal of signals) signal.removeEventListener('abort', abort)
       finish()
-      writing?.abort(new Error('the exchange is over'))
     }
+    /** What is still under way is broken off. An exchange that ended has nothing to break off, and an error costs. */
+    const abandon = (): void => writing?.abort(new Error('the exchange is over'))
     const answer = (truncated: boolean): void =>
-      settle(() => head && resolve({ ...head, body: Buffer.concat(chunks), truncated }))
+      settle(() => {
+        if (head) resolve({ ...head, body: Buffer.concat(chunks), truncated })
+        if (truncated) abandon()
+      })
     const fail = (reason: FailureReason, cause?: unknown): void =>
-      settle(() => reject(new HttpFailure(writing === undefined ? 'not_sent' : 'unknown', reason, cause)))
+      settle(() => {
+        reject(new HttpFailure(writing === undefined ? 'not_sent' : 'unknown', reason, cause))
+        abandon()
+      })
     /** Where the body does not matter, a header that is complete stands; else the whole exchange has failed. */
     const cut = (reason: FailureReason, cause?: unknown): void =>
       head !== undefined && body_grace_ms !== undefined ? answer(true) : fail(reason, cause)

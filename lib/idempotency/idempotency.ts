@@ -19,11 +19,13 @@ export interface IdempotencyRecord extends IdempotencyKey {
   readonly payload_hash: string
   readonly seed: string
   readonly created_at: Date
-  /** How many callers work on it now: only the refusal of the last one frees the key. */
-  readonly callers: number
+  /** Who works on it now: only the refusal of the last one frees the key. */
+  readonly callers: readonly string[]
   /** When the last of them joined. */
   readonly joined_at: Date
   readonly result?: Uint8Array
+  /** Set when the key is free again. A record that were deleted at once would come back at a version seen before. */
+  readonly expires_at?: Date
 }
 
 /** How a store keeps the records. */
@@ -31,6 +33,7 @@ export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
   name: 'idempotency',
   partition: ['merchant_id', 'environment', 'method', 'key'],
   key: ['merchant_id', 'environment', 'method', 'key'],
+  expires: 'expires_at',
 }
 
 /** Makes the ids of one mutation: the same label always gives the same id, whoever does the work. */
@@ -53,22 +56,35 @@ export interface Idempotency {
 const TRIES_MAX = 100
 /** Far longer than any request lives: who joined before that and neither finished nor left has died. */
 const WORK_MAX_MS = 600_000
+/** How long a free key's record stays: longer than any caller can still hold it in hand. */
+const FREE_MS = 86_400_000
 /** What nobody can tell the outcome of, in this process or in one that it called: the effect may have happened. */
 const FAULTS: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
 /** Builds the guard over a collection declared as `IDEMPOTENCY_COLLECTION`. */
 export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
-  async function begin(key: IdempotencyKey, payload_hash: string): Promise<Stored<IdempotencyRecord>> {
-    const { merchant_id, environment, method, key: name } = key
-    const identity = { merchant_id, environment, method, key: name }
+  async function begin(
+    key: IdempotencyKey,
+    payload_hash: string,
+    caller: string,
+  ): Promise<Stored<IdempotencyRecord>> {
+    const identity = keyOf(key)
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const current = await collection.get(identity)
-      if (current && current.payload_hash !== payload_hash) throw new PublicError(1013)
-      if (current?.result) return current
-      const joined_at = now()
-      const record = current
-        ? { ...current, callers: callersOf(current) + 1, joined_at }
-        : { ...identity, payload_hash, seed: randomHex(32), created_at: joined_at, callers: 1, joined_at }
+      const taken = current?.expires_at ? undefined : current
+      if (taken && taken.payload_hash !== payload_hash) throw new PublicError(1013)
+      if (taken?.result || taken?.callers.includes(caller)) return taken
+      const at = now()
+      const record = taken
+        ? { ...taken, callers: [...othersOf(taken, caller), caller], joined_at: at }
+        : {
+            ...identity,
+            payload_hash,
+            seed: randomHex(32),
+            created_at: at,
+            callers: [caller],
+            joined_at: at,
+          }
       try {
         return current ? await collection.replace(record, current.version) : await collection.insert(record)
       } catch (error) {
@@ -83,7 +99,8 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed; tries++) {
       if (current.result) return current.result
       try {
-        await collection.replace({ ...current, result }, current.version)
+        const { expires_at: _free, ...kept } = current
+        await collection.replace({ ...kept, result }, current.version)
         return result
       } catch (error) {
         if (!(error instanceof Conflict)) throw error
@@ -94,13 +111,14 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
   }
 
   /** Ends a caller's part without a result. A refusal frees the key, unless another may still succeed with it. */
-  async function leave(record: Stored<IdempotencyRecord>, refused: boolean): Promise<void> {
+  async function leave(record: Stored<IdempotencyRecord>, caller: string, refused: boolean): Promise<void> {
     let current: Stored<IdempotencyRecord> | undefined = record
     for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed && !current.result; tries++) {
-      const callers = Math.max(0, callersOf(current) - 1)
+      const callers = othersOf(current, caller)
+      const free = refused && callers.length === 0
+      const left = free ? { expires_at: new Date(now().getTime() + FREE_MS) } : {}
       try {
-        if (refused && callers === 0) return await collection.delete(keyOf(record), current.version)
-        await collection.replace({ ...current, callers }, current.version)
+        await collection.replace({ ...current, callers, ...left }, current.version)
         return
       } catch (error) {
         if (!(error instanceof Conflict)) throw error
@@ -111,7 +129,8 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
 
   return {
     async run(key, payload_hash, work) {
-      const record = await begin(key, payload_hash)
+      const caller = randomHex(8)
+      const record = await begin(key, payload_hash, caller)
       if (record.result) return record.result
       let result: Uint8Array
       try {
@@ -119,7 +138,7 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
       } catch (error) {
         const refused = error instanceof PublicError && !FAULTS.has(error.code)
         // A key that could not be given back is only held for longer; the caller has to learn what happened.
-        await leave(record, refused).catch((failure: unknown) =>
+        await leave(record, caller, refused).catch((failure: unknown) =>
           log.warn({ error: failure }, 'an idempotency key was not given back'),
         )
         throw error
@@ -129,9 +148,10 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
   }
 }
 
-/** The callers at work, without those that must have died. */
-function callersOf({ callers, joined_at }: IdempotencyRecord): number {
-  return now().getTime() - joined_at.getTime() > WORK_MAX_MS ? 0 : callers
+/** Who else is at work, without those that must have died. */
+function othersOf({ callers, joined_at }: IdempotencyRecord, caller: string): readonly string[] {
+  const dead = now().getTime() - joined_at.getTime() > WORK_MAX_MS
+  return dead ? [] : callers.filter((one) => one !== caller)
 }
 
 function keyOf({

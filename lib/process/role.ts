@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { Bus } from '#lib/bus/port.ts'
+import type { Schema } from '#lib/config/config.ts'
 import type { Keyring } from '#lib/crypto/seal.ts'
 import type { RpcService } from '#lib/rpc/service.ts'
 import type { Store } from '#lib/store/port.ts'
@@ -44,5 +45,7 @@ export interface RunningRole {
 /** One role: everything it needs is built once, from top to bottom, in `start`. */
 export interface Role {
   readonly name: RoleName
+  /** What it reads from the environment, so that all that is wrong there is found before anything starts. */
+  readonly settings: Schema
   start(context: RoleContext): Promise<RunningRole>
 }

@@ -115,7 +115,7 @@ describe('a start that fails says why in one sentence and ends with 1', () => {
   test.each([
     [
       'unavailable',
-      'Cannot start without it: MongoDB at mongodb://[secret]@127.0.0.1:1 does not answer (MONGODB_URI)\n',
+      'Cannot start: MongoDB at mongodb://[secret]@127.0.0.1:1 does not answer (MONGODB_URI)\n',
     ],
     ['directory', 'Cannot start: a part of the path is not a directory: /dev/null/data\n'],
     ['unforeseen', 'Cannot start: TypeError: nobody thought of this\n'],

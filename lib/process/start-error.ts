@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<string, string>> = {
  */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return maskText(error.message)
-  if (error instanceof Unavailable) return maskText(`Cannot start without it: ${error.message}`)
+  if (error instanceof Unavailable) return maskText(`Cannot start: ${error.message}`)
   if (!(error instanceof Error || isNativeError(error)))
     return 'Cannot start: something that is no error was thrown.'
   const place = 'code' in error ? PLACES[String(error.code)] : undefined

@@ -17,6 +17,7 @@ export const BALANCES_CONFIG = {
 /** The ledger. */
 export const role: Role = {
   name: 'balances',
+  settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address } = readConfig(BALANCES_CONFIG, context.environment)
     const opened = await openLedgerStore(await context.openStore())

@@ -22,6 +22,7 @@ export const MERCHANTS_CONFIG = {
 /** The operator's registry: merchants, credentials, routes and endpoints, and what the other roles read of it. */
 export const role: Role = {
   name: 'merchants',
+  settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.environment)
     const database = await context.openStore()

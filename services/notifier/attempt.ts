@@ -25,8 +25,8 @@ export interface AttemptParts {
   ): Promise<Posted>
 }
 
-/** Longer than the longest attempt: 60 s for the exchange and what the answer's body may take. */
-const LEASE_MS = 75_000
+/** What an attempt may take beside its time limit: reading the event, and what is left of the answer's body. */
+const LEASE_SLACK_MS = 10_000
 const CRASHES_MAX = 10
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
@@ -38,7 +38,7 @@ const IN_FLIGHT_MAX = 256
 export function attemptKind(parts: AttemptParts): EffectKind<Delivery> {
   let in_flight = 0
   return {
-    lease_ms: LEASE_MS,
+    lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: CRASHES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
     async run(_effect: Effect, delivery: Delivery) {

@@ -25,6 +25,7 @@ const EVENTS_UNDER_WAY_MAX = 256
 /** The notifier: stores every event once, then delivers it to each of its destinations. */
 export const role: Role = {
   name: 'notifier',
+  settings: NOTIFIER_CONFIG,
   async start(context) {
     const config = readConfig(NOTIFIER_CONFIG, context.environment)
     const store = await openNotifierStore(await context.openStore())

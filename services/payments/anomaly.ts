@@ -22,21 +22,29 @@ export interface Anomaly {
   readonly created_at: Date
 }
 
-/** The effect that keeps an anomaly: part of the very write that left the payment as it was, so none is lost. */
+/**
+ * The effect that keeps an anomaly: part of the very write that left the payment as it was, so none is lost. Its id
+ * comes from what was said, so that the same verdict said again is no second anomaly.
+ */
 export function anomalyEffect(
   payment: Payment,
   kind: AnomalyKind,
-  outcome: ProviderOutcome,
-  at: Date,
+  {
+    attempt,
+    outcome,
+    at,
+  }: { readonly attempt: number; readonly outcome: ProviderOutcome; readonly at: Date },
 ): Effect {
-  const description = describe(payment, outcome)
-  const anomaly_id = sha256Hex(`${payment.payment_id}:${kind}:${description}`).slice(0, 32)
+  const { payment_id, provider_accounts, state } = payment
+  const amount = outcome.kind === 'success' ? ` of ${outcome.amount.minor} ${outcome.amount.currency}` : ''
+  const said = `the provider account ${provider_accounts[attempt - 1]} said ${outcome.kind}${amount}`
+  const anomaly_id = sha256Hex(`${payment_id}:${attempt}:${kind}:${said}`).slice(0, 32)
   return effect(
     {
-      id: `${payment.payment_id}:anomaly:${anomaly_id}`,
+      id: `${payment_id}:anomaly:${anomaly_id}`,
       kind: 'record_anomaly',
       lane: 'timer',
-      data: { anomaly_id, kind, description },
+      data: { anomaly_id, kind, description: `${said} while the payment was ${state}` },
     },
     at,
   )
@@ -68,9 +76,4 @@ export function anomalyKind(anomalies: Collection<Anomaly>): EffectKind<Payment>
       return (payment) => payment
     },
   }
-}
-
-function describe({ state, attempt }: Payment, outcome: ProviderOutcome): string {
-  const amount = outcome.kind === 'success' ? ` of ${outcome.amount.minor} ${outcome.amount.currency}` : ''
-  return `the provider account ${attempt.account_id} said ${outcome.kind}${amount} while the payment was ${state}`
 }

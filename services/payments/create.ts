@@ -3,6 +3,7 @@ import type { EffectRunner } from '#lib/effects/runner.ts'
 import type { Environment } from '#lib/environment.ts'
 import { fieldError, PublicError } from '#lib/errors/public-error.ts'
 import { uuidv7 } from '#lib/ids.ts'
+import { AMOUNT_MAX } from '#lib/money.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { Collection } from '#lib/store/port.ts'
 import { now, sleep } from '#lib/time.ts'
@@ -88,9 +89,13 @@ async function admit(parts: CreateParts, request: CreateRequest): Promise<Paymen
   if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
   if (!permits(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
-  const configured = route.provider_accounts.every((account) => parts.hasAccount(account, environment))
-  if (!route.enabled || !configured || route.direction === 'out') throw new PublicError(1002)
-  if (request.amount < route.minimum_amount) throw fieldError(6001, 'params.payment.amount.value')
+  const { provider_accounts } = route
+  const configured = provider_accounts.every((account) => parts.hasAccount(account, environment))
+  if (!route.enabled || !configured || provider_accounts.length === 0 || route.direction === 'out')
+    throw new PublicError(1002)
+  const { amount } = request
+  if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
+    throw fieldError(6001, 'params.payment.amount.value')
   if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
   return route
 }

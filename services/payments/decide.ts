@@ -27,7 +27,8 @@ export function decide(payment: Payment, verdict: Verdict): Payment {
     return outcome.kind === 'success' ? strange(payment, 'success_of_earlier_attempt', verdict) : payment
   }
   if (isSettled(payment.state)) {
-    return contradicts(payment, outcome) ? strange(payment, 'contradicts_final_state', verdict) : payment
+    const anomaly = contradiction(payment, outcome)
+    return anomaly ? strange(payment, anomaly, verdict) : payment
   }
   switch (outcome.kind) {
     case 'success':
@@ -37,6 +38,8 @@ export function decide(payment: Payment, verdict: Verdict): Payment {
     case 'unknown':
       return wait(payment, verdict)
     case 'not_sent':
+      // The provider has spoken of it already: whatever this request met, an earlier one arrived.
+      if (payment.state !== 'created') return wait(payment, verdict)
       return nextAccount(payment, verdict.at) ?? fail(payment, 'error', 7002, verdict.at)
     case 'declined':
       return fail(learn(payment, outcome), 'error', outcome.code, verdict.at)
@@ -56,22 +59,35 @@ export function createEffect({ payment_id, attempt }: Pick<Payment, 'payment_id'
   return effect({ id, kind: 'provider_create', lane: 'timer' }, attempt.created_at)
 }
 
-function contradicts({ state }: Payment, { kind }: ProviderOutcome): boolean {
-  if (kind === 'success') return state === 'error' || state === 'canceled' || state === 'declined'
-  if (kind === 'canceled') return state !== 'canceled' && state !== 'declined'
-  return kind === 'declined' && state !== 'error' && state !== 'declined'
+/** Why a verdict cannot be true beside the state in which the payment has ended (P7). */
+function contradiction(payment: Payment, outcome: ProviderOutcome): AnomalyKind | undefined {
+  const { state } = payment
+  const unpaid = state === 'error' || state === 'canceled' || state === 'declined'
+  switch (outcome.kind) {
+    case 'success':
+      if (unpaid) return 'contradicts_final_state'
+      return isAsAsked(payment, outcome) ? undefined : 'amount_differs'
+    case 'declined':
+      return state === 'error' || state === 'declined' ? undefined : 'contradicts_final_state'
+    case 'canceled':
+      return state === 'canceled' || state === 'declined' ? undefined : 'contradicts_final_state'
+    default:
+      return undefined
+  }
 }
 
-function strange(payment: Payment, kind: AnomalyKind, { outcome, at }: Verdict): Payment {
-  const anomaly = anomalyEffect(payment, kind, outcome, at)
+function isAsAsked({ amount, currency }: Payment, paid: ProviderSuccess): boolean {
+  return paid.amount.minor === amount && paid.amount.currency === currency
+}
+
+function strange(payment: Payment, kind: AnomalyKind, verdict: Verdict): Payment {
+  const anomaly = anomalyEffect(payment, kind, verdict)
   if (payment.effects.some(({ id }) => id === anomaly.id)) return payment
   return { ...payment, effects: [...payment.effects, anomaly] }
 }
 
 function succeed(payment: Payment, outcome: ProviderSuccess, verdict: Verdict): Payment {
-  const { minor, currency } = outcome.amount
-  const as_asked = minor === payment.amount && currency === payment.currency
-  if (!as_asked) return wait(strange(payment, 'amount_differs', verdict), verdict)
+  if (!isAsAsked(payment, outcome)) return wait(strange(payment, 'amount_differs', verdict), verdict)
   return enter(learn(payment, outcome), 'success', { at: verdict.at, finished_at: outcome.completed_at })
 }
 
@@ -91,7 +107,7 @@ function wait(payment: Payment, { at, poll_at }: Verdict): Payment {
 /** Only what certainly never left this system may go to another account, under another key (P4). */
 function nextAccount(payment: Payment, at: Date): Payment | undefined {
   const account_id = payment.provider_accounts[payment.attempt.number]
-  if (account_id === undefined || payment.state !== 'created') return undefined
+  if (account_id === undefined) return undefined
   const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
   return { ...moved, effects: [...moved.effects, createEffect(moved)] }
 }
@@ -101,11 +117,10 @@ function learn(
   payment: Payment,
   told: { provider_id?: string; utr?: string; instructions?: Instructions },
 ): Payment {
-  const { p_id = told.provider_id, utr = told.utr, instructions = told.instructions } = payment
-  return {
-    ...payment,
-    ...(p_id === undefined ? {} : { p_id }),
-    ...(utr === undefined ? {} : { utr }),
-    ...(instructions ? { instructions } : {}),
+  const learned = {
+    ...(payment.p_id === undefined && told.provider_id !== undefined ? { p_id: told.provider_id } : {}),
+    ...(payment.utr === undefined && told.utr !== undefined ? { utr: told.utr } : {}),
+    ...(payment.instructions === undefined && told.instructions ? { instructions: told.instructions } : {}),
   }
+  return Object.keys(learned).length === 0 ? payment : { ...payment, ...learned }
 }

@@ -1,6 +1,6 @@
 import { randomFraction, randomHex } from '#lib/crypto/random.ts'
 import { numericIds } from '#lib/ids.ts'
-import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import { Conflict, Duplicate, Unavailable } from '#lib/store/errors.ts'
 import type { Collection } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { clock, every, now } from '#lib/time.ts'
@@ -12,7 +12,7 @@ export interface Instance {
   readonly lease_until: Date
 }
 
-/** Gives 18-digit ids while the process holds its number; throws when it does not. */
+/** Gives 18-digit ids while the process holds its number; throws `Unavailable` when it does not. */
 export interface NumericIdSource {
   next(): string
   stop(): Promise<void>
@@ -28,9 +28,10 @@ const TRIES_MAX = 50
 /** Leases an instance number, keeps it, and gives it back at the end. */
 export async function leaseNumericIds(instances: Collection<Instance>): Promise<NumericIdSource> {
   const owner = randomHex(16)
+  let held_until_ms = clock.monotonic_ms() + LEASE_MS
   let { number, version } = await acquire(instances, owner)
   let next = numericIds(number)
-  let held_until_ms = clock.monotonic_ms() + LEASE_MS
+  let stopped = false
 
   const renew = async (): Promise<void> => {
     const asked_at_ms = clock.monotonic_ms()
@@ -46,18 +47,25 @@ export async function leaseNumericIds(instances: Collection<Instance>): Promise<
     }
     held_until_ms = asked_at_ms + LEASE_MS
   }
-  const heartbeat = every(HEARTBEAT_MS, renew, (error) =>
+  let renewing = Promise.resolve()
+  const beat = (): Promise<void> => {
+    renewing = renew()
+    return renewing
+  }
+  const heartbeat = every(HEARTBEAT_MS, beat, (error) =>
     log.warn({ error }, 'the instance number was not renewed'),
   )
 
   return {
     next() {
-      if (clock.monotonic_ms() >= held_until_ms)
-        throw new Error('the lease of the instance number has run out')
+      if (stopped || clock.monotonic_ms() >= held_until_ms)
+        throw new Unavailable('the lease of the instance number has run out')
       return next()
     },
     async stop() {
+      stopped = true
       heartbeat.cancel()
+      await Promise.allSettled([renewing])
       // Given back with its grace still to run: an id of this very second must not be made again.
       await instances.replace({ number, owner, lease_until: now() }, version).catch((error: unknown) => {
         log.warn({ error }, 'the instance number was not given back')

@@ -22,8 +22,8 @@ export interface ConnectedAccount {
 
 /** What the provider's part of a payment needs. */
 export interface ProviderParts {
-  /** The account with an id; throws when the configuration has none any more. */
-  connected(account_id: string): ConnectedAccount
+  /** The account of a payment's attempt; throws when the configuration has none of its environment any more. */
+  connected(payment: Payment): ConnectedAccount
   /** Where the provider reports on a payment. */
   callbackUrl(payment: Payment): string
   /** How long a create may take before it is answered without the provider (P5). */
@@ -33,6 +33,8 @@ export interface ProviderParts {
 }
 
 const LEASE_SLACK_MS = 5_000
+/** What an account gets at least when the ones before it have used up the time of the create. */
+const ATTEMPT_MIN_MS = 2_000
 const POLL_TIMEOUT_MS = 10_000
 /** A crash in every one of so many claims in a row is no accident: the operator looks at it. */
 const CRASHES_MAX = 20
@@ -58,22 +60,29 @@ export function providerKinds(parts: ProviderParts): Record<string, EffectKind<P
   }
 }
 
-/** A try that is claimed again was cut off by a crash: nobody knows what was sent, so it is `unknown` (P4). */
 async function runCreate(
   parts: ProviderParts,
   { tries }: Effect,
   payment: Payment,
 ): Promise<Outcome<Payment>> {
   if (isSettled(payment.state)) return (current) => current
-  const connected = parts.connected(payment.attempt.account_id)
+  const connected = parts.connected(payment)
+  // A try that is claimed again was cut off by a crash: nobody knows what was sent (P4).
   if (tries > 1)
     return applied(payment, { kind: 'unknown', reason: 'the process ended during the request' }, 0)
-  return applied(payment, await send(parts, connected, payment, false), connected.poll.first_ms)
+  // All accounts together get the time of one create: the merchant waits for the last of them (P5).
+  const used_ms = now().getTime() - payment.created_at.getTime()
+  const timeout_ms = Math.max(parts.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)
+  const outcome = await send(parts, connected, payment, { timeout_ms, repeated: false })
+  // Not the account is at fault but this process, which is told to stop: the next one asks for it again.
+  const held: ProviderOutcome =
+    outcome.kind === 'not_sent' && parts.stopping.aborted ? { ...outcome, kind: 'unknown' } : outcome
+  return applied(payment, held, connected.poll.first_ms)
 }
 
 async function runPoll(parts: ProviderParts, payment: Payment): Promise<Outcome<Payment>> {
   if (isSettled(payment.state)) return (current) => current
-  const connected = parts.connected(payment.attempt.account_id)
+  const connected = parts.connected(payment)
   const { account, connector, poll } = connected
   const found = await connector.lookUp(
     account,
@@ -86,7 +95,7 @@ async function runPoll(parts: ProviderParts, payment: Payment): Promise<Outcome<
   // "Not found" never proves that the request is not still on its way; only a provider that treats a repeated key as
   // one payment may be asked again.
   const outcome: ProviderOutcome = connector.create_is_idempotent
-    ? await send(parts, connected, payment, true)
+    ? await send(parts, connected, payment, { timeout_ms: parts.create_timeout_ms, repeated: true })
     : { kind: 'unknown', reason: 'the provider does not know the payment' }
   // Whatever was sent the first time may still arrive, so that nothing was sent now proves nothing either.
   return applied(
@@ -100,9 +109,9 @@ function send(
   parts: ProviderParts,
   { account, connector }: ConnectedAccount,
   payment: Payment,
-  repeated: boolean,
+  { timeout_ms, repeated }: { readonly timeout_ms: number; readonly repeated: boolean },
 ): Promise<ProviderOutcome> {
-  return connector.create(account, orderOf(parts, payment, repeated), parts.create_timeout_ms, parts.stopping)
+  return connector.create(account, orderOf(parts, payment, repeated), timeout_ms, parts.stopping)
 }
 
 function orderOf(parts: ProviderParts, payment: Payment, repeated: boolean): ProviderOrder {

@@ -11,8 +11,8 @@ import { keyOfPayment } from './store.ts'
 export interface CallbackParts {
   readonly payments: Collection<Payment>
   readonly runner: EffectRunner<Payment>
-  /** The account with an id, `undefined` when the configuration has none. */
-  findAccount(account_id: string): ConnectedAccount | undefined
+  /** The account with an id, `undefined` when the configuration has none of this environment. */
+  findAccount(account_id: string, environment: string): ConnectedAccount | undefined
 }
 
 /** The status that a provider is answered with. It sends again after anything but 200 (trap: our own failures). */
@@ -34,7 +34,7 @@ export async function receiveCallback(
   callback: ReceivedCallback,
 ): Promise<CallbackStatus> {
   const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
-  const connected = parts.findAccount(account_id)
+  const connected = parts.findAccount(account_id, environment)
   if (!connected) return 404
   const report = connected.connector.verifyCallback(connected.account, callback)
   if (!report) return 401
@@ -43,7 +43,7 @@ export async function receiveCallback(
     { equals: [merchant_id, environment, h_id] },
     { limit: 1 },
   )
-  const attempt = payment && attemptOf(payment, report)
+  const attempt = payment && attemptOf(payment, account_id, report)
   if (!payment || attempt === undefined) return 404
   const at = now()
   const verdict = {
@@ -61,12 +61,18 @@ export async function receiveCallback(
   return 200
 }
 
-/** The attempt that a report is about, by the key under which it was sent; `undefined` for another payment's key. */
-function attemptOf({ payment_id }: Payment, { idempotency_key, kind }: ProviderReport): number | undefined {
-  const [id, number] = [
-    idempotency_key.slice(0, payment_id.length),
-    idempotency_key.slice(payment_id.length + 1),
-  ]
-  if (kind !== 'deposit' || id !== payment_id || !/^[1-9][0-9]{0,3}$/.test(number)) return undefined
-  return Number(number)
+/**
+ * The attempt that a report is about, by the key under which it was sent; `undefined` when it was not sent to this
+ * account: each provider proves who it is, and none may speak of what another was asked for.
+ */
+function attemptOf(
+  { payment_id, provider_accounts }: Payment,
+  account_id: string,
+  { idempotency_key, kind }: ProviderReport,
+): number | undefined {
+  const prefix = `${payment_id}:`
+  if (kind !== 'deposit' || !idempotency_key.startsWith(prefix)) return undefined
+  const number = idempotency_key.slice(prefix.length)
+  if (!/^[1-9][0-9]{0,3}$/.test(number)) return undefined
+  return provider_accounts[Number(number) - 1] === account_id ? Number(number) : undefined
 }

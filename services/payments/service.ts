@@ -44,6 +44,7 @@ const PROVIDER_POLL = { first_ms: 60_000, every_ms: 300_000 }
 /** Payments: deposits from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
   name: 'payments',
+  settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.environment)
     const store = await openPaymentsStore(await context.openStore())
@@ -55,7 +56,7 @@ export const role: Role = {
     const publisher = await createPublisher(context.bus)
     // Providers are the operator's own choice, in the configuration: their addresses may be private.
     const http = createHttpClient({ allow: anyAddress, connections_per_host: PROVIDER_CONNECTIONS })
-    const accounts = await connectAccounts(config, context.environment, http)
+    const accountOf = await connectAccounts(config, context.environment, http)
     const numeric_ids = await leaseNumericIds(store.instances)
     let callback_url = config.public_url ?? ''
     let callbacks: Listening | undefined
@@ -65,8 +66,8 @@ export const role: Role = {
       keyOf: keyOfPayment,
       kinds: {
         ...providerKinds({
-          connected(account_id) {
-            const found = accounts.get(account_id)
+          connected({ attempt: { account_id }, environment }) {
+            const found = accountOf(account_id, environment)
             if (!found) throw new Error(`the provider account ${account_id} is not configured any more`)
             return found
           },
@@ -85,14 +86,14 @@ export const role: Role = {
       runner,
       route: async (service_id: string) => toRoute(await directory.route(service_id)),
       hasAccount: (account_id: string, environment: string) =>
-        accounts.get(account_id)?.account.environment === environment,
+        accountOf(account_id, environment) !== undefined,
       nextNumericId: numeric_ids.next,
     }
     return {
       services: [paymentRpc(store, parts)],
       async open() {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
-        const received = { payments: store.payments, runner, findAccount: (id: string) => accounts.get(id) }
+        const received = { payments: store.payments, runner, findAccount: accountOf }
         callbacks = await serveCallbacks((callback) => receiveCallback(received, callback), address)
         callback_url = config.public_url ?? `http://${callbacks.authority}`
         runner.start()
@@ -110,11 +111,12 @@ export const role: Role = {
   },
 }
 
+/** The accounts of the configuration. None is ever given for another environment than its own. */
 async function connectAccounts(
   config: Config<typeof PAYMENTS_CONFIG>,
   environment: Readonly<Record<string, string | undefined>>,
   http: HttpClient,
-): Promise<ReadonlyMap<string, ConnectedAccount>> {
+): Promise<(account_id: string, environment: string) => ConnectedAccount | undefined> {
   const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
   const sources = { sandbox, providers_file: config.providers_file }
   const accounts = await readProviderAccounts(sources, environment)
@@ -123,7 +125,11 @@ async function connectAccounts(
     const poll = account.connector === 'sandbox' ? SANDBOX_POLL : PROVIDER_POLL
     return { account, connector, poll }
   }
-  return new Map(accounts.list().map((account) => [account.account_id, connect(account)]))
+  const connected = new Map(accounts.list().map((account) => [account.account_id, connect(account)]))
+  return (account_id, environment) => {
+    const found = connected.get(account_id)
+    return found?.account.environment === environment ? found : undefined
+  }
 }
 
 function toRoute(entry: RouteEntry | undefined): PaymentRoute | undefined {

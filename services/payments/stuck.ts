@@ -13,7 +13,12 @@ export interface StuckEffect {
   readonly effect: Effect
 }
 
-const POSITION = ['stuck_at', 'merchant_id', 'environment', 'c_id']
+const POSITION = {
+  stuck_at: 'instant',
+  merchant_id: 'text',
+  environment: 'text',
+  c_id: 'text',
+} as const
 
 /** What waits for the operator, longest first, by pages of payments. */
 export async function listStuckEffects(
@@ -22,7 +27,7 @@ export async function listStuckEffects(
   token: string,
 ): Promise<{ stuck: readonly StuckEffect[]; next_page_token: string }> {
   const limit = pageSize(asked_size)
-  const after = positionOf(token, POSITION)
+  const after = positionOf(token, {}, POSITION)
   const page = await payments.find('by_stuck', {}, { limit, ...(after ? { after } : {}) })
   const stuck = page.flatMap((payment) =>
     payment.effects.filter((effect) => effect.stuck).map((effect) => ({ payment, effect })),

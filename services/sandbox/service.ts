@@ -26,6 +26,7 @@ export const SANDBOX_CONFIG = {
 /** The provider of the test environment: a real HTTP service, apart from everything but the provider protocol. */
 export const role: Role = {
   name: 'sandbox',
+  settings: SANDBOX_CONFIG,
   async start(context) {
     const { host, port, key, public_url, delay_ms, hold_ms } = readConfig(SANDBOX_CONFIG, context.environment)
     const transactions = await openTransactions(await context.openStore())

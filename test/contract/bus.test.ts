@@ -95,7 +95,7 @@ if ('skip' in nats) {
 test('a start without a server ends with one sentence that names the variable and hides the password', async () => {
   const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x' })
   await expect(opened).rejects.toThrow(Unavailable)
-  await expect(opened).rejects.toThrow('NATS cannot be reached at 127.0.0.1:1 (NATS_URL).')
+  await expect(opened).rejects.toThrow('NATS does not answer at 127.0.0.1:1: start it, or correct NATS_URL')
 })
 
 test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('%j is no NATS_URL', async (url) => {

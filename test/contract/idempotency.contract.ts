@@ -91,8 +91,14 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
 
     test('a refusal frees the key, also for another payload', async () => {
       await expect(refuse()).rejects.toBe(refusal)
-      expect(await system.records.get({ ...KEY })).toBeUndefined()
       await mutate('another')
+    })
+
+    test('a free key is forgotten, one with a result is not', async () => {
+      await expect(refuse()).rejects.toBe(refusal)
+      expect(await system.records.get({ ...KEY })).toHaveProperty('expires_at')
+      await mutate()
+      expect(await system.records.get({ ...KEY })).not.toHaveProperty('expires_at')
     })
 
     test.each([
@@ -142,7 +148,25 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
     test('when all callers were refused the key is free, whoever was first', async () => {
       const results = await Promise.allSettled(Array.from({ length: 10 }, () => refuse()))
       expect(results.every(({ status }) => status === 'rejected')).toBe(true)
-      expect(await system.records.get({ ...KEY })).toBeUndefined()
+      await mutate('another')
+    })
+
+    test('callers that come and go in any order never share a key with another payload', async () => {
+      const at_work = new Map<string, number>()
+      const visit = async (number: number): Promise<void> => {
+        const payload = `payload ${number % 3}`
+        const work = run(async () => {
+          at_work.set(payload, (at_work.get(payload) ?? 0) + 1)
+          await system.records.get({ ...KEY })
+          expect([...at_work.values()].filter((count) => count > 0)).toHaveLength(1)
+          at_work.set(payload, (at_work.get(payload) ?? 0) - 1)
+          throw refusal
+        }, payload)
+        await expect(work).rejects.toMatchObject({ name: 'PublicError' })
+      }
+      for (let round = 0; round < 5; round++) {
+        await Promise.all(Array.from({ length: 12 }, (_, number) => visit(number)))
+      }
     })
 
     test('a caller that died with the key holds it up for no longer than work can take', async () => {

@@ -10,7 +10,7 @@ const DEPOSITS = 60
 /** Ways to end, mixed: success by callback and by polling, refusals, outcomes that nobody knew at first. */
 const DIGITS = [0, 0, 0, 901, 902, 904, 906, 908, 909, 910, 913, 915]
 const CONCURRENCY = 12
-const LIMIT_MS = 60_000
+const LIMIT_MS = 90_000
 
 /** Deposits that were asked for while something went wrong. */
 export interface Storm {

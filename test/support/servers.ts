@@ -48,6 +48,16 @@ export async function findServers(): Promise<{ mongodb: MongodbServer | Skip; na
   return { mongodb, nats }
 }
 
+/** The same from containers alone, whatever else there is: the way of a machine that has Docker and nothing more. */
+export async function serversInContainers(): Promise<{
+  mongodb: MongodbServer | Skip
+  nats: NatsServer | Skip
+}> {
+  const mongodb = inContainer('MongoDB', 'containers were asked for', mongodbInContainer)
+  const nats = inContainer('NATS', 'containers were asked for', natsInContainer)
+  return { mongodb: await mongodb, nats: await nats }
+}
+
 /**
  * Answers the first of: MONGODB_URI, the server of `scripts/servers/start`, a container; else why there is none.
  * With MULTIHUB_REQUIRE_SERVERS=1 it throws instead: CI must not pass because it skipped.

@@ -83,7 +83,7 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   async function failureOf(error: unknown): Promise<Unavailable> {
     if (!isCommitFailure(error)) return new Unavailable('the store could not be written', { cause: error })
     // LMDB tells the reason by a second promise, which would end the process if nobody handled it.
-    const cause: unknown = await error.commitError.catch((reason: unknown) => reason)
+    const cause = await reasonOf(error.commitError)
     try {
       await root.childTransaction(() => undefined)
     } catch {
@@ -147,6 +147,17 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 }
 
+async function reasonOf(commit_error: Promise<unknown>): Promise<unknown> {
+  try {
+    return await commit_error
+  } catch (reason) {
+    return reason
+  }
+}
+
+// By its shape and not by `instanceof`: where modules are loaded into several realms, LMDB may belong to another one.
 function isCommitFailure(error: unknown): error is { readonly commitError: Promise<unknown> } {
-  return error instanceof Error && 'commitError' in error && error.commitError instanceof Promise
+  if (typeof error !== 'object' || error === null || !('commitError' in error)) return false
+  const { commitError } = error
+  return typeof commitError === 'object' && commitError !== null && 'then' in commitError
 }

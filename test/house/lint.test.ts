@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** What the linter, with the project's rules, says of a text in a folder of its own. */
+async function lint(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-lint-'))
+  try {
+    const { linter } = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'))
+    await writeFile(join(folder, 'biome.json'), JSON.stringify({ linter }))
+    await writeFile(join(folder, 'probe.ts'), text)
+    const biome = join(ROOT, 'node_modules', '.bin', 'biome')
+    const { stdout, stderr } = spawnSync(biome, ['lint', '.'], { cwd: folder, encoding: 'utf8' })
+    return stdout + stderr
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const PROMISE = 'async function act(): Promise<number> {\n  return await Promise.resolve(1)\n}\n'
+
+test('the linter catches a promise that nobody waits for', async () => {
+  const floating = await lint(`${PROMISE}export function start(): void {\n  act()\n}\n`)
+  expect(floating).toContain('noFloatingPromises')
+  const awaited = await lint(`${PROMISE}export async function start(): Promise<void> {\n  await act()\n}\n`)
+  expect(awaited).not.toContain('noFloatingPromises')
+})
