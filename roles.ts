@@ -6,11 +6,12 @@ import { boolean, directory, secret, text } from '#lib/config/fields.ts'
 import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
 import { Secret } from '#lib/crypto/secret.ts'
 import type { Lifecycle } from '#lib/process/lifecycle.ts'
+import { authorityOf } from '#lib/process/listen.ts'
 import { ROLES, type Role, type RoleContext, type RoleName, type RunningRole } from '#lib/process/role.ts'
 import type { ReadyUrls } from '#lib/process/run.ts'
 import { StartError } from '#lib/process/start-error.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
-import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
+import { RPC_SETTINGS, type RpcConfig } from '#lib/rpc/settings.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -123,8 +124,8 @@ export async function startRoles(
     // A sandbox in this process may have taken any free port: the roles after it are told which.
     known['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
-  const serving = await serve(rpc, lifecycle, config.host, urls)
-  watch(lifecycle, bus, stores, running, serving)
+  const serving = await serve(rpc, lifecycle, config, urls)
+  await watch(lifecycle, bus, stores, running, serving)
   return { urls, operator: rpc.clientsOf('operator') }
 }
 
@@ -173,7 +174,7 @@ const noClients: ClientOf = () => {
 async function serve(
   rpc: Rpc,
   lifecycle: Lifecycle,
-  host: string,
+  { host, tls_key }: RpcConfig,
   urls: Record<string, string>,
 ): Promise<ServingRpc> {
   const serving = await rpc.serve({
@@ -186,37 +187,38 @@ async function serve(
     '/metrics': async () => ({ status: 200, content_type: METRICS_TYPE, body: await metricsText() }),
   })
   lifecycle.onStop('rpc', () => serving.close(CLOSE_GRACE_MS))
-  urls['grpc_url'] = `http://${host}:${serving.grpc_port}`
-  urls['connect_url'] = `http://${host}:${serving.connect_port}`
+  const scheme = tls_key === undefined ? 'http' : 'https'
+  urls['grpc_url'] = `${scheme}://${authorityOf(host, serving.grpc_port)}`
+  urls['connect_url'] = `${scheme}://${authorityOf(host, serving.connect_port)}`
   return serving
 }
 
 /** Asks every part once a second whether it can work, and tells whoever asks for the health of the process. */
-function watch(
+async function watch(
   lifecycle: Lifecycle,
   bus: Bus,
   stores: ReadonlyMap<RoleName, Store>,
   running: ReadonlyMap<RoleName, RunningRole>,
   serving: ServingRpc,
-): void {
+): Promise<void> {
   const look = async (): Promise<void> => {
     lifecycle.readiness.set('bus', bus.connected())
-    for (const [name, role] of running) {
+    const looks = [...running].map(async ([name, role]) => {
       const able = await works(async () => {
         await stores.get(name)?.ping()
         await role.check?.()
       })
       lifecycle.readiness.set(name, able)
       serving.setRoleServing(name, able)
-    }
+    })
+    await Promise.all(looks)
     serving.setServing(lifecycle.readiness.state().ok)
   }
   const timer = every(CHECK_INTERVAL_MS, look, (error) =>
     log.error({ error }, 'the readiness could not be found out'),
   )
   lifecycle.onStop('readiness', () => timer.cancel())
-  for (const name of running.keys()) serving.setRoleServing(name, true)
-  serving.setServing(true)
+  await look()
 }
 
 async function works(check: () => Promise<void>): Promise<boolean> {

@@ -16,7 +16,7 @@ import { compared, inTurns, type Round } from './rounds.ts'
 import { FREE_PORTS, startSystem } from './system.ts'
 
 const IN_FLIGHT = 64
-const ROUND_MS = 2_000
+const ROUND_MS = 1_500
 const ROUNDS = 3
 const GOAL = { ratio: 0.5 }
 const COMPLETION_LIMIT_MS = 30_000

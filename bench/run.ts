@@ -14,8 +14,6 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   start: () => import('./start.ts'),
 }
 
-const USAGE = `usage: npm run bench [-- NAME... --json], where a NAME is one of ${Object.keys(BENCHMARKS).join(', ')}\n`
-
 /** `npm run bench`: runs the benchmarks that are named, or all, one after the other, and prints what they found. */
 async function main(): Promise<void> {
   const { names, json } = readArguments()
@@ -36,7 +34,9 @@ function readArguments(): { names: readonly string[]; json: boolean } {
     options: { json: { type: 'boolean', default: false } },
   })
   const unknown = names.find((name) => !Object.hasOwn(BENCHMARKS, name))
-  if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}`)
+  if (unknown !== undefined) {
+    throw new Error(`there is no benchmark ${unknown}: name some of ${Object.keys(BENCHMARKS).join(', ')}`)
+  }
   return { names, json: values.json }
 }
 
@@ -44,6 +44,6 @@ try {
   await main()
   process.exit(0)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${USAGE}`)
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)
 }

@@ -5,8 +5,7 @@ import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { readConfig } from '#lib/config/config.ts'
 import { duration, list, port, text } from '#lib/config/fields.ts'
 import { createDirectory } from '#lib/directory/directory.ts'
-import { publicOr } from '#lib/http/addresses.ts'
-import { CALLBACK_ALLOW } from '#lib/http/callback-allow.ts'
+import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { type Listening, listen } from '#lib/process/listen.ts'
 import type { Role } from '#lib/process/role.ts'
@@ -45,7 +44,7 @@ export const role: Role = {
     const config = readConfig(GATEWAY_CONFIG, context.environment)
     const { client, keyring, stopping, bus } = context
     const log = createLog('gateway')
-    const allow = publicOr(config.callback_allow)
+    const mayCall = callbackAddresses(config.callback_allow)
     const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
     const authenticateV1 = createV1Authenticate({
       findCredential: directory.credentials(createCredentialOpener(keyring, log)),
@@ -57,7 +56,8 @@ export const role: Role = {
       balances: client(BalanceService),
       directory,
       keyring,
-      acceptsCallbackUrl: (url, environment) => checkCallbackUrl(url, { environment, allow }).ok,
+      acceptsCallbackUrl: (url, environment) =>
+        checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
       create_timeout_ms: config.create_timeout_ms + CREATE_SLACK_MS,
     })
     const app = createGateway({ authenticateV1, methods, log, stopping })

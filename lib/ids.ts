@@ -37,11 +37,6 @@ function formatUuid(time_ms: number, version_and_counter: number, random: Uint8A
   return `${time.slice(0, 8)}-${time.slice(8)}-${middle}-${rest.slice(0, 4)}-${rest.slice(4)}`
 }
 
-/** The instant that a UUIDv7 carries, in milliseconds. */
-export function timeOfUuidv7(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-}
-
 /** 2020-01-01T00:00:00Z in seconds: where the 18-digit ids start to count. */
 const NUMERIC_EPOCH_S = 1_577_836_800
 

@@ -30,3 +30,17 @@ export function currenciesOf(direction: Direction, method: string): readonly Rou
   const pairs = PAYMENT_METHODS[direction]
   return Object.hasOwn(pairs, method) ? (pairs[method] ?? []) : []
 }
+
+const BANK = ['bank_account', 'bank'] as const
+
+/** Which instructions a deposit's customer gets, by method (P13). What a provider sends beyond it is dropped. */
+export const INSTRUCTION_FIELDS: Readonly<
+  Record<string, readonly ('deep_links' | 'qr_payload' | 'payment_url' | 'bank_account' | 'bank')[]>
+> = {
+  upi: ['deep_links', 'qr_payload'],
+  imps: BANK,
+  havale: BANK,
+  bank_transfer: [...BANK, 'payment_url'],
+  papara: ['payment_url'],
+  kredikarti: ['payment_url'],
+}

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readConfig } from '#lib/config/config.ts'
@@ -41,9 +41,14 @@ async function keysOf(home: string): Promise<Keys> {
   const path = join(home, 'keys.json')
   const text = await inHome(home, () => readIfThere(path))
   if (text === undefined) {
+    if (await inHome(home, () => isThere(join(home, 'data')))) {
+      throw new StartError(
+        `${path} is missing, and without it nobody can read the secrets beside it: restore it.`,
+      )
+    }
     const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
-    await inHome(home, () => writePrivately(path, keys))
-    return keys
+    await inHome(home, () => writePrivately(path, keys, link))
+    return keysOf(home)
   }
   const parsed = keysSchema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
@@ -77,10 +82,20 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Writes a JSON file that only its owner can read, whole or not at all. */
-export async function writePrivately(path: string, content: unknown): Promise<void> {
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/**
+ * Writes a JSON file that only its owner can read, whole or not at all. `place` is `rename`, or `link` for a file that
+ * must be written once: when another process was first, its file stays.
+ */
+export async function writePrivately(path: string, content: unknown, place = rename): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const draft = `${path}.draft`
+  const draft = `${path}.${randomHex(4)}.draft`
   const file = await open(draft, 'w', 0o600)
   try {
     await file.writeFile(`${JSON.stringify(content, null, 2)}\n`)
@@ -88,7 +103,12 @@ export async function writePrivately(path: string, content: unknown): Promise<vo
   } finally {
     await file.close()
   }
-  await rename(draft, path)
+  await place(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(draft, { force: true })
+  const folder = await open(dirname(path))
+  await folder.sync().finally(() => folder.close())
 }
 
 const demoSchema = z.object({

@@ -16,8 +16,10 @@ export interface Effect {
   /** An effect of the same document that must be gone before this one runs. */
   readonly after?: string
   readonly data: { readonly [field: string]: Value | undefined }
-  /** Claims so far, this one included: counted before the act, so that a crash counts. */
+  /** Claims so far, this one included: counted before the act, so that a crash counts. It only ever grows. */
   readonly tries: number
+  /** So many of them the operator has forgiven: they count no more towards being stuck. */
+  readonly forgiven?: number
   readonly due_at: Date
   readonly lease?: { readonly token: string; readonly until: Date }
   /** Set when its tries are used up: it waits for the operator and blocks only what depends on it. */
@@ -58,6 +60,11 @@ export interface NewEffect {
 export function effect(description: NewEffect, at: Date): Effect {
   const { data = {}, due_at = at, ...rest } = description
   return { ...rest, data, due_at, tries: 0 }
+}
+
+/** The tries that count towards being stuck, and by which a failing effect backs off. */
+export function countedTries({ tries, forgiven = 0 }: Effect): number {
+  return tries - forgiven
 }
 
 /** Whether nothing of the same document stands in the way of an effect (its own time and lease aside). */

@@ -5,7 +5,7 @@ import { randomHex } from '#lib/crypto/random.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
-import { clock, type Timer } from '#lib/time.ts'
+import { clock } from '#lib/time.ts'
 
 /** The header that names where the receipt of an event is to be sent. */
 export const RECEIPT_TO = 'multihub-receipt-to'
@@ -37,7 +37,6 @@ const silent = gauge(
 interface Waiting {
   readonly resolve: () => void
   readonly reject: (error: Unavailable) => void
-  readonly timer: Timer
 }
 
 /**
@@ -48,7 +47,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   const receipt_subject = `receipts.${randomHex(8)}`
   const waiting = new Map<string, Waiting>()
   let answering = true
-  let probed_at_ms = 0
+  let probed_at_ms = Number.NEGATIVE_INFINITY
 
   const setAnswering = (value: boolean): void => {
     if (answering !== value)
@@ -69,10 +68,11 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
       setAnswering(false)
       receipt.reject(new Unavailable('no receipt for an event came in time'))
     })
-    waiting.set(event_key, { ...receipt, timer })
+    waiting.set(event_key, receipt)
     try {
-      await bus.publish(subject, data, { [RECEIPT_TO]: receipt_subject, [EVENT_KEY]: event_key })
-      await receipt.promise
+      // Both at once: a bus that hangs is given up by the time-out of the receipt too.
+      const headers = { [RECEIPT_TO]: receipt_subject, [EVENT_KEY]: event_key }
+      await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
       if (!bus.connected()) setAnswering(false)
       throw error

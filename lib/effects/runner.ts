@@ -5,7 +5,15 @@ import type { Collection, Fields, Stored } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { every, now, sleep, type Timer } from '#lib/time.ts'
-import { claim, claimableAt, type Effect, type EffectDocument, schedule, unblocked } from './effect.ts'
+import {
+  claim,
+  claimableAt,
+  countedTries,
+  type Effect,
+  type EffectDocument,
+  schedule,
+  unblocked,
+} from './effect.ts'
 import { type Acted, type InHand, takeInHand } from './in-hand.ts'
 import { sweep } from './sweep.ts'
 
@@ -85,7 +93,7 @@ export function createEffectRunner<D extends EffectDocument>(
   /** How long to lease an effect for; `undefined` when it cannot be claimed here now. */
   const leaseOf = (document: D, candidate: Effect): number | undefined => {
     const kind = stopped ? undefined : kindOf(candidate)
-    if (!kind || candidate.tries >= kind.tries_max || (kind.capacity?.() ?? 1) <= 0) return undefined
+    if (!kind || countedTries(candidate) >= kind.tries_max || (kind.capacity?.() ?? 1) <= 0) return undefined
     return typeof kind.lease_ms === 'number' ? kind.lease_ms : kind.lease_ms(document)
   }
 
@@ -151,7 +159,7 @@ export function createEffectRunner<D extends EffectDocument>(
     document: Stored<D>,
     acted: readonly Acted<D>[],
   ): Promise<Stored<D> | undefined> {
-    const until_ms = Math.min(...acted.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
+    const until_ms = Math.max(...acted.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
     for (let wait_ms = WRITE_WAIT_MIN_MS; ; wait_ms = Math.min(2 * wait_ms, WRITE_WAIT_MAX_MS)) {
       try {
         return await writeActed(document, acted)
@@ -162,8 +170,9 @@ export function createEffectRunner<D extends EffectDocument>(
     }
   }
 
-  function failed(current: D, one: Effect, tries_max: number, wait_ms: number, error: unknown): D {
-    const is_stuck = one.tries >= tries_max
+  /** Says once that a try failed; answers how that changes the document, however often that has to be written. */
+  function failed(one: Effect, tries_max: number, wait_ms: number, error: unknown): Outcome<D> {
+    const is_stuck = countedTries(one) >= tries_max
     failures.increment({ kind: one.kind })
     if (is_stuck) stuck_effects.increment({ kind: one.kind })
     const fields = { effect: one.id, kind: one.kind, attempt: one.tries, error }
@@ -176,7 +185,8 @@ export function createEffectRunner<D extends EffectDocument>(
       failure: error instanceof Error ? error.name : 'unknown',
       ...(is_stuck ? { stuck: true } : {}),
     }
-    return { ...current, effects: current.effects.map((each) => (each.id === one.id ? replacement : each)) }
+    const replaced = (each: Effect): Effect => (each.id === one.id ? replacement : each)
+    return (current) => ({ ...current, effects: current.effects.map(replaced) })
   }
 
   async function run(
@@ -190,8 +200,8 @@ export function createEffectRunner<D extends EffectDocument>(
       const outcome = await unhurried(() => kind.run(one, document))
       apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
     } catch (error) {
-      const wait_ms = (kind.backoff_ms ?? defaultBackoff)(one.tries)
-      apply = (current) => failed(current, one, kind.tries_max, wait_ms, error)
+      const wait_ms = (kind.backoff_ms ?? defaultBackoff)(countedTries(one))
+      apply = failed(one, kind.tries_max, wait_ms, error)
     }
     const stored = await in_hand.finish({ effect: one, apply })
     return stored ? act(stored, in_hand) : document
@@ -222,23 +232,32 @@ export function createEffectRunner<D extends EffectDocument>(
     return ends.reduce((newest, end) => (end.version > newest.version ? end : newest), document)
   }
 
+  function dueOf(current: D): Effect[] {
+    const at_ms = now().getTime()
+    return current.effects.filter((one) => unblocked(current, one) && claimableAt(one) <= at_ms)
+  }
+
+  const isExhausted = (one: Effect): boolean =>
+    countedTries(one) >= (kindOf(one)?.tries_max ?? Number.POSITIVE_INFINITY)
+
   /** What a sweep writes for a document: claims, and a mark on what crashed on its last try. */
   function takeOver(current: Stored<D>): D | undefined {
-    const at_ms = now().getTime()
-    const due = current.effects.filter((one) => unblocked(current, one) && claimableAt(one) <= at_ms)
-    const exhausted = due.find((one) => one.tries >= (kindOf(one)?.tries_max ?? Number.POSITIVE_INFINITY))
-    if (exhausted) return failed(current, exhausted, 0, 0, new Error('the process ended during the last try'))
+    const due = dueOf(current)
+    const exhausted = due.find(isExhausted)
+    if (exhausted) return failed(exhausted, 0, 0, new Error('the process ended during the last try'))(current)
     return due.some((one) => leaseOf(current, one) !== undefined) ? current : undefined
   }
 
   async function look(): Promise<void> {
     const event_room = Math.min(...Object.values(kinds).map((kind) => kind.capacity?.() ?? SWEPT_MAX))
     // A visit ends with the claim: what it claimed may take as long as a provider call, and goes on behind.
-    const visit = async (found: Stored<D>): Promise<void> => {
+    const visit = async (found: Stored<D>): Promise<boolean> => {
+      if (!dueOf(found).some((one) => isExhausted(one) || leaseOf(found, one) !== undefined)) return false
       const taken = await change(keyOf(found), takeOver)
-      if (!taken) return
+      if (!taken) return false
       swept += 1
       behind(drive(taken).finally(() => (swept -= 1)))
+      return true
     }
     await sweep(collection, 'by_effects_due', SWEPT_MAX - swept, visit)
     await sweep(collection, 'by_events_due', Math.min(event_room, SWEPT_MAX - swept), visit)
@@ -252,7 +271,7 @@ export function createEffectRunner<D extends EffectDocument>(
     async retry(key, effect_id) {
       const revive = (one: Effect): Effect => {
         const { stuck: _stuck, failure: _failure, ...rest } = one
-        return { ...rest, tries: 0, due_at: now() }
+        return { ...rest, forgiven: one.tries, due_at: now() }
       }
       const stored = await change(key, (current) => {
         if (!current.effects.some((one) => one.id === effect_id && one.stuck)) return undefined
@@ -264,7 +283,12 @@ export function createEffectRunner<D extends EffectDocument>(
       return stored && drive(stored)
     },
     start() {
-      sweeper = every(options.sweep_ms ?? SWEEP_MS, look, (error) => log.warn({ error }, 'sweep failed'))
+      const watched = (): Promise<void> => {
+        const looking = look().finally(() => under_way.delete(looking))
+        under_way.add(looking)
+        return looking
+      }
+      sweeper = every(options.sweep_ms ?? SWEEP_MS, watched, (error) => log.warn({ error }, 'sweep failed'))
     },
     async stop() {
       stopped = true

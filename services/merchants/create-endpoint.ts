@@ -31,7 +31,7 @@ export async function createEndpoint(
   const { merchant_id } = merchant
   const environment = checkEnvironmentOf(merchant, given.environment)
   const content = {
-    url: checkUrl(given.url, { environment, allow: registry.mayCall }),
+    url: checkUrl(given.url, { environment, allow: registry.mayCall(environment) }),
     events: given.events.length === 0 ? PAYMENT_EVENTS : checkEvents(given.events),
     ...DELIVERY_DEFAULTS,
     ...checkDelivery({

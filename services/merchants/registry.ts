@@ -1,4 +1,5 @@
 import type { Keyring } from '#lib/crypto/seal.ts'
+import type { Environment } from '#lib/environment.ts'
 import { PublicError } from '#lib/errors/public-error.ts'
 import type { AddressRule } from '#lib/http/addresses.ts'
 import type { Announce } from './announce.ts'
@@ -12,8 +13,8 @@ export interface Registry {
   readonly keyring: Keyring
   /** Tells the other processes of a write that has happened. Never throws. */
   readonly announce: Announce
-  /** Whether callbacks may go to an IP address. */
-  readonly mayCall: AddressRule
+  /** Which addresses callbacks of an environment may go to. */
+  mayCall(environment: Environment): AddressRule
   /** How far the answers about changes reach back behind the question, in milliseconds. */
   readonly changes_overlap_ms: number
 }

@@ -1,3 +1,4 @@
+import { isAccountId } from '#lib/crypto/signed-request.ts'
 import type { Environment } from '#lib/environment.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/money.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/payment-methods.ts'
@@ -55,7 +56,6 @@ export const NO_LIMITS: PayoutLimits = {
 
 const SANDBOX = 'sandbox'
 const CONNECTOR = /^[a-z][a-z0-9_-]{0,31}$/
-const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 const ACCOUNTS_MAX = 10
 
 /** The currency, if the payment method exists with it in this direction (P13). */
@@ -91,7 +91,7 @@ export function checkAccounts(accounts: readonly string[]): readonly string[] {
   checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
   for (const [place, account] of accounts.entries()) {
     const path = `provider_accounts.${place}`
-    if (!ACCOUNT.test(account)) throw invalid(path, 'the name of a provider account')
+    if (!isAccountId(account)) throw invalid(path, 'the name of a provider account')
     if (accounts.indexOf(account) !== place) throw invalid(path, 'each account once')
   }
   return accounts

@@ -1,7 +1,6 @@
 import { readConfig } from '#lib/config/config.ts'
 import { duration } from '#lib/config/fields.ts'
-import { publicOr } from '#lib/http/addresses.ts'
-import { CALLBACK_ALLOW } from '#lib/http/callback-allow.ts'
+import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import type { Role } from '#lib/process/role.ts'
 import { createAnnounce } from './announce.ts'
 import { credentialRpc } from './credential-rpc.ts'
@@ -30,7 +29,7 @@ export const role: Role = {
       store: await openMerchantsStore(database),
       keyring: context.keyring,
       announce: createAnnounce(context.bus),
-      mayCall: publicOr(config.callback_allow),
+      mayCall: callbackAddresses(config.callback_allow),
       changes_overlap_ms: config.changes_overlap_ms,
     }
     return {

@@ -21,7 +21,9 @@ export async function updateEndpoint(
   given: EndpointChanges,
 ): Promise<Endpoint> {
   return await changeEndpoint(registry, endpoint_id, ({ environment }) => ({
-    ...(given.url !== undefined && { url: checkUrl(given.url, { environment, allow: registry.mayCall }) }),
+    ...(given.url !== undefined && {
+      url: checkUrl(given.url, { environment, allow: registry.mayCall(environment) }),
+    }),
     ...(given.events && { events: checkEvents(given.events) }),
     ...checkDelivery(given),
     ...(given.enabled !== undefined && { enabled: given.enabled }),

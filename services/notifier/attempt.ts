@@ -1,6 +1,9 @@
 import type { Secret } from '#lib/crypto/secret.ts'
 import { type Effect, effect } from '#lib/effects/effect.ts'
 import type { EffectKind } from '#lib/effects/runner.ts'
+import type { Environment } from '#lib/environment.ts'
+import { publicErrorOf } from '#lib/errors/translate.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { clock, now } from '#lib/time.ts'
 import type { AttemptRecord, Delivery, StoredEvent } from './delivery.ts'
 import { retryDelay } from './retry.ts'
@@ -22,6 +25,7 @@ export interface AttemptParts {
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
     timeout_ms: number,
+    environment: Environment,
   ): Promise<Posted>
 }
 
@@ -30,6 +34,8 @@ const LEASE_SLACK_MS = 10_000
 const CRASHES_MAX = 10
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
+/** The pause while what an attempt needs of our own is away. */
+const AWAY_WAIT_MS = 10_000
 
 /**
  * The effect that tries to deliver. The try is counted by the claim, before the request goes out; a process that
@@ -41,7 +47,7 @@ export function attemptKind(parts: AttemptParts): EffectKind<Delivery> {
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: CRASHES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
-    async run(_effect: Effect, delivery: Delivery) {
+    async run(attempt: Effect, delivery: Delivery) {
       in_flight += 1
       const started_at = now()
       const began_ms = clock.monotonic_ms()
@@ -50,6 +56,11 @@ export function attemptKind(parts: AttemptParts): EffectKind<Delivery> {
         const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
         const record = { number: delivery.attempts.length + 1, started_at, duration_ms, ...posted }
         return (current) => afterAttempt(current, record, now())
+      } catch (error) {
+        if (publicErrorOf(error).code !== 2002) throw error
+        // Nothing was sent: an outage of ours, however long, uses up none of the receiver's attempts.
+        log.warn({ error, delivery_id: delivery.delivery_id }, 'an attempt waits for a dependency')
+        return (current) => postponed(current, attempt, now())
       } finally {
         in_flight -= 1
       }
@@ -63,11 +74,17 @@ async function post(parts: AttemptParts, delivery: Delivery): Promise<Posted> {
   if (event.body.byteLength > BODY_MAX_BYTES) return { failure: 'payload_too_large' }
   const secret = await parts.secretOf(delivery)
   if (!secret) return { failure: 'no_secret' }
+  const { url, timeout_seconds, environment } = delivery
   const headers = signDelivery(event.body, secret, delivery.delivery_id, now())
-  const posted = await parts.post(delivery.url, headers, event.body, delivery.timeout_seconds * 1_000)
+  const posted = await parts.post(url, headers, event.body, timeout_seconds * 1_000, environment)
   if (posted.http_status === undefined || (posted.http_status >= 200 && posted.http_status <= 299))
     return posted
   return { ...posted, failure: 'http_status' }
+}
+
+function postponed(delivery: Delivery, { id, kind, lane }: Effect, at: Date): Delivery {
+  const again = effect({ id, kind, lane, due_at: new Date(at.getTime() + AWAY_WAIT_MS) }, at)
+  return { ...delivery, effects: [...delivery.effects, again] }
 }
 
 /** What an attempt changes: delivered, tried again later, or dead (N2, N6). Pure. */

@@ -7,7 +7,7 @@ import type { NotifierStore } from './store.ts'
 /** Which deliveries of a merchant to list; an absent field does not restrict. */
 export interface DeliveryFilter {
   readonly merchant_id: string
-  readonly environment: Environment
+  readonly environment?: Environment
   readonly event?: string
   readonly state?: DeliveryState
   readonly resource_id?: string
@@ -33,10 +33,10 @@ export async function listDeliveries(
   token: string,
 ): Promise<DeliveryPage> {
   const size = pageSize(asked_size)
-  const { merchant_id, environment, resource_id } = filter
+  const { merchant_id, resource_id } = filter
   const [index, fixed] =
     resource_id === undefined
-      ? (['by_created', { merchant_id, environment }] as const)
+      ? (['by_created', { merchant_id }] as const)
       : (['by_resource', { merchant_id, resource_id }] as const)
   const range = { equals: Object.values(fixed) }
   const found: Delivery[] = []
@@ -57,7 +57,7 @@ export async function listDeliveries(
 
 function matches(delivery: Delivery, { environment, event, state, endpoint_id }: DeliveryFilter): boolean {
   return (
-    delivery.environment === environment &&
+    (environment === undefined || delivery.environment === environment) &&
     (event === undefined || delivery.event === event) &&
     (state === undefined || delivery.state === state) &&
     (endpoint_id === undefined || delivery.endpoint_id === endpoint_id)

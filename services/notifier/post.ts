@@ -1,3 +1,5 @@
+import type { Environment } from '#lib/environment.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import type { HttpClient } from '#lib/http/client.ts'
 import { HttpFailure } from '#lib/http/failure.ts'
 import type { AttemptParts } from './attempt.ts'
@@ -6,11 +8,17 @@ import type { AttemptParts } from './attempt.ts'
 const ANSWER_MAX_BYTES = 64 * 1024
 const ANSWER_GRACE_MS = 1_000
 
-/** Posts callbacks over HTTP. A receiver that cannot be reached, or answers badly, is a word and no fault of ours. */
-export function postDelivery(http: HttpClient): AttemptParts['post'] {
-  return async (url, headers, body, timeout_ms) => {
+/**
+ * Posts callbacks over HTTP. A receiver that cannot be reached, or answers badly, is a word and no fault of ours; what
+ * `stopping` breaks off is one (`Unavailable`): the next process tries again, and the receiver loses no attempt.
+ */
+export function postDelivery(
+  clients: Readonly<Record<Environment, HttpClient>>,
+  stopping: AbortSignal,
+): AttemptParts['post'] {
+  return async (url, headers, body, timeout_ms, environment) => {
     try {
-      const { status: http_status } = await http.request({
+      const { status: http_status } = await clients[environment].request({
         method: 'POST',
         url,
         headers,
@@ -18,11 +26,13 @@ export function postDelivery(http: HttpClient): AttemptParts['post'] {
         timeout_ms,
         response_max_bytes: ANSWER_MAX_BYTES,
         body_grace_ms: ANSWER_GRACE_MS,
+        signal: stopping,
       })
       return { http_status }
     } catch (error) {
-      if (error instanceof HttpFailure) return { failure: error.reason }
-      throw error
+      if (!(error instanceof HttpFailure)) throw error
+      if (stopping.aborted) throw new Unavailable('the process stops', { cause: error })
+      return { failure: error.reason }
     }
   }
 }

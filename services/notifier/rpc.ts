@@ -25,12 +25,13 @@ export function deliveryRpc(store: NotifierStore): RpcService {
   return rpcService(DeliveryService, permissions, {
     async listDeliveries(request) {
       if (!request.merchantId) throw fieldError(1005, 'merchant_id')
-      const environment = environmentFromProto(request.environment || EnvironmentProto.TEST)
-      if (!environment) throw fieldError(9000, 'environment')
+      const environment = environmentFromProto(request.environment)
+      if (!environment && request.environment !== EnvironmentProto.UNSPECIFIED)
+        throw fieldError(9000, 'environment')
       const state = stateOf(request.status)
       const filter = {
         merchant_id: request.merchantId,
-        environment,
+        ...(environment ? { environment } : {}),
         ...(request.event ? { event: request.event } : {}),
         ...(state ? { state } : {}),
         ...(request.paymentId ? { resource_id: request.paymentId } : {}),

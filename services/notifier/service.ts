@@ -4,8 +4,7 @@ import type { Secret } from '#lib/crypto/secret.ts'
 import { createDirectory } from '#lib/directory/directory.ts'
 import { createReceiptSender, RECEIPT_TO } from '#lib/effects/publisher.ts'
 import { createEffectRunner } from '#lib/effects/runner.ts'
-import { publicOr } from '#lib/http/addresses.ts'
-import { CALLBACK_ALLOW } from '#lib/http/callback-allow.ts'
+import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import type { Role } from '#lib/process/role.ts'
 import { attemptKind } from './attempt.ts'
@@ -34,7 +33,11 @@ export const role: Role = {
       bus: context.bus,
       role: 'notifier',
     })
-    const http = createHttpClient({ allow: publicOr(config.callback_allow) })
+    const mayCall = callbackAddresses(config.callback_allow)
+    const clients = {
+      test: createHttpClient({ allow: mayCall('test') }),
+      production: createHttpClient({ allow: mayCall('production') }),
+    }
     const receipts = createReceiptSender(context.bus)
 
     async function secretOf(delivery: Delivery): Promise<Secret | undefined> {
@@ -50,7 +53,7 @@ export const role: Role = {
         attempt: attemptKind({
           eventOf: ({ merchant_id, event_key }) => store.events.get({ merchant_id, event_key }),
           secretOf,
-          post: postDelivery(http),
+          post: postDelivery(clients, context.stopping),
         }),
       },
     })
@@ -71,7 +74,7 @@ export const role: Role = {
       async stop() {
         await events.close()
         await runner.stop()
-        await http.close()
+        await Promise.all([clients.test.close(), clients.production.close()])
         await directory.stop()
       },
     }

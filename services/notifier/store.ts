@@ -24,7 +24,7 @@ export async function openNotifierStore(store: Store): Promise<NotifierStore> {
     partition: ['merchant_id'],
     key: ['merchant_id', 'delivery_id'],
     indexes: {
-      by_created: { fields: ['merchant_id', 'environment', 'created_at'] },
+      by_created: { fields: ['merchant_id', 'created_at'] },
       by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
       by_delivery_id: { fields: ['delivery_id'], across: true },
       ...EFFECT_INDEXES,

@@ -12,6 +12,7 @@ const ROUTE: PaymentRoute = {
   direction: 'in',
   method: 'upi',
   currency: 'INR',
+  connector: 'sandbox',
   provider_accounts: ['sandbox'],
   numeric_h_id: false,
   expires_in_seconds: 1_800,
@@ -34,7 +35,8 @@ function partsWith(route: Partial<PaymentRoute> = {}): CreateParts {
     payments: fixture.store.payments,
     runner: fixture.runner(),
     route: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
-    hasAccount: (account_id, environment) => account_id === 'sandbox' && environment === 'test',
+    hasAccount: (account_id, environment, connector) =>
+      account_id === 'sandbox' && environment === 'test' && connector === 'sandbox',
     nextNumericId: numericIds(42),
   }
 }

@@ -5,7 +5,8 @@ import { fieldError, PublicError } from '#lib/errors/public-error.ts'
 import { uuidv7 } from '#lib/ids.ts'
 import { AMOUNT_MAX } from '#lib/money.ts'
 import { Duplicate } from '#lib/store/errors.ts'
-import type { Collection } from '#lib/store/port.ts'
+import type { Collection, Stored } from '#lib/store/port.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { now, sleep } from '#lib/time.ts'
 import { createEffect } from './decide.ts'
 import { eventEffect } from './event.ts'
@@ -26,6 +27,7 @@ export interface PaymentRoute {
   readonly direction: 'in' | 'out'
   readonly method: string
   readonly currency: string
+  readonly connector: string
   readonly provider_accounts: readonly string[]
   readonly numeric_h_id: boolean
   readonly expires_in_seconds: number
@@ -57,8 +59,8 @@ export interface CreateParts {
   readonly payments: Collection<Payment>
   readonly runner: EffectRunner<Payment>
   route(service_id: string): Promise<PaymentRoute | undefined>
-  /** Whether the account is configured and of this environment. */
-  hasAccount(account_id: string, environment: Environment): boolean
+  /** Whether the account is configured, of this environment, and speaks the route's protocol. */
+  hasAccount(account_id: string, environment: Environment, connector: string): boolean
   nextNumericId(): string
 }
 
@@ -68,9 +70,23 @@ export interface CreateParts {
  */
 export async function createPayment(parts: CreateParts, request: CreateRequest): Promise<Payment> {
   const route = await admit(parts, request)
+  const stored = await insertOnce(parts, request, newPayment(parts, request, route))
   try {
-    const stored = await parts.runner.insert(newPayment(parts, request, route))
     return await parts.runner.drive(stored)
+  } catch (error) {
+    // It is stored and admitted, so it is answered as it was then (E14); the sweeper goes on with it.
+    log.warn({ error, payment_id: stored.payment_id }, 'a payment was left to the sweeper')
+    return stored
+  }
+}
+
+async function insertOnce(
+  parts: CreateParts,
+  request: CreateRequest,
+  payment: Payment,
+): Promise<Stored<Payment>> {
+  try {
+    return await parts.runner.insert(payment)
   } catch (error) {
     throw error instanceof Duplicate ? await alreadyExists(parts.payments, request) : error
   }
@@ -90,7 +106,9 @@ async function admit(parts: CreateParts, request: CreateRequest): Promise<Paymen
   if (!permits(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
   const { provider_accounts } = route
-  const configured = provider_accounts.every((account) => parts.hasAccount(account, environment))
+  const configured = provider_accounts.every((account) =>
+    parts.hasAccount(account, environment, route.connector),
+  )
   if (!route.enabled || !configured || provider_accounts.length === 0 || route.direction === 'out')
     throw new PublicError(1002)
   const { amount } = request

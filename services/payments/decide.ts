@@ -1,5 +1,6 @@
 import { type Effect, effect } from '#lib/effects/effect.ts'
 import type { ErrorCode } from '#lib/errors/table.ts'
+import { INSTRUCTION_FIELDS } from '#lib/payment-methods.ts'
 import { type AnomalyKind, anomalyEffect } from './anomaly.ts'
 import type { Instructions, ProviderOutcome, ProviderSuccess } from './connectors/connector.ts'
 import { enter } from './enter.ts'
@@ -120,7 +121,17 @@ function learn(
   const learned = {
     ...(payment.p_id === undefined && told.provider_id !== undefined ? { p_id: told.provider_id } : {}),
     ...(payment.utr === undefined && told.utr !== undefined ? { utr: told.utr } : {}),
-    ...(payment.instructions === undefined && told.instructions ? { instructions: told.instructions } : {}),
+    ...(payment.instructions === undefined && told.instructions
+      ? { instructions: ofMethod(told.instructions, payment.method) }
+      : {}),
   }
   return Object.keys(learned).length === 0 ? payment : { ...payment, ...learned }
+}
+
+/** What a method gives its customer and nothing else: UPI never shows a provider's web page, say (P13). */
+function ofMethod(told: Instructions, method: string): Instructions {
+  const fields: readonly string[] = Object.hasOwn(INSTRUCTION_FIELDS, method)
+    ? (INSTRUCTION_FIELDS[method] ?? [])
+    : []
+  return Object.fromEntries(Object.entries(told).filter(([field]) => fields.includes(field)))
 }

@@ -1,4 +1,5 @@
 import { type Effect, effect } from '#lib/effects/effect.ts'
+import { ERROR_TABLE, type ErrorCode } from '#lib/errors/table.ts'
 import { eventEffect } from './event.ts'
 import type { Payment, PaymentState } from './payment.ts'
 import { EVENT_OF, isSettled, mayGo } from './transitions.ts'
@@ -6,8 +7,7 @@ import { EVENT_OF, isSettled, mayGo } from './transitions.ts'
 /** What is said of a transition beside the state it leads to. */
 export interface Entering {
   readonly at: Date
-  readonly error_code?: number
-  readonly reason?: string
+  readonly error_code?: ErrorCode
   /** The provider's own time of a success (spec: `finished`). */
   readonly finished_at?: Date
 }
@@ -22,7 +22,7 @@ const PROVIDER_TIMERS = new Set(['provider_poll', 'expire'])
 export function enter(
   payment: Payment,
   state: PaymentState,
-  { at, error_code, reason, finished_at }: Entering,
+  { at, error_code, finished_at }: Entering,
 ): Payment {
   if (!mayGo(payment.state, state)) throw new Error(`a payment cannot go from ${payment.state} to ${state}`)
   const settled = isSettled(state)
@@ -31,12 +31,17 @@ export function enter(
     state,
     transition: payment.transition + 1,
     updated_at: at,
-    history: [...payment.history, { state, at, amount: payment.amount, ...(reason ? { reason } : {}) }],
+    history: [...payment.history, { state, at, amount: payment.amount, ...reasonOf(error_code) }],
     ...(error_code === undefined ? {} : { error_code }),
     ...(settled ? { finished_at: finished_at ?? at } : {}),
   }
   const kept = settled ? payment.effects.filter(({ kind }) => !PROVIDER_TIMERS.has(kind)) : payment.effects
   return { ...entered, effects: [...kept, ...following(entered, at)] }
+}
+
+/** Why it ended so, in the words of the error table: the merchant finds the same under the code. */
+function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string } {
+  return error_code === undefined ? {} : { reason: ERROR_TABLE[error_code].message }
 }
 
 /** The ledger entry of a paid deposit, and the event, which waits for it. */

@@ -35,10 +35,10 @@ export async function getPayment(payments: Collection<Payment>, id: string): Pro
   return payment
 }
 
-/** Which payments of a merchant to list; no states means all. */
+/** Which payments of a merchant to list; no environment means both, no states all. */
 export interface PaymentFilter {
   readonly merchant_id: string
-  readonly environment: Environment
+  readonly environment?: Environment
   readonly states: readonly PaymentState[]
   readonly created_from?: Date
   readonly created_to?: Date
@@ -46,7 +46,7 @@ export interface PaymentFilter {
 
 const LOOKED_AT_MAX = 2_000
 const READ_SIZE = 200
-const PAYMENT_POSITION = { created_at: 'instant', c_id: 'text' } as const
+const PAYMENT_POSITION = { created_at: 'instant', environment: 'text', c_id: 'text' } as const
 
 /** A page of a merchant's payments, newest first. Only an empty token ends the list; a page before may be short. */
 export async function listPayments(
@@ -56,14 +56,14 @@ export async function listPayments(
   token: string,
 ): Promise<{ payments: readonly Payment[]; next_page_token: string }> {
   const size = pageSize(asked_size)
-  const { merchant_id, environment, states, created_from, created_to } = filter
+  const { merchant_id, created_from, created_to } = filter
   const range = {
-    equals: [merchant_id, environment],
+    equals: [merchant_id],
     ...(created_from ? { from: created_from } : {}),
     ...(created_to ? { to: created_to } : {}),
   }
   const found: Payment[] = []
-  let after = positionOf(token, { merchant_id, environment }, PAYMENT_POSITION)
+  let after = positionOf(token, { merchant_id }, PAYMENT_POSITION)
   for (let looked_at = 0; looked_at < LOOKED_AT_MAX; looked_at += READ_SIZE) {
     const page = await payments.find('by_created', range, {
       limit: READ_SIZE,
@@ -72,13 +72,18 @@ export async function listPayments(
     })
     for (const payment of page) {
       const { created_at, c_id } = payment
-      after = { merchant_id, environment, created_at, c_id }
-      if (states.length === 0 || states.includes(payment.state)) found.push(payment)
+      after = { merchant_id, environment: payment.environment, created_at, c_id }
+      if (matches(payment, filter)) found.push(payment)
       if (found.length === size) return { payments: found, next_page_token: pageToken(after) }
     }
     if (page.length < READ_SIZE) return { payments: found, next_page_token: '' }
   }
   return { payments: found, next_page_token: after ? pageToken(after) : '' }
+}
+
+function matches(payment: Payment, { environment, states }: PaymentFilter): boolean {
+  const listed = environment === undefined || payment.environment === environment
+  return listed && (states.length === 0 || states.includes(payment.state))
 }
 
 const ANOMALY_POSITION = { created_at: 'instant', merchant_id: 'text', anomaly_id: 'text' } as const

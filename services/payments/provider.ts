@@ -66,10 +66,10 @@ async function runCreate(
   payment: Payment,
 ): Promise<Outcome<Payment>> {
   if (isSettled(payment.state)) return (current) => current
-  const connected = parts.connected(payment)
   // A try that is claimed again was cut off by a crash: nobody knows what was sent (P4).
   if (tries > 1)
     return applied(payment, { kind: 'unknown', reason: 'the process ended during the request' }, 0)
+  const connected = parts.connected(payment)
   // All accounts together get the time of one create: the merchant waits for the last of them (P5).
   const used_ms = now().getTime() - payment.created_at.getTime()
   const timeout_ms = Math.max(parts.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)

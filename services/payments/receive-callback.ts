@@ -18,7 +18,7 @@ export interface CallbackParts {
 /** The status that a provider is answered with. It sends again after anything but 200 (trap: our own failures). */
 export type CallbackStatus = 200 | 401 | 404
 
-const PATH = /^\/callbacks\/([\w.-]{1,64})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
+const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
 
 /** The path of a payment's callbacks: it carries the partition, so that a cluster asks one shard and not all. */
 export function callbackPath(account_id: string, { merchant_id, environment, h_id }: Payment): string {

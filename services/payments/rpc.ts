@@ -51,7 +51,9 @@ export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: Create
     async listPayments(request) {
       const filter = {
         merchant_id: required(request.merchantId, 'merchant_id'),
-        environment: environmentOf(request.environment || EnvironmentProto.TEST),
+        ...(request.environment === EnvironmentProto.UNSPECIFIED
+          ? {}
+          : { environment: environmentOf(request.environment) }),
         states: request.statuses.map((status, position) => {
           const state = stateOf(status)
           if (!state) throw fieldError(9000, `statuses.${position}`)
@@ -85,7 +87,8 @@ function createRequest(request: CreatePaymentRequest): CreateRequest {
     merchant_id: required(request.merchantId, 'merchant_id'),
     environment: environmentOf(request.environment),
     policy: policyOf(request.policy),
-    service_id: required(request.serviceId, 'service_id'),
+    // Whatever names no route, 0 included, is 1004 (E9).
+    service_id: request.serviceId,
     direction: request.direction === Direction.OUT ? 'out' : 'in',
     c_id: required(request.cId, 'c_id'),
     amount: request.amount.minor,

@@ -85,8 +85,8 @@ export const role: Role = {
       payments: store.payments,
       runner,
       route: async (service_id: string) => toRoute(await directory.route(service_id)),
-      hasAccount: (account_id: string, environment: string) =>
-        accountOf(account_id, environment) !== undefined,
+      hasAccount: (account_id: string, environment: string, connector: string) =>
+        accountOf(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
     }
     return {
@@ -143,6 +143,7 @@ function toRoute(entry: RouteEntry | undefined): PaymentRoute | undefined {
     direction: route.direction === Direction.OUT ? 'out' : 'in',
     method: route.method,
     currency: route.currency,
+    connector: route.connector,
     provider_accounts: route.providerAccounts,
     numeric_h_id: route.hIdFormat === HIdFormat.NUMERIC,
     expires_in_seconds: route.expiresInSeconds,

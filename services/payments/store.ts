@@ -27,7 +27,7 @@ export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
     indexes: {
       by_h_id: { fields: ['merchant_id', 'environment', 'h_id'] },
       by_id: { fields: ['ids[]'], across: true },
-      by_created: { fields: ['merchant_id', 'environment', 'created_at'] },
+      by_created: { fields: ['merchant_id', 'created_at'] },
       ...EFFECT_INDEXES,
     },
   })

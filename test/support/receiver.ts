@@ -36,8 +36,16 @@ export interface Receiver {
   stop(): Promise<void>
 }
 
-/** Starts a receiver that acknowledges everything. */
-export async function startReceiver(): Promise<Receiver> {
+/** What a receiver answers with; a status of 0 is no answer at all. */
+export interface ReceiverAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Starts a receiver that acknowledges everything, unless `answer` says otherwise of its n-th callback. */
+export async function startReceiver(
+  answer: (count: number) => ReceiverAnswer = () => ({ status: 200 }),
+): Promise<Receiver> {
   const callbacks: ReceivedCallback[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -45,7 +53,8 @@ export async function startReceiver(): Promise<Receiver> {
     const raw = Buffer.concat(chunks)
     const headers = request.headers as Record<string, string | undefined>
     callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
-    response.writeHead(200).end()
+    const { status, headers: answered } = answer(callbacks.length)
+    if (status > 0) response.writeHead(status, answered).end()
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   return {

@@ -30,7 +30,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   merchantId: string;
 
   /**
-   * environment keeps test and production apart; unspecified means test.
+   * environment keeps test and production apart; unspecified means both.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */

@@ -351,7 +351,7 @@ export type ListPaymentsRequest = Message<"multihub.payments.v1.ListPaymentsRequ
   merchantId: string;
 
   /**
-   * environment restricts the list; unspecified means test.
+   * environment restricts the list; unspecified means both.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */

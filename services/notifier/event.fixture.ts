@@ -1,0 +1,27 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { fullPayment } from '#lib/projection/payment.fixture.ts'
+import { now } from '#lib/time.ts'
+
+type EventInit = Exclude<MessageInitShape<typeof MerchantEventSchema>, MerchantEvent>
+
+/** An event about a payment that has all that a payment can have; `changes` replaces fields. */
+export function paymentEvent(changes: EventInit = {}): MerchantEvent {
+  const payment = fullPayment()
+  return create(MerchantEventSchema, {
+    eventKey: `${payment.paymentId}:3`,
+    event: 'payment.completed',
+    merchantId: payment.merchantId,
+    environment: Environment.TEST,
+    createTime: timestampFromDate(now()),
+    resource: { case: 'payment', value: payment },
+    ...changes,
+  })
+}
+
+/** The same as it comes over the bus. */
+export function eventBytes(changes: EventInit = {}): Uint8Array {
+  return toBinary(MerchantEventSchema, paymentEvent(changes))
+}

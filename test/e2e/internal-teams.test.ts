@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import {
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startAlone, type TestSystem } from '../support/system.ts'
+
+/** What a team has: the address, a token, `proto/`, and the public packages of its language. None of our code. */
+const ROOT = join(import.meta.dirname, '..', '..')
+const PROTOS = join(ROOT, 'proto')
+const TEAM_TOKEN = 'a token of the reporting team'.replaceAll(' ', '-')
+const require = createRequire(import.meta.url)
+const run = promisify(execFile)
+
+let system: TestSystem
+let address: string
+beforeAll(async () => {
+  const sha256 = createHash('sha256').update(TEAM_TOKEN).digest('hex')
+  system = await startAlone({ MULTIHUB_RPC_CALLERS: `internal:${sha256}` })
+  address = new URL(system.demo().grpc_url).host
+}, 60_000)
+afterAll(() => system?.end(), 30_000)
+
+// biome-ignore lint/suspicious/noExplicitAny: clients made at run time have no types
+type Dynamic = any
+
+const clients: Client[] = []
+afterAll(() => {
+  for (const client of clients) client.close()
+})
+
+/** A client of a service, made at run time from its proto file. */
+function clientOf(service: string, file: string, folders: readonly string[] = [PROTOS]): Dynamic {
+  const definition = loadSync(file, {
+    includeDirs: [...folders],
+    keepCase: true,
+    longs: String,
+    enums: String,
+  })
+  const path = service.split('.')
+  const Constructor = path.reduce((place: Dynamic, name) => place[name], loadPackageDefinition(definition))
+  const client = new Constructor(address, credentials.createInsecure())
+  clients.push(client)
+  return client
+}
+
+function metadata(token?: string): Metadata {
+  const sent = new Metadata()
+  if (token !== undefined) sent.set('authorization', `Bearer ${token}`)
+  sent.set('x-request-id', 'team-1')
+  return sent
+}
+
+function call(client: Dynamic, method: string, request: object, token?: string): Promise<Dynamic> {
+  const options = { deadline: performance.timeOrigin + performance.now() + 10_000 }
+  return new Promise((resolve, reject) => {
+    client[method](request, metadata(token), options, (error: ServiceError | null, answer: Dynamic) =>
+      error ? reject(error) : resolve(answer),
+    )
+  })
+}
+
+describe('a gRPC client with nothing of ours but the protos', () => {
+  const operator = (): string => system.demo().operator.token
+  const merchants = () =>
+    clientOf('multihub.merchants.v1.MerchantService', 'multihub/merchants/v1/merchant_service.proto')
+
+  test('health answers SERVING without a token, for the process and for a service', async () => {
+    const { protoPath } = require('grpc-health-check')
+    const health = clientOf('grpc.health.v1.Health', protoPath, [])
+    for (const service of ['', 'multihub.balances.v1.BalanceService'])
+      expect(await call(health, 'Check', { service })).toEqual({ status: 'SERVING' })
+  })
+
+  test.each(['v1', 'v1alpha'])(
+    'reflection (%s) lists the services to whom it knows, and to nobody else',
+    async (version) => {
+      const folder = join(require.resolve('@grpc/reflection'), '..', '..', 'proto', 'grpc', 'reflection')
+      const file = join(folder, version, 'reflection.proto')
+      const reflection = clientOf(`grpc.reflection.${version}.ServerReflection`, file, [])
+      const list = (token?: string): Promise<readonly string[]> =>
+        new Promise((resolve, reject) => {
+          const stream = reflection.ServerReflectionInfo(metadata(token))
+          stream.on('error', reject)
+          stream.on('data', (answer: Dynamic) => {
+            stream.end()
+            resolve(answer.list_services_response.service.map(({ name }: { name: string }) => name))
+          })
+          stream.write({ list_services: '' })
+        })
+      for (const token of [TEAM_TOKEN, operator()]) {
+        expect(await list(token)).toEqual(
+          expect.arrayContaining([
+            'multihub.balances.v1.BalanceService',
+            'multihub.merchants.v1.MerchantService',
+            'multihub.notifier.v1.DeliveryService',
+            'multihub.payments.v1.PaymentService',
+          ]),
+        )
+      }
+      for (const token of [undefined, 'not-a-token'])
+        await expect(list(token)).rejects.toMatchObject({ code: status.UNAUTHENTICATED })
+    },
+  )
+
+  test('a call is answered, and refused without a token', async () => {
+    const merchant_id = system.demo().merchants[0]?.merchant_id
+    const answer = await call(merchants(), 'GetMerchant', { merchant_id }, TEAM_TOKEN)
+    expect(answer.merchant).toMatchObject({ merchant_id, name: 'alpha', environments: ['ENVIRONMENT_TEST'] })
+    for (const token of [undefined, 'not-a-token']) {
+      await expect(call(merchants(), 'GetMerchant', { merchant_id }, token)).rejects.toMatchObject({
+        code: status.UNAUTHENTICATED,
+      })
+    }
+  })
+
+  test('a team reads and does not change: a caller without permission is refused', async () => {
+    const wanted = { name: 'gamma', timezone: 'Asia/Kolkata', environments: ['ENVIRONMENT_TEST'] }
+    await expect(call(merchants(), 'CreateMerchant', wanted, TEAM_TOKEN)).rejects.toMatchObject({
+      code: status.PERMISSION_DENIED,
+      details: 'internal may not call multihub.merchants.v1.MerchantService/CreateMerchant',
+    })
+    const { merchants: existing } = await call(merchants(), 'ListMerchants', {}, operator())
+    expect(existing.map(({ name }: { name: string }) => name)).not.toContain('gamma')
+  })
+
+  test('a refusal of the business carries its code as a detail, and the id of the request', async () => {
+    const refused: ServiceError = await call(
+      merchants(),
+      'GetMerchant',
+      { merchant_id: '9' },
+      operator(),
+    ).then(
+      () => expect(true).toBe('refused'),
+      (error) => error,
+    )
+    expect(refused).toMatchObject({ code: status.FAILED_PRECONDITION })
+    const [details] = refused.metadata.get('grpc-status-details-bin')
+    const text = details?.toString() ?? ''
+    expect(text).toContain('type.googleapis.com/multihub.common.v1.ErrorDetail')
+    expect(text).toContain('{"description":"merchant_id"')
+    expect(refused.metadata.get('x-request-id')).toEqual(['team-1'])
+  })
+})
+
+const python = await run('python3', ['-c', 'import grpc, grpc_tools, grpc_status']).then(
+  () => true,
+  () => false,
+)
+if (!python) {
+  test.skip('the Python client of docs/internal-teams.md: python3 has no grpcio, grpcio-tools and grpcio-status', () => {})
+} else {
+  test('the Python client of docs/internal-teams.md does what the page says', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'multihub-python-'))
+    try {
+      const page = await readFile(join(ROOT, 'docs', 'internal-teams.md'), 'utf8')
+      const [, program = ''] = /```python\n(.*?)```/s.exec(page) ?? []
+      await writeFile(join(folder, 'team.py'), program)
+      const files = (await readdir(PROTOS, { recursive: true })).filter((name) => name.endsWith('.proto'))
+      const output = [`--python_out=${folder}`, `--grpc_python_out=${folder}`]
+      await run('python3', ['-m', 'grpc_tools.protoc', '-I', PROTOS, ...output, ...files], { cwd: PROTOS })
+      const token = system.demo().operator.token
+      const { stdout } = await run('python3', [join(folder, 'team.py'), address, token], {
+        env: {
+          ...process.env,
+          PYTHONPATH: [folder, process.env['PYTHONPATH']].filter(Boolean).join(delimiter),
+        },
+      })
+      expect(stdout).toMatch(
+        /^secret of 64 characters, routes: \['upi'\]\n[A-Z_]+ 9000 \{.*"currency".*\}\n$/,
+      )
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }, 60_000)
+}

@@ -1,0 +1,278 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { launch, type SystemProcess, startProcess } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER'].map((name) => `MULTIHUB_${name}_PORT`)
+const ANY_PORTS = Object.fromEntries(PORTS.map((variable) => [variable, '0']))
+const KEYS = { MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}` }
+const LONG_MS = 60_000
+
+let home: string
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multihub-start-'))
+})
+afterEach(() => rm(home, { recursive: true, force: true }))
+
+describe('a start that cannot succeed ends with code 1 and says what to do', () => {
+  let taken: Server
+  let taken_port: string
+  beforeAll(async () => {
+    taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const address = taken.address()
+    taken_port = String(typeof address === 'object' ? address?.port : 0)
+  })
+  afterAll(() => void taken.close())
+
+  /** Starts, waits for the end, and answers the lines on standard error; fails unless it failed as it should. */
+  async function refusal(
+    environment: Readonly<Record<string, string>>,
+    words: readonly string[] = ['scripts/start.ts'],
+  ): Promise<readonly string[]> {
+    const [file = '', ...parameters] = words
+    const { child, log, kill } = launch(file, parameters, {
+      MULTIHUB_HOME: home,
+      ...ANY_PORTS,
+      ...environment,
+    })
+    let said = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      said += chunk
+    })
+    // One that starts after all is ended, and then has no exit code.
+    const limit = setTimeout(() => void kill(), 10_000)
+    const [code] = await once(child, 'close')
+    clearTimeout(limit)
+    expect({ code, said, log: log() }).toEqual({ code: 1, said: '', log: expect.stringMatching(/^.+\n/) })
+    expect(log()).not.toMatch(/^\s+at |\{"level"/m)
+    return log().trimEnd().split('\n')
+  }
+
+  test.each(PORTS)('%s is taken', async (variable) => {
+    expect(await refusal({ [variable]: taken_port })).toEqual([
+      `127.0.0.1:${taken_port} is taken by another process: set ${variable} to a free port, or to 0 for any.`,
+    ])
+  })
+
+  test('bad variables, of the process and of its roles: all of them are named', async () => {
+    const [title, ...problems] = await refusal({
+      MULTIHUB_GRPC_PORT: '70000',
+      MULTIHUB_MASTER_KEYS: 'secret',
+      MULTIHUB_RPC_CALLERS: 'nobody:1',
+      MULTIHUB_HTTP_PORT: 'http',
+      MULTIHUB_CREATE_TIMEOUT: '5',
+      MULTIHUB_SANDBOX_DELAY: '-1',
+    })
+    expect(title).toBe('The configuration is not valid:')
+    expect(problems.map((line) => line.trim().split(' ')[0]).sort()).toEqual([
+      'MULTIHUB_CREATE_TIMEOUT',
+      'MULTIHUB_GRPC_PORT',
+      'MULTIHUB_HTTP_PORT',
+      'MULTIHUB_MASTER_KEYS',
+      'MULTIHUB_RPC_CALLERS',
+      'MULTIHUB_SANDBOX_DELAY',
+    ])
+    expect(problems.join()).not.toContain('secret')
+  })
+
+  test('a file where the home should be, and below one', async () => {
+    const file = join(home, 'file')
+    await writeFile(file, '')
+    for (const place of [file, join(file, 'below')]) {
+      expect(await refusal({ MULTIHUB_HOME: place })).toEqual([
+        `${place} cannot be used (ENOTDIR): set MULTIHUB_HOME to a directory that this user can write.`,
+      ])
+    }
+  })
+
+  test('a file where the data should be', async () => {
+    await writeFile(join(home, 'data'), '')
+    expect(await refusal({})).toEqual([expect.stringMatching(/ENOTDIR.*make it a directory that this user/)])
+  })
+
+  test.each(['{"master_key":"12', '{}', ''])('damaged keys: %j', async (text) => {
+    const path = join(home, 'keys.json')
+    await writeFile(path, text)
+    expect(await refusal({})).toEqual([
+      `${path} is damaged: restore it, or remove the whole directory to begin anew.`,
+    ])
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  test('a directory where the keys should be', async () => {
+    await mkdir(join(home, 'keys.json'))
+    expect(await refusal({})).toEqual([expect.stringContaining('set MULTIHUB_HOME to a directory')])
+  })
+
+  test('no MongoDB there, or one that takes connections and never answers', async () => {
+    for (const port of [await freePort(), taken_port]) {
+      expect(await refusal({ MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${port}/` })).toEqual([
+        expect.stringMatching(
+          /^Cannot start: MongoDB does not answer \((?!.*hidden).*: start it, or correct MONGODB_URI$/,
+        ),
+      ])
+    }
+  }, 20_000)
+
+  test('no NATS there, or one that takes connections and never answers', async () => {
+    for (const port of [await freePort(), taken_port]) {
+      expect(await refusal({ NATS_URL: `nats://me:hidden@127.0.0.1:${port}` })).toEqual([
+        `Cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
+      ])
+    }
+  }, 20_000)
+
+  test('one role of several without NATS', async () => {
+    expect(await refusal(KEYS, ['main.ts', 'merchants'])).toEqual([
+      'The configuration is not valid:',
+      '  NATS_URL is missing: roles in several processes tell each other what happened over NATS',
+    ])
+  })
+
+  test('Kubernetes without MongoDB', async () => {
+    expect(await refusal({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toEqual([
+      'The configuration is not valid:',
+      '  MONGODB_URI is missing: in Kubernetes the embedded store must be asked for by MULTIHUB_EMBEDDED_STORE=true',
+    ])
+  })
+
+  test('a role that does not exist, and none', async () => {
+    const roles = 'name some of sandbox, merchants, balances, notifier, payments, gateway, or all.'
+    expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
+    expect(await refusal(KEYS, ['main.ts'])).toEqual([`No role is named: ${roles}`])
+  })
+})
+
+describe('started, stopped and started again', () => {
+  let ports: Readonly<Record<string, string>>
+  const running: (SystemProcess | ChildProcess)[] = []
+  beforeEach(async () => {
+    const free = new Set<number>()
+    while (free.size < PORTS.length) free.add(await freePort())
+    ports = Object.fromEntries([...free].map((port, index) => [PORTS[index] ?? '', `${port}`]))
+  })
+  afterEach(async () => {
+    for (const each of running.splice(0)) each.kill('SIGKILL')
+    await portsAreFree()
+  })
+
+  const environment = () => ({ MULTIHUB_HOME: home, ...ports })
+  const demo = async (): Promise<string> => readFile(join(home, 'demo.json'), 'utf8')
+  const start = async (): ReturnType<typeof startProcess> => {
+    const system = await startProcess('scripts/start.ts', [], environment())
+    running.push(system)
+    return system
+  }
+  const isFree = (port: string): Promise<boolean> =>
+    new Promise((resolve) => {
+      const server = createServer()
+      server.once('error', () => resolve(false))
+      server.listen(Number(port), '127.0.0.1', () => server.close(() => resolve(true)))
+    })
+  const portsAreFree = () =>
+    eventually(
+      async () => (await Promise.all(Object.values(ports).map(isFree))).every(Boolean),
+      (free) => free === true,
+    )
+
+  /** Runs a command as its users do; answers when the system is ready, with what it printed. */
+  async function startCommand(
+    command: string,
+    parameters: readonly string[],
+  ): Promise<{ child: ChildProcess; lines: readonly string[] }> {
+    const child = spawn(command, parameters, {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment() },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    })
+    running.push(child)
+    const lines: string[] = []
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line)
+      if (line.startsWith('ready ')) return { child, lines }
+    }
+    throw new Error(`${command} ended before it was ready: ${lines.join('\n')}`)
+  }
+
+  test(
+    'SIGTERM ends it with code 0; the next start has the same data and says nothing new',
+    async () => {
+      const first = await start()
+      const before = await demo()
+      expect(JSON.parse(before)).toMatchObject({ base_url: first.urls['base_url'] })
+      expect(first.log()).toContain(join(home, 'demo.json'))
+      expect(first.log()).toContain('node scripts/credentials.mjs')
+      expect(await first.stop()).toBe(0)
+      await portsAreFree()
+
+      const second = await start()
+      expect(await demo()).toBe(before)
+      expect(second.log()).toBe('')
+      expect(await second.stop()).toBe(0)
+    },
+    LONG_MS,
+  )
+
+  test(
+    'a second start beside the first ends with a sentence and harms nothing',
+    async () => {
+      const first = await start()
+      const before = await demo()
+      const second = launch('scripts/start.ts', [], environment())
+      expect(await once(second.child, 'close')).toEqual([1, null])
+      expect(second.log()).toMatch(/^127\.0\.0\.1:\d+ is taken by another process: set MULTIHUB_[A-Z]+_PORT /)
+      expect(await demo()).toBe(before)
+      expect((await fetch(`${first.urls['connect_url']}/readyz`)).status).toBe(200)
+      expect(await first.stop()).toBe(0)
+    },
+    LONG_MS,
+  )
+
+  test(
+    'a launcher that is killed takes the system with it, and standard output is the line `ready` alone',
+    async () => {
+      const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
+      expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){5}$/)])
+      child.kill('SIGKILL')
+      await portsAreFree()
+    },
+    LONG_MS,
+  )
+
+  test(
+    'npm start, npm alone gets SIGTERM: everything ends',
+    async () => {
+      const { child } = await startCommand('npm', ['start'])
+      child.kill('SIGTERM')
+      const [code, signal] = await once(child, 'exit')
+      // npm may end itself by the signal that it got, which shells show as 143.
+      expect([0, 143]).toContain(signal === 'SIGTERM' ? 143 : code)
+      await portsAreFree()
+    },
+    LONG_MS,
+  )
+
+  const killed = 'npm start, npm alone is killed: everything ends'
+  if (process.platform !== 'linux') test.skip(`${killed}: only Linux shows npm behind its shell`, () => {})
+  else {
+    test(
+      killed,
+      async () => {
+        const { child } = await startCommand('npm', ['start'])
+        child.kill('SIGKILL')
+        await portsAreFree()
+      },
+      LONG_MS,
+    )
+  }
+})

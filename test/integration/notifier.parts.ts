@@ -1,0 +1,55 @@
+import { createKeyring } from '#lib/crypto/seal.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/effects/runner.ts'
+import { publicOr } from '#lib/http/addresses.ts'
+import { createHttpClient } from '#lib/http/client.ts'
+import { openStore } from '#lib/store/open.ts'
+import { attemptKind } from '../../services/notifier/attempt.ts'
+import type { Delivery } from '../../services/notifier/delivery.ts'
+import { postDelivery } from '../../services/notifier/post.ts'
+import type { ReceiveParts } from '../../services/notifier/receive.ts'
+import { keyOfDelivery, openNotifierStore } from '../../services/notifier/store.ts'
+
+/** What a secret of these tests is bound to. */
+export const BOUND_TO = 'webhook:7001:order-1'
+
+/** The master keys that all processes of these tests share. */
+export const keyring = createKeyring(new Secret(`test:${'cd'.repeat(32)}`))
+
+/** The notifier's parts over a directory, without a registry: for payments that call back to their own address. */
+export interface NotifierParts extends ReceiveParts {
+  readonly runner: EffectRunner<Delivery>
+  close(): Promise<void>
+}
+
+/** Opens them. Two at once over one directory are two processes to each other. */
+export async function openNotifier(
+  directory: string,
+  endpointsAsOf: ReceiveParts['endpointsAsOf'] = async () => [],
+): Promise<NotifierParts> {
+  const opened = await openStore({ database: 'notifier', directory })
+  const store = await openNotifierStore(opened)
+  const http = createHttpClient({ allow: publicOr(['127.0.0.0/8']) })
+  const runner = createEffectRunner<Delivery>({
+    collection: store.deliveries,
+    keyOf: keyOfDelivery,
+    sweep_ms: 50,
+    kinds: {
+      attempt: attemptKind({
+        eventOf: ({ merchant_id, event_key }) => store.events.get({ merchant_id, event_key }),
+        secretOf: async ({ secret }) => keyring.open(secret?.sealed ?? '', secret?.bound_to ?? ''),
+        post: postDelivery({ test: http, production: http }, new AbortController().signal),
+      }),
+    },
+  })
+  return {
+    store,
+    runner,
+    endpointsAsOf,
+    async close() {
+      await runner.stop()
+      await http.close()
+      await opened.close()
+    },
+  }
+}

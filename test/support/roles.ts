@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
+import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Bus } from '#lib/bus/port.ts'
+import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import type { Role, RunningRole } from '#lib/process/role.ts'
+import { createRpc } from '#lib/rpc/rpc.ts'
+import type { CallerName } from '#lib/rpc/service.ts'
+import { Unavailable } from '#lib/store/errors.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Store } from '#lib/store/port.ts'
+import { rpcConfig } from './rpc.ts'
+
+/** Some roles inside the process of a test: their real stores, RPC in memory, their own ports open. */
+export interface TestRoles extends AsyncDisposable {
+  readonly bus: Bus
+  readonly keyring: Keyring
+  /** The URLs that the roles opened, by name. */
+  readonly urls: Readonly<Record<string, string>>
+  client<S extends DescService>(service: S, caller: CallerName): Client<S>
+  /** Takes the store of a role away, or gives it back. */
+  setAway(role: string, away: boolean): void
+  /** Tells the roles that the process is to stop, without stopping anything. */
+  announceStop(): void
+}
+
+/** Starts roles in the order in which they need each other, with their state in a new directory. */
+export async function startRoles(
+  roles: readonly Role[],
+  environment: Readonly<Record<string, string>>,
+): Promise<TestRoles> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-roles-'))
+  const bus = createMemoryBus()
+  const rpc = await createRpc(rpcConfig())
+  const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
+  const stopping = new AbortController()
+  const known: Record<string, string> = { ...environment }
+  const urls: Record<string, string> = {}
+  const away = new Set<string>()
+  const stores: Store[] = []
+  const running: RunningRole[] = []
+  const end = async (): Promise<void> => {
+    stopping.abort()
+    for (const started of running.reverse()) await started.stop()
+    await bus.close()
+    rpc.close()
+    for (const store of stores) await store.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+
+  for (const role of roles) {
+    const started = await role.start({
+      environment: known,
+      client: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
+      bus,
+      keyring,
+      stopping: stopping.signal,
+      async openStore() {
+        const store = await openStore({ database: role.name, directory })
+        stores.push(store)
+        return switchable(store, () => away.has(role.name))
+      },
+    })
+    running.push(started)
+    rpc.add(started.services)
+    Object.assign(urls, await started.open?.())
+    if (urls['sandbox_url']) known['MULTIHUB_SANDBOX_URL'] = urls['sandbox_url']
+  }
+  return {
+    bus,
+    keyring,
+    urls,
+    client: (service, caller) => rpc.clientsOf(caller)(service),
+    setAway: (role, is_away) => void (is_away ? away.add(role) : away.delete(role)),
+    announceStop: () => stopping.abort(),
+    [Symbol.asyncDispose]: end,
+  }
+}
+
+/** A store whose documents can be out of reach for a while. */
+function switchable(store: Store, isAway: () => boolean): Store {
+  const guarded = <T extends object>(inner: T): T =>
+    new Proxy(inner, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return async (...given: unknown[]) => {
+          if (isAway()) throw new Unavailable('the store was taken away by the test')
+          return member.apply(target, given)
+        }
+      },
+    })
+  return { ...store, collection: async (spec) => guarded(await store.collection(spec)) }
+}
