@@ -1,4 +1,4 @@
-import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readConfig } from '#lib/config/config.ts'
@@ -41,7 +41,7 @@ async function keysOf(home: string): Promise<Keys> {
   const path = join(home, 'keys.json')
   const text = await inHome(home, () => readIfThere(path))
   if (text === undefined) {
-    if (await inHome(home, () => isThere(join(home, 'data')))) {
+    if (await holdsFiles(join(home, 'data'))) {
       throw new StartError(
         `${path} is missing, and without it nobody can read the secrets beside it: restore it.`,
       )
@@ -82,9 +82,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
+function holdsFiles(folder: string): Promise<boolean> {
+  return readdir(folder).then(
+    (entries) => entries.length > 0,
     () => false,
   )
 }

@@ -76,7 +76,10 @@ const CHECKS: readonly Check[] = [
   { name: 'protos: lint', run: () => command('buf', ['lint']) },
   { name: 'protos: format', run: () => command('buf', ['format', '--diff', '--exit-code']) },
   { name: 'protos: generated code is current', run: generatedCodeIsCurrent },
-  { name: 'format and lint', run: () => command('biome', ['ci', '--diagnostic-level=warn', '.']) },
+  {
+    name: 'format and lint',
+    run: () => command('biome', ['ci', '--colors=off', '--diagnostic-level=warn', '.']),
+  },
   { name: 'types', run: () => command('tsc', []) },
 ]
 

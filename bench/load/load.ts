@@ -19,6 +19,8 @@ export interface LoadOrder {
 export interface LoadReport {
   readonly exchanges: number
   readonly failures: number
+  /** The beginning of the first answer that was not 200. */
+  readonly first_failure?: string
   readonly elapsed_ms: number
   readonly p50_ms: number
   readonly p99_ms: number
@@ -34,16 +36,21 @@ export async function load(order: LoadOrder): Promise<LoadReport> {
   const end_ms = start_ms + order.duration_ms
   const durations_ms: number[] = []
   let failures = 0
-  const answered = (ok: boolean, duration_ms: number): Buffer | undefined => {
+  let first_failure: string | undefined
+  const answered = (answer: string, duration_ms: number): Buffer | undefined => {
     durations_ms.push(duration_ms)
-    if (!ok) failures += 1
+    if (!answer.startsWith('HTTP/1.1 200')) {
+      failures += 1
+      first_failure ??= answer.slice(0, 500)
+    }
     return clock.monotonic_ms() < end_ms ? next() : undefined
   }
   await Promise.all(Array.from({ length: order.in_flight }, () => exchange(order.port, next(), answered)))
   const elapsed_ms = clock.monotonic_ms() - start_ms
   durations_ms.sort((left, right) => left - right)
   const at = (share: number): number => durations_ms[Math.floor(durations_ms.length * share)] ?? 0
-  return { exchanges: durations_ms.length, failures, elapsed_ms, p50_ms: at(0.5), p99_ms: at(0.99) }
+  const report = { exchanges: durations_ms.length, failures, elapsed_ms, p50_ms: at(0.5), p99_ms: at(0.99) }
+  return first_failure === undefined ? report : { ...report, first_failure }
 }
 
 /** Requests that are all alike are made once. */
@@ -75,7 +82,7 @@ function signed({ path, application_id, secret }: LoadOrder, body: string): Buff
 function exchange(
   port: number,
   first: Buffer,
-  answered: (ok: boolean, duration_ms: number) => Buffer | undefined,
+  answered: (answer: string, duration_ms: number) => Buffer | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -92,7 +99,7 @@ function exchange(
     socket.on('data', (chunk: string) => {
       received += chunk
       if (!isComplete(received)) return
-      const again = answered(received.startsWith('HTTP/1.1 200'), clock.monotonic_ms() - sent_ms)
+      const again = answered(received, clock.monotonic_ms() - sent_ms)
       received = ''
       if (again) send(again)
       else socket.end()
