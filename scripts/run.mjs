@@ -7,6 +7,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { RUNTIME_OPTIONS } from './runtime.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const runtime = join(root, 'node_modules', 'node', 'bin', 'node')
@@ -70,7 +71,7 @@ function works() {
 /** The child hears from us what we hear, and ends when we do, also when we are killed: its channel to us closes. */
 function run(file, parameters) {
   const path = `${join(root, 'node_modules', '.bin')}:${process.env.PATH}`
-  const child = spawn(runtime, ['--disable-warning=ExperimentalWarning', join(root, file), ...parameters], {
+  const child = spawn(runtime, [...RUNTIME_OPTIONS, join(root, file), ...parameters], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: path },
   })

@@ -156,12 +156,15 @@ test('an attempt that was cut off by a kill is made again, under the same id', a
   const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, event })], {
     stdio: ['pipe', 'ignore', 'inherit'],
   })
-  await eventually(
-    async () => receiver.callbacks.length,
-    (length) => length === 1,
-  )
-  child.kill('SIGKILL')
-  await once(child, 'exit')
+  try {
+    await eventually(
+      async () => receiver.callbacks.length,
+      (length) => length === 1,
+    )
+  } finally {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
 
   // Later, when the lease of the dead process has run out.
   const restore = useClock({

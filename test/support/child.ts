@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { RUNTIME_OPTIONS } from '../../scripts/runtime.mjs'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const READY_LIMIT_MS = 30_000
@@ -53,15 +54,11 @@ export function launch(
   environment: Readonly<Record<string, string>>,
 ): SystemProcess {
   const lines: string[] = []
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(ROOT, file), ...parameters],
-    {
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'] ?? '', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...RUNTIME_OPTIONS, join(ROOT, file), ...parameters], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   child.stderr?.on('data', (chunk: Buffer) => {
     lines.push(chunk.toString())
     if (lines.length > 500) lines.shift()

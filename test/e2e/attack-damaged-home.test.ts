@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { startProcess } from '../support/child.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const PORTS = Object.fromEntries(
+  ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER'].map((name) => [`MULTIHUB_${name}_PORT`, '0']),
+)
+
+let home: string
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multihub-attack-'))
+  const first = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...PORTS })
+  await first.stop()
+}, 60_000)
+afterEach(() => rm(home, { recursive: true, force: true }))
+
+/** `npm start` as a person runs it, until it ends or says that it is ready. */
+async function startAgain(): Promise<{ output: string; code: number | null }> {
+  const child = spawn(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'scripts/start.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', MULTIHUB_HOME: home, MULTIHUB_LOG_LEVEL: 'silent', ...PORTS },
+  })
+  let output = ''
+  const take = (chunk: Buffer): void => {
+    output += chunk.toString()
+    if (output.includes('ready ')) child.kill('SIGTERM')
+  }
+  child.stdout.on('data', take)
+  child.stderr.on('data', take)
+  const [code] = await once(child, 'exit')
+  return { output, code }
+}
+
+test('a truncated data file ends the start with a sentence that names it', async () => {
+  await truncate(join(home, 'data', 'multihub_payments', 'data.mdb'), 5_000)
+  const { output, code } = await startAgain()
+  expect(code).toBe(1)
+  expect(output).toMatch(/multihub_payments/)
+}, 60_000)
+
+test('keys that are gone while their data is there end the start with a sentence', async () => {
+  await rm(join(home, 'keys.json'))
+  const { output, code } = await startAgain()
+  expect(output).not.toMatch(/^ready /m)
+  expect(code).toBe(1)
+  expect(output).toMatch(/keys\.json/)
+}, 60_000)
