@@ -76,7 +76,10 @@ function run(file, parameters) {
     env: { ...process.env, PATH: path },
   })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGTERM' ? 143 : 1)))
+  child.on('exit', (code, signal) => {
+    if (signal !== null && signal !== 'SIGTERM') process.stderr.write(`The program was ended by ${signal}.\n`)
+    process.exit(code ?? (signal === 'SIGTERM' ? 143 : 1))
+  })
   child.on('error', (error) => fail(`The program could not be started: ${error.message}`))
   watchParent(child)
 }

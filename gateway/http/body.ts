@@ -5,6 +5,14 @@ import { PublicError } from '#lib/errors/public-error.ts'
 export const BODY_MAX_BYTES = 1024 * 1024
 
 /**
+ * So many bytes of unfinished bodies a process holds at once. Bodies come before anybody has proved who he is, so
+ * without it a few hundred strangers could take all memory; beyond it a request is told to come again (2002).
+ */
+const HELD_MAX_BYTES = 128 * 1024 * 1024
+
+let held_bytes = 0
+
+/**
  * The bytes of the body, exactly as they came: signatures are over them. More than 1 MiB is 1003, told at once when
  * the length is announced. Rejects with a `CallerGone` when the connection breaks first.
  */
@@ -14,16 +22,36 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    const take = (chunk: Buffer): void => {
-      length += chunk.length
-      if (length <= BODY_MAX_BYTES) return void chunks.push(chunk)
+    let kept = 0
+    let refused = false
+    const release = (): void => {
+      held_bytes -= kept
+      kept = 0
+    }
+    const refuse = (error: Error): void => {
       // What still comes is read and dropped, so that a caller that is busy sending gets to see the answer.
+      refused = true
       chunks.length = 0
-      reject(new PublicError(1003))
+      release()
+      reject(error)
+    }
+    const take = (chunk: Buffer): void => {
+      if (refused) return
+      length += chunk.length
+      if (length > BODY_MAX_BYTES) refuse(new PublicError(1003))
+      else if (held_bytes + chunk.length > HELD_MAX_BYTES) refuse(new PublicError(2002))
+      else {
+        kept += chunk.length
+        held_bytes += chunk.length
+        chunks.push(chunk)
+      }
     }
     request.on('data', take)
-    request.on('end', () => resolve(Buffer.concat(chunks, Math.min(length, BODY_MAX_BYTES))))
-    request.on('error', (cause) => reject(new CallerGone('the connection broke', { cause })))
+    request.on('end', () => {
+      release()
+      resolve(Buffer.concat(chunks))
+    })
+    request.on('error', (cause) => refuse(new CallerGone('the connection broke', { cause })))
   })
 }
 

@@ -1,4 +1,5 @@
 import { unhurried } from '#lib/context.ts'
+import { randomFraction } from '#lib/crypto/random.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/port.ts'
@@ -64,6 +65,9 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
 }
 
 const CHANGE_TRIES = 100
+/** Many writers on one document would otherwise only keep each other from getting through. */
+const CONFLICTS_UNPAUSED = 5
+const CONFLICT_PAUSE_MS = 100
 const SWEEP_MS = 500
 const WRITE_WAIT_MIN_MS = 50
 const WRITE_WAIT_MAX_MS = 1_000
@@ -126,6 +130,7 @@ export function createEffectRunner<D extends EffectDocument>(
         return await write(next, (claimed) => collection.replace(claimed, current.version))
       } catch (error) {
         if (!(error instanceof Conflict)) throw error
+        if (tries >= CONFLICTS_UNPAUSED) await sleep(randomFraction() * CONFLICT_PAUSE_MS)
       }
     }
     throw new Error(`a document was changed ${CHANGE_TRIES} times by others while it was being changed`)

@@ -16,8 +16,11 @@ const MASKED_MAX = 4 * STACK_MAX
 const DEPTH_MAX = 5
 const ERRORS_MAX = 3
 
-/** Everything between `://` and the last `@` of the same word: drivers put whole connection URIs into their messages. */
-const CREDENTIALS = /:\/\/[^\s"'<>]*@/g
+/**
+ * Everything between `://` and the last `@` of the same word: drivers put whole connection URIs into their messages. The
+ * paths of stack frames are no such thing.
+ */
+const CREDENTIALS = /(?<!file):\/\/[^\s"'<>]*@/g
 
 /** The text without the user and password of any URL in it, cut to `max` characters. */
 export function maskText(text: string, max = MESSAGE_MAX): string {

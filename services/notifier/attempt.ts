@@ -58,8 +58,8 @@ export function attemptKind(parts: AttemptParts): EffectKind<Delivery> {
         return (current) => afterAttempt(current, record, now())
       } catch (error) {
         if (publicErrorOf(error).code !== 2002) throw error
-        // Nothing was sent: an outage of ours, however long, uses up none of the receiver's attempts.
-        log.warn({ error, delivery_id: delivery.delivery_id }, 'an attempt waits for a dependency')
+        // No outage and no stop of ours, however long, uses up any of the receiver's attempts.
+        log.warn({ error, delivery_id: delivery.delivery_id }, 'an attempt was put off')
         return (current) => postponed(current, attempt, now())
       } finally {
         in_flight -= 1

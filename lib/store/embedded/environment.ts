@@ -1,6 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import { Unavailable } from '../errors.ts'
+import { refuseDamagedFile } from './check-file.ts'
 import { createWriter, type Decision, type Writer } from './writer.ts'
 
 /** The one table of an environment: text keys in the order of their bytes, values as bytes. */
@@ -106,6 +107,7 @@ async function openShared(path: string, timeout_ms: number): Promise<Shared> {
       { cause: error },
     )
   })
+  await refuseDamagedFile(path)
   try {
     const root = open<Buffer, string>({
       path,

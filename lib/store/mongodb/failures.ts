@@ -4,6 +4,8 @@ import { dotted, type Layout } from '../layout.ts'
 
 /** What a server answers when it refused a command before doing anything: not the primary, no right, no such thing. */
 const REFUSED = [13, 18, 59, 8000, 10058, 10107, 13435, 13436]
+/** A command that no server can do: a bad value, type or operator. */
+const MALFORMED = [2, 9, 14, 17287]
 const TOO_LARGE = [10334, 17280]
 /** The code of a duplicate in a unique index. */
 export const DUPLICATE = 11000
@@ -12,8 +14,9 @@ const FERRETDB_DUPLICATE = /duplicate key value violates unique constraint/
 /** A call that was given up: the driver goes on with it, and may yet send it. */
 export class Overdue extends Error {}
 
-/** What a failed read means to its caller. */
+/** What a failed read means to its caller. A read that the server calls malformed is a fault of ours and stays one. */
 export function readFailure(error: unknown): unknown {
+  if (error instanceof MongoServerError && MALFORMED.some((code) => code === error.code)) return error
   return isFailure(error) ? new Unavailable('MongoDB did not answer a read', { cause: error }) : error
 }
 

@@ -96,7 +96,9 @@ function presence(index: Index): Condition[] {
 
 function all(conditions: readonly Condition[]): Condition {
   const given = conditions.filter((condition) => Object.keys(condition).length > 0)
-  return given.length === 1 && given[0] !== undefined ? given[0] : { $and: given }
+  const [only] = given
+  if (given.length < 2) return only ?? {}
+  return { $and: given }
 }
 
 function pathOf(index: Index, at: number): string {
