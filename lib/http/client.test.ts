@@ -3,9 +3,9 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Listening, listen } from '#lib/process/listen.ts'
 import { anyAddress, publicAddressesOnly } from './addresses.ts'
-import { createHttpClient, type HttpClient, type HttpClientOptions, HttpFailure } from './client.ts'
+import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
 import type { HttpRequest } from './exchange.ts'
-import { NameUnresolved } from './failure.ts'
+import { HttpFailure, NameUnresolved } from './failure.ts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {

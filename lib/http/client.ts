@@ -6,8 +6,6 @@ import { exchange, type HttpRequest, type HttpResponse } from './exchange.ts'
 import { HttpFailure } from './failure.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 
-export { HttpFailure }
-
 /** What a client may do, and how much of it. */
 export interface HttpClientOptions {
   /** Which addresses may be connected to, whatever name led there. */

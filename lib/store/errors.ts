@@ -1,7 +1,5 @@
 import { Unavailable } from '#lib/errors/unavailable.ts'
 
-export { Unavailable }
-
 /**
  * A write whose fate is unknown: it may have happened, or may yet. Read (until the answer is certain) before you
  * decide anything, and never take it for a failure.

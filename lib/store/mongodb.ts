@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb'
 import type { Secret } from '#lib/crypto/secret.ts'
-import { Unavailable } from './errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { layoutOf } from './layout.ts'
 import { createCalls, selectionTimeout } from './mongodb/calls.ts'
 import { createCollection } from './mongodb/collection.ts'

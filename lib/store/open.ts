@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Secret } from '#lib/crypto/secret.ts'
-import { Unavailable } from './errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import type { Store } from './port.ts'
 
 const TIMEOUT_MS = 5_000

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { hmacHex, sha512WithSecret } from '#lib/crypto/hash.ts'
 import { randomHex } from '#lib/crypto/random.ts'
 import type { Secret } from '#lib/crypto/secret.ts'
 
@@ -16,18 +16,16 @@ export function signDelivery(
   at: Date,
   nonce = randomHex(16),
 ): SignedHeaders {
-  const key = secret.reveal()
   const timestamp = at.toISOString()
+  const stamped = Buffer.concat([Buffer.from(timestamp), body])
+  const named = Buffer.concat([Buffer.from(`${timestamp}.${nonce}.${delivery_id}.`), body])
   return {
     'Content-Type': 'application/json',
-    'X-Data-Hash': createHash('sha512').update(body).update(key).digest('hex'),
+    'X-Data-Hash': sha512WithSecret(body, secret),
     'X-Webhook-Id': delivery_id,
     'X-Webhook-Timestamp': timestamp,
     'X-Webhook-Nonce': nonce,
-    'X-Webhook-Signature-V2': createHash('sha512').update(timestamp).update(body).update(key).digest('hex'),
-    'X-Webhook-Signature-V3': createHmac('sha512', key)
-      .update(`${timestamp}.${nonce}.${delivery_id}.`)
-      .update(body)
-      .digest('hex'),
+    'X-Webhook-Signature-V2': sha512WithSecret(stamped, secret),
+    'X-Webhook-Signature-V3': hmacHex('sha512', secret, named),
   }
 }

@@ -1,6 +1,7 @@
 import { randomFraction, randomHex } from '#lib/crypto/random.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { numericIds } from '#lib/ids.ts'
-import { Conflict, Duplicate, Unavailable } from '#lib/store/errors.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Collection } from '#lib/store/port.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { clock, every, now } from '#lib/time.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Ambiguous, Unavailable } from '#lib/store/errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/port.ts'
 

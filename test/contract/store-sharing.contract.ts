@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { Conflict, Unavailable } from '#lib/store/errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Conflict } from '#lib/store/errors.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.contract.ts'
 
 /** Several handles on one place, as several processes of a service have them. */

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Unavailable } from '../errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 
 /** Where LMDB keeps what in the header of each of its first two pages. */
 const HEADER = { magic: 24, page_size: 48, free_root: 88, main_root: 136, bytes: 160 } as const

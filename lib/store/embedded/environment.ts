@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
-import { Unavailable } from '../errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { refuseDamagedFile } from './check-file.ts'
 import { createWriter, type Decision, type Writer } from './writer.ts'
 

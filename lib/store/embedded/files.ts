@@ -1,9 +1,10 @@
 import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomHex } from '#lib/crypto/random.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { clock } from '#lib/time.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '../blob.ts'
-import { Ambiguous, Duplicate, Unavailable } from '../errors.ts'
+import { Ambiguous, Duplicate } from '../errors.ts'
 import type { Blobs } from '../port.ts'
 
 const UNFINISHED = '.unfinished-'

@@ -1,6 +1,7 @@
 import type { RootDatabase } from 'lmdb'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { clock } from '#lib/time.ts'
-import { Ambiguous, Unavailable } from '../errors.ts'
+import { Ambiguous } from '../errors.ts'
 
 /**
  * A write, decided. `apply` does the puts and must not throw. It is apart from the decision, because what throws

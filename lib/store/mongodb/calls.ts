@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
+import { Unavailable } from '#lib/errors/unavailable.ts'
 import { clock, sleep, type Timer } from '#lib/time.ts'
-import { Unavailable } from '../errors.ts'
 import { Overdue, readFailure, writeFailure } from './failures.ts'
 
 /** Runs calls to MongoDB within the store's time limit, and says in the store's own errors how they failed. */

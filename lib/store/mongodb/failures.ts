@@ -1,5 +1,6 @@
 import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
-import { Ambiguous, Unavailable } from '../errors.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Ambiguous } from '../errors.ts'
 import { dotted, type Layout } from '../layout.ts'
 
 /** What a server answers when it refused a command before doing anything: not the primary, no right, no such thing. */
