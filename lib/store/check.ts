@@ -1,7 +1,7 @@
+import { fitsInt64 } from '#lib/money.ts'
+
 const DEPTH_MAX = 64
 const NAMES_KNOWN_MAX = 4_096
-const INT64_MIN = -(2n ** 63n)
-const INT64_MAX = 2n ** 63n - 1n
 
 /** Largest document in bytes as stored: half of what MongoDB takes. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
@@ -31,7 +31,7 @@ export function checkDocumentSize(size_bytes: number): void {
 
 /** Throws `TypeError` for an integer beyond 64 bits. */
 export function checkInt64(value: bigint): bigint {
-  if (value < INT64_MIN || value > INT64_MAX) throw new TypeError(`${value} does not fit 64 bits`)
+  if (!fitsInt64(value)) throw new TypeError(`${value} does not fit 64 bits`)
   return value
 }
 

@@ -1,8 +1,7 @@
+import { INT64_MAX } from '#lib/money.ts'
 import { checkInt64 } from './check.ts'
 import { keyFields, type Layout } from './layout.ts'
 import type { Fields, Incremented } from './port.ts'
-
-const INT64_MAX = 2n ** 63n - 1n
 
 /** An increment, checked. `created` is the document to make when there is none, still without the counter. */
 export interface IncrementPlan {

@@ -84,7 +84,9 @@ describe('log', () => {
     const [line] = recorded((log) =>
       log.error({ reason: text, error: new Error(text, { cause: new Error(text) }) }, text),
     )
-    expect(JSON.stringify(line)).not.toMatch(/hush|user:/)
+    // Stack frames hold the path of the clone, which may well have "user" in it.
+    const written = JSON.stringify(line).replaceAll(process.cwd(), '')
+    expect(written).not.toMatch(/hush|user/)
   })
 
   test('masks before it cuts, so that a cut never tears a password from its @', () => {

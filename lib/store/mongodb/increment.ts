@@ -1,3 +1,4 @@
+import { INT64_MAX, INT64_MIN } from '#lib/money.ts'
 import { Duplicate } from '../errors.ts'
 import { counterOf, type IncrementPlan, sumOf } from '../increment.ts'
 import { keyText } from '../layout.ts'
@@ -7,9 +8,6 @@ import { isLive, removeExpired } from './claim.ts'
 import type { Condition, Target } from './documents.ts'
 import { indexNamed, isDuplicate } from './failures.ts'
 import { keyFilter, liveFilter } from './filters.ts'
-
-const INT64_MIN = -(2n ** 63n)
-const INT64_MAX = 2n ** 63n - 1n
 
 /**
  * Adds to a counter without ever passing its ceiling: the ceiling stands in the filter of the very update that adds.
