@@ -2,12 +2,14 @@ import { join, relative } from 'node:path'
 import { ROLES } from '#lib/process/role.ts'
 import { type ReadyUrls, runProcess } from '#lib/process/run.ts'
 import { startRoles } from '../roles.ts'
+import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'
 import { localEnvironment, readIfThere } from './local.ts'
 
 /** The whole system in this process, on the embedded stores, with the demonstration's data: `npm start` (R1 to R4). */
 runProcess(async (lifecycle) => {
   const { environment, home, operator_token } = await localEnvironment(process.env)
+  await refuseWhenRunning(home, operator_token)
   const { urls, operator } = await startRoles(ROLES, environment, lifecycle)
   const demo_before = await readIfThere(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)

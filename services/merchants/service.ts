@@ -3,6 +3,7 @@ import { duration } from '#lib/config/fields.ts'
 import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import type { Role } from '#lib/process/role.ts'
 import { createAnnounce } from './announce.ts'
+import { checkMasterKeys } from './check-keys.ts'
 import { credentialRpc } from './credential-rpc.ts'
 import { directoryRpc } from './directory-rpc.ts'
 import { endpointRpc } from './endpoint-rpc.ts'
@@ -32,6 +33,7 @@ export const role: Role = {
       mayCall: callbackAddresses(config.callback_allow),
       changes_overlap_ms: config.changes_overlap_ms,
     }
+    await checkMasterKeys(registry)
     return {
       services: [
         merchantRpc(registry),

@@ -224,16 +224,34 @@ describe('started, stopped and started again', () => {
   )
 
   test(
-    'a second start beside the first ends with a sentence and harms nothing',
+    'a second start on the same home ends with a sentence and harms nothing, whatever its ports',
     async () => {
       const first = await start()
       const before = await demo()
-      const second = launch('scripts/start.ts', [], environment())
-      expect(await once(second.child, 'close')).toEqual([1, null])
-      expect(second.log()).toMatch(/^127\.0\.0\.1:\d+ is taken by another process: set MULTIHUB_[A-Z]+_PORT /)
-      expect(await demo()).toBe(before)
+      for (const other of [{}, ANY_PORTS]) {
+        const second = launch('scripts/start.ts', [], { ...environment(), ...other })
+        expect(await once(second.child, 'close')).toEqual([1, null])
+        expect(second.log()).toBe(
+          `Multihub already runs on ${home} and serves at ${first.urls['base_url']}: stop it, or set MULTIHUB_HOME to another directory.\n`,
+        )
+        expect(await demo()).toBe(before)
+      }
       expect((await fetch(`${first.urls['connect_url']}/readyz`)).status).toBe(200)
       expect(await first.stop()).toBe(0)
+    },
+    LONG_MS,
+  )
+
+  test(
+    'the master keys of another system end the start, and the right ones begin it again',
+    async () => {
+      await (await start()).stop()
+      const wrong = launch('scripts/start.ts', [], { ...environment(), ...KEYS })
+      expect(await once(wrong.child, 'close')).toEqual([1, null])
+      expect(wrong.log()).toBe(
+        'MULTIHUB_MASTER_KEYS opens none of the stored secrets: give the keys that they were sealed under.\n',
+      )
+      expect(await (await start()).stop()).toBe(0)
     },
     LONG_MS,
   )

@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { StartError } from '#lib/process/start-error.ts'
+import { readIfThere } from './local.ts'
+
+const ANSWER_LIMIT_MS = 1_000
+
+const demoSchema = z.object({ base_url: z.url(), connect_url: z.url() })
+
+/**
+ * Refuses to start a second system on one home, whose demo.json would then name the wrong one's addresses. Only the
+ * system of this home takes its operator's token, so another one that has got the old ports is not mistaken for it.
+ */
+export async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
+  const text = await readIfThere(join(home, 'demo.json'))
+  const demo = demoSchema.safeParse(text === undefined ? undefined : parse(text)).data
+  if (demo === undefined || !(await answers(demo.connect_url, operator_token))) return
+  throw new StartError(
+    `Multihub already runs on ${home} and serves at ${demo.base_url}: stop it, or set MULTIHUB_HOME to another directory.`,
+  )
+}
+
+function answers(connect_url: string, operator_token: string): Promise<boolean> {
+  return fetch(`${connect_url}/multihub.merchants.v1.MerchantService/ListMerchants`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator_token}` },
+    body: '{}',
+    redirect: 'error',
+    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+  }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
