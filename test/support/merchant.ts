@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { type Answer, knock, PATHS, signV1 } from './door.ts'
 
 /** What demo.json tells of a credential. */
 export interface DemoCredential {
@@ -35,17 +35,6 @@ export interface Demo {
   readonly operator: { readonly token: string }
   readonly merchants: readonly DemoMerchant[]
 }
-
-/** An answer of the public interface. */
-export interface Answer {
-  readonly http_status: number
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly raw: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
-  readonly body: any
-}
-
-const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 
 /** A merchant's program: signs and sends v1 requests. */
 export interface MerchantClient {
@@ -107,34 +96,5 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
 
 /** Sends the bytes of a body with a v1 signature. */
 export function send(base_url: string, credential: DemoCredential, text: string): Promise<Answer> {
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-    'X-Data-Application-Id': String(credential.application_id),
-    'X-Data-Hash': createHash('sha512').update(text).update(credential.secret).digest('hex'),
-  }
-  return new Promise((resolve, reject) => {
-    const url = new URL('/public/api/multihub/v1', base_url)
-    const sent = request(url, { method: 'POST', headers, agent, timeout: 60_000 }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const raw = Buffer.concat(chunks).toString()
-        const answered = response.headers as Record<string, string | undefined>
-        resolve({ http_status: response.statusCode ?? 0, headers: answered, raw, body: parse(raw) })
-      })
-    })
-    sent.on('error', reject)
-    sent.on('timeout', () => sent.destroy(new Error('no answer within 60 s')))
-    sent.end(text)
-  })
-}
-
-function parse(raw: string): unknown {
-  try {
-    return JSON.parse(raw)
-  } catch {
-    return undefined
-  }
+  return knock(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
 }
