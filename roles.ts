@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { openBus } from '#lib/bus/open.ts'
 import type { Bus } from '#lib/bus/port.ts'
-import { type Config, ConfigError, field, optional, readConfig, type Schema } from '#lib/config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  described,
+  field,
+  optional,
+  readConfig,
+  type Schema,
+} from '#lib/config/config.ts'
 import { boolean, directory, secret, text } from '#lib/config/fields.ts'
 import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
 import { Secret } from '#lib/crypto/secret.ts'
@@ -30,29 +38,46 @@ const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> =
 
 /** Where the parts of a system meet. */
 const MEETING_SETTINGS = {
-  mongodb_uri: optional(secret('MONGODB_URI')),
-  nats_url: optional(secret('NATS_URL')),
-  embedded_store: boolean('MULTIHUB_EMBEDDED_STORE', false),
-  kubernetes: optional(text('KUBERNETES_SERVICE_HOST')),
+  mongodb_uri: described(
+    'The database, a replica set or a sharded cluster; without it state is in embedded files.',
+    optional(secret('MONGODB_URI')),
+  ),
+  nats_url: described(
+    'What processes tell each other events over; one process alone needs none.',
+    optional(secret('NATS_URL')),
+  ),
+  embedded_store: described(
+    'Allows embedded files in Kubernetes, where they are refused otherwise.',
+    boolean('MULTIHUB_EMBEDDED_STORE', false),
+  ),
+  kubernetes: described(
+    'Set by Kubernetes itself; tells that the process runs there.',
+    optional(text('KUBERNETES_SERVICE_HOST')),
+  ),
 } as const
+
+const MASTER_KEYS = field<Keyring>(
+  'MULTIHUB_MASTER_KEYS',
+  'keys such as 2026a:64-hex-digits divided by commas, the newest first, each id once',
+  z.string().transform((keys, { addIssue }) => {
+    try {
+      return createKeyring(new Secret(keys))
+    } catch {
+      addIssue('not such keys')
+      return z.NEVER
+    }
+  }),
+)
 
 /** What every process needs to know, whatever roles it plays. */
 export const PROCESS_SETTINGS = {
-  home: directory('MULTIHUB_HOME', '.local'),
+  home: described('Where embedded files are kept.', directory('MULTIHUB_HOME', '.local')),
   ...MEETING_SETTINGS,
-  database_prefix: text('MULTIHUB_DATABASE_PREFIX', 'multihub'),
-  keyring: field<Keyring>(
-    'MULTIHUB_MASTER_KEYS',
-    'keys such as 2026a:64-hex-digits divided by commas, the newest first, each id once',
-    z.string().transform((keys, { addIssue }) => {
-      try {
-        return createKeyring(new Secret(keys))
-      } catch {
-        addIssue('not such keys')
-        return z.NEVER
-      }
-    }),
+  database_prefix: described(
+    'Begins the name of every role’s database, so that systems can share a cluster.',
+    text('MULTIHUB_DATABASE_PREFIX', 'multihub'),
   ),
+  keyring: described('Seals the secrets that are stored; see Keys.', MASTER_KEYS),
   ...RPC_SETTINGS,
 } as const
 

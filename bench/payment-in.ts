@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomHex } from '#lib/crypto/random.ts'
 import { clock, sleep } from '#lib/time.ts'
-import { V1_PATH } from '../gateway/app.ts'
+import { V1_PATH } from '../gateway/paths.ts'
 import { startProcess } from '../test/support/child.ts'
 import { merchantClient } from '../test/support/merchant.ts'
 import { startChild } from './child.ts'
-import { rateOf, startLoadClient } from './load/client.ts'
+import { type LoadClient, rateOf, startLoadClient } from './load/client.ts'
 import type { LoadOrder, LoadReport } from './load/load.ts'
 import { cpuTime } from './process-use.ts'
-import type { BenchResult } from './result.ts'
+import type { BenchResult, Goal } from './result.ts'
 import { compared, inTurns, type Round } from './rounds.ts'
 import { FREE_PORTS, startSystem } from './system.ts'
 
@@ -35,53 +35,95 @@ interface Side {
   end(): Promise<void> | void
 }
 
+/** Where the sandbox of a comparison is: in each side's own process, or in one process for both. */
+interface Provider {
+  /** What ours needs to know of it. */
+  readonly environment: Readonly<Record<string, string>>
+  /** What the floor needs to know of it. */
+  readonly floor_environment: Readonly<Record<string, string>>
+  end(): Promise<void>
+}
+
 /**
- * `payment.in` through the whole system in one process, beside a bare pipeline that does the same input and output
- * without logic. The sandbox is a third process, the same for both. Payments that the provider declines show the
- * creation alone; of ordinary ones only those are counted a second whose completion kept up.
+ * `payment.in` beside a bare pipeline that does the same input and output without logic. The main shape is the system
+ * as `npm start` runs it: every role in one process, the sandbox too; the floor then has the very same sandbox role in
+ * its own process, so that what the provider costs is equal and only our logic differs. In the second shape, which has
+ * no goal, the sandbox is a third process that serves both. Payments that the provider declines show the creation alone;
+ * of ordinary ones only those are counted a second whose completion kept up.
  */
 export async function run(): Promise<BenchResult[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
+  const client = await startLoadClient()
+  const key = randomHex(32)
   try {
-    return await runIn(directory)
+    return [
+      ...(await compare('payment.in', client, (directory) => sandboxInside(directory, key), GOAL)),
+      ...(await compare('payment.in, sandbox apart', client, (directory) => sandboxApart(directory, key))),
+    ]
   } finally {
+    client.end()
+  }
+}
+
+async function compare(
+  name: string,
+  client: LoadClient,
+  startProvider: (directory: string) => Promise<Provider>,
+  goal?: Goal,
+): Promise<BenchResult[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
+  const started: { end(): Promise<void> | void }[] = []
+  try {
+    const provider = await startProvider(directory)
+    started.push(provider)
+    const ours = await startOurs(directory, provider)
+    started.push(ours)
+    const floor = await startFloor(directory, provider, ours)
+    started.push(floor)
+    const declined = (side: Side) => client.load(orderOf(side, DECLINED_VALUE))
+    const completed = (side: Side) => loadCompleted(client, side)
+    return [
+      ...results(`${name}: declined`, await measured(ours, floor, declined), goal),
+      ...results(`${name}: completed`, await measured(ours, floor, completed), goal),
+    ]
+  } finally {
+    for (const one of started.toReversed()) await one.end()
     await rm(directory, { recursive: true, force: true })
   }
 }
 
-async function runIn(directory: string): Promise<BenchResult[]> {
-  const key = randomHex(32)
-  const sandbox = await startProcess('main.ts', ['sandbox'], {
-    MULTIHUB_HOME: join(directory, 'sandbox'),
+/** What a process with the sandbox role in it is told. */
+function sandboxSettings(home: string, key: string): Record<string, string> {
+  return {
+    MULTIHUB_HOME: home,
     MULTIHUB_MASTER_KEYS: `bench:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: key,
-    ...FREE_PORTS,
     MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms`,
-  })
-  const sandbox_url = sandbox.urls['sandbox_url'] ?? ''
-  const client = await startLoadClient()
-  const sides: Side[] = []
-  try {
-    const ours = await startOurs(directory, sandbox_url, key)
-    sides.push(ours)
-    const floor = await startFloor(directory, sandbox_url, key, ours)
-    sides.push(floor)
-    const shape = (value: number, completes: boolean): Promise<Round<Measured>[]> => {
-      const measure = (side: Side) => () =>
-        withCpu(side, () =>
-          completes ? loadCompleted(client.load, side, value) : client.load(orderOf(side, value)),
-        )
-      return inTurns(ROUNDS, { ours: measure(ours), floor: measure(floor) })
-    }
-    return [
-      ...results('payment.in declined', await shape(DECLINED_VALUE, false)),
-      ...results('payment.in completed', await shape(COMPLETED_VALUE, true)),
-    ]
-  } finally {
-    for (const side of sides) await side.end()
-    client.end()
-    await sandbox.kill()
+    ...FREE_PORTS,
   }
+}
+
+async function sandboxInside(directory: string, key: string): Promise<Provider> {
+  return {
+    environment: { MULTIHUB_SANDBOX_KEY: key, MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms` },
+    floor_environment: sandboxSettings(join(directory, 'sandbox'), key),
+    end: async () => {},
+  }
+}
+
+async function sandboxApart(directory: string, key: string): Promise<Provider> {
+  const sandbox = await startProcess('main.ts', ['sandbox'], sandboxSettings(join(directory, 'sandbox'), key))
+  const MULTIHUB_SANDBOX_URL = sandbox.urls['sandbox_url'] ?? ''
+  const environment = { MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY: key }
+  return { environment, floor_environment: environment, end: sandbox.kill }
+}
+
+function measured(
+  ours: Side,
+  floor: Side,
+  load: (side: Side) => Promise<LoadReport>,
+): Promise<Round<Measured>[]> {
+  const measure = (side: Side) => () => withCpu(side, () => load(side))
+  return inTurns(ROUNDS, { ours: measure(ours), floor: measure(floor) })
 }
 
 interface Measured extends LoadReport {
@@ -95,12 +137,12 @@ async function withCpu({ pid }: Side, load: () => Promise<LoadReport>): Promise<
   return { ...report, cpu_ms: (await cpuTime(pid)) - before_ms }
 }
 
-function results(name: string, rounds: readonly Round<Measured>[]): BenchResult[] {
+function results(name: string, rounds: readonly Round<Measured>[], goal?: Goal): BenchResult[] {
   const cpu = compared(rounds, ({ cpu_ms, exchanges }) => cpu_ms / exchanges, 'less')
   const p50 = compared(rounds, ({ p50_ms }) => p50_ms, 'less')
   const p99 = compared(rounds, ({ p99_ms }) => p99_ms, 'less')
   return [
-    { name, ...compared(rounds, rateOf), unit: 'requests/s', goal: GOAL },
+    { name, ...compared(rounds, rateOf), unit: 'requests/s', ...(goal ? { goal } : {}) },
     { name: `${name}, processor`, ...cpu, unit: 'ms/request' },
     { name: `${name}, p50`, ...p50, unit: 'ms' },
     { name: `${name}, p99`, ...p99, unit: 'ms' },
@@ -122,14 +164,10 @@ function orderOf({ order, service_id }: Side, value: number): LoadOrder {
 }
 
 /** The time is that to the last completion, less what the provider waits, so that no work is left unpaid behind it. */
-async function loadCompleted(
-  load: (order: LoadOrder) => Promise<LoadReport>,
-  side: Side,
-  value: number,
-): Promise<LoadReport> {
+async function loadCompleted(client: LoadClient, side: Side): Promise<LoadReport> {
   const before = await side.completed()
   const start_ms = clock.monotonic_ms()
-  const report = await load(orderOf(side, value))
+  const report = await client.load(orderOf(side, COMPLETED_VALUE))
   while ((await side.completed()) - before < report.exchanges) {
     if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS) throw new Error('payments were not completed')
     await sleep(20)
@@ -138,11 +176,8 @@ async function loadCompleted(
   return { ...report, elapsed_ms: Math.max(report.elapsed_ms, completed_ms) }
 }
 
-async function startOurs(directory: string, sandbox_url: string, key: string): Promise<Side> {
-  const system = await startSystem(join(directory, 'ours'), {
-    MULTIHUB_SANDBOX_URL: sandbox_url,
-    MULTIHUB_SANDBOX_KEY: key,
-  })
+async function startOurs(directory: string, { environment }: Provider): Promise<Side> {
+  const system = await startSystem(join(directory, 'ours'), environment)
   try {
     const merchant = merchantClient(() => system.demo)
     const { secret, application_id } = merchant.credential
@@ -169,14 +204,12 @@ async function startOurs(directory: string, sandbox_url: string, key: string): P
 
 async function startFloor(
   directory: string,
-  sandbox_url: string,
-  key: string,
+  { floor_environment }: Provider,
   { order, service_id }: Side,
 ): Promise<Side> {
   const child = await startChild('./payment/floor.child.ts', {
+    ...floor_environment,
     BENCH_SECRET: order.secret,
-    BENCH_SANDBOX_URL: sandbox_url,
-    BENCH_SANDBOX_KEY: key,
     BENCH_DIRECTORY: directory,
   })
   return {

@@ -1,52 +1,134 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { withRequest } from '#lib/context.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { Authenticate } from './auth/v1.ts'
-import { type Answerer, createAnswerer } from './http/answer.ts'
+import { type AuthenticateOptions, createAuthenticate, isFailedProof } from './auth/authenticate.ts'
+import type { Caller } from './auth/caller.ts'
+import type { Proof } from './auth/proof.ts'
+import { resendProof } from './auth/resend.ts'
+import { v1Proof } from './auth/v1.ts'
+import { V2_PROOF } from './auth/v2.ts'
+import { clientAddress } from './http/address.ts'
+import { createAnswerer } from './http/answer.ts'
 import { CallerGone, readBody } from './http/body.ts'
+import { HTTP_BOUNDS } from './http/bounds.ts'
+import { shareConnections } from './http/connections.ts'
 import type { Exchange } from './http/exchange.ts'
 import { checkFraming } from './http/framing.ts'
-import { createServer } from './http/server.ts'
-import { parseJson } from './json/parse.ts'
-import { findMethod, type MethodRegistry } from './methods/method.ts'
+import { networkOf } from './http/network.ts'
+import { createServer, type PublicRoute } from './http/server.ts'
+import type { JsonObject } from './json/parse.ts'
+import type { FloodLimiter } from './limits/flood.ts'
+import type { Limits } from './limits/limits.ts'
+import { createShares, type Shares } from './limits/shares.ts'
+import {
+  checkScope,
+  enabledMethod,
+  findMethod,
+  type Method,
+  type MethodRegistry,
+  parseRequest,
+} from './methods/method.ts'
+import type { JsonSchema } from './openapi/json-schema.ts'
+import { referenceRoute } from './openapi/serve.ts'
+import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 
 /** What the gateway is made of. */
-export interface GatewayOptions {
-  readonly authenticateV1: Authenticate
+export interface GatewayOptions extends AuthenticateOptions {
+  /** How far the timestamp of a v1 request, or of one to the resend route, may be from now (A3). */
+  readonly v1_window_ms: number
   readonly methods: MethodRegistry
-  readonly log: Log
-  /** Aborted when the process is told to stop. */
-  readonly stopping: AbortSignal
+  /** What the resend route does. */
+  readonly resend: Method
+  readonly limits: Limits
+  readonly flood: FloodLimiter
+  /** The document that is shown to anybody at /openapi.json; nothing is there without it. */
+  readonly reference?: JsonSchema | undefined
+  /** Whether requests are taken: not before the gateway can judge them, and not once it stops. */
+  readonly isServing: () => boolean
 }
 
-/** The one route of all methods, with the v1 signature. */
-export const V1_PATH = '/public/api/multihub/v1'
+/** A public route: how its callers prove themselves, and which method a request calls. */
+interface Route extends Omit<PublicRoute, 'serve'> {
+  readonly proof: Proof
+  readonly methodOf: (request: JsonObject, caller: Caller) => Method
+  /** What the path names, exactly as it stands there. */
+  readonly pathId?: (request: IncomingMessage) => string | undefined
+}
 
 /** Makes the gateway as a Fastify application that does not listen yet. */
-export function createGateway({ authenticateV1, methods, log, stopping }: GatewayOptions): FastifyInstance {
+export function createGateway(options: GatewayOptions): FastifyInstance {
+  const { methods, resend, v1_window_ms, log, isServing } = options
+  const methodOf = (request: JsonObject, caller: Caller): Method => findMethod(methods, request, caller)
+  const routes: readonly Route[] = [
+    { path: V1_PATH, target: V1_TARGET, proof: v1Proof(v1_window_ms), methodOf },
+    { path: V2_PATH, target: V2_TARGET, proof: V2_PROOF, methodOf },
+    {
+      path: resendPath(':payment_id'),
+      target: RESEND_TARGET,
+      proof: resendProof(v1_window_ms),
+      methodOf: (_request, caller) => enabledMethod(resend, caller),
+      pathId: ({ url = '' }) => RESEND_TARGET.exec(url)?.[1],
+    },
+  ]
   const answerer = createAnswerer(log)
-  const serve = serveMethods(authenticateV1, methods, answerer, log)
-  return createServer({ routes: [{ path: V1_PATH, serve }], answerer, log, stopping })
+  const shares = createShares(HTTP_BOUNDS.requests_of_merchant_max)
+  const served = routes.map((route): PublicRoute => {
+    const answerTo = createPipeline(route, shares, options)
+    const { path, target } = route
+    return { path, target, serve: async (exchange) => answerer.success(exchange, await answerTo(exchange)) }
+  })
+  const shown = options.reference === undefined ? [] : [referenceRoute(options.reference)]
+  const refusing = ({ serve, ...route }: PublicRoute): PublicRoute => ({
+    ...route,
+    serve: (exchange) =>
+      withRequest({ request_id: exchange.request_id }, async () => {
+        try {
+          await serve(exchange)
+        } catch (error) {
+          if (!(error instanceof CallerGone))
+            return answerer.failure(exchange, toldOf(exchange, error, options))
+          log.info({ outcome: 'caller gone' }, 'a request ended before it was complete')
+        }
+      }),
+  })
+  const app = createServer({ routes: [...served, ...shown].map(refusing), answerer, log, isServing })
+  shareConnections(app.server, options.trusted_proxies)
+  return app
 }
 
 /** The steps of A1, in their order; each refuses by throwing. */
-function serveMethods(authenticate: Authenticate, methods: MethodRegistry, answerer: Answerer, log: Log) {
-  const answerOf = async (exchange: Exchange): Promise<unknown> => {
+function createPipeline({ proof, methodOf, pathId }: Route, shares: Shares, options: GatewayOptions) {
+  const authenticate = createAuthenticate(options, proof)
+  const { limits, trusted_proxies } = options
+  const addressOf = (request: IncomingMessage) => clientAddress(request, trusted_proxies)
+  return async (exchange: Exchange): Promise<unknown> => {
     checkFraming(exchange.request)
-    const body = await readBody(exchange.request)
+    const body = await readBody(exchange, () => networkOf(addressOf(exchange.request)))
     const caller = await authenticate(exchange, body)
-    const request = parseJson(body)
-    const method = findMethod(methods, request, caller)
-    exchange.found.method = method.name
-    return method.call(request, caller)
+    const leave = shares.enter(caller.merchant_id)
+    try {
+      await limits.countRequest(caller)
+      const request = parseRequest(body)
+      const method = methodOf(request, caller)
+      exchange.found.method = method.name
+      checkScope(method, caller)
+      await limits.admit(method.name, caller)
+      return await method.call(request, caller, pathId?.(exchange.request))
+    } finally {
+      leave()
+    }
   }
-  return (exchange: Exchange): Promise<void> =>
-    withRequest({ request_id: exchange.request_id }, async () => {
-      try {
-        answerer.success(exchange, await answerOf(exchange))
-      } catch (error) {
-        if (!(error instanceof CallerGone)) return answerer.failure(exchange, error)
-        log.info({ outcome: 'caller gone' }, 'a request ended before it was complete')
-      }
-    })
+}
+
+/**
+ * What a refused caller is told. Proofs that failed are counted by address, and too many are 429 instead (E10); nobody
+ * whose proof holds is ever asked for that count.
+ */
+function toldOf(
+  { request, found }: Exchange,
+  error: unknown,
+  { flood, trusted_proxies }: GatewayOptions,
+): unknown {
+  if (found.sign !== undefined || !isFailedProof(error)) return error
+  return flood.failed(clientAddress(request, trusted_proxies)) ?? error
 }

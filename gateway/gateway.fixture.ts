@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { DescService, MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
@@ -19,16 +18,27 @@ import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
 import { Secret } from '#lib/crypto/secret.ts'
 import { createDirectory } from '#lib/directory/directory.ts'
 import type { Environment as EnvironmentName } from '#lib/environment.ts'
+import { createAddressList } from '#lib/http/address-list.ts'
 import { type ClientOf, createRpc } from '#lib/rpc/rpc.ts'
 import type { RpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
+import type { Store } from '#lib/store/port.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
 import { clock } from '#lib/time.ts'
-import { createGateway, V1_PATH } from './app.ts'
+import { freshPair, PATHS, type ReplayPair, signResend, signV1, signV2 } from '../test/support/door.ts'
+import type { DemoCredential } from '../test/support/merchant.ts'
+import { createGateway } from './app.ts'
 import { createCredentialOpener } from './auth/credential.ts'
-import { createV1Authenticate } from './auth/v1.ts'
-import { createAddressList } from './http/address.ts'
+import { rememberedMs } from './auth/replay.ts'
+import { V1_WINDOW_MS } from './auth/v1.ts'
+import { createFloodLimiter } from './limits/flood.ts'
+import { createLimits, type Limits } from './limits/limits.ts'
+import { createNonces, type Nonces } from './limits/nonces.ts'
+import { openEdgeStore } from './limits/store.ts'
 import { createPublicMethods } from './methods/public.ts'
+import { webhookResend } from './methods/webhook-resend.ts'
+import type { JsonSchema } from './openapi/json-schema.ts'
+import { V1_PATH } from './paths.ts'
 
 /** The number of the fixture's credential. */
 export const APPLICATION_ID = '1001'
@@ -52,6 +62,11 @@ export interface FixtureOptions {
   readonly balances?: Partial<ServiceImpl<typeof BalanceService>>
   readonly directory?: Partial<ServiceImpl<typeof DirectoryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
+  /** Where nonces and quotas are kept. Without one, nonces are remembered in memory and nothing is limited. */
+  readonly store?: Store
+  readonly failures_per_minute?: number
+  /** The document to show at /openapi.json. */
+  readonly reference?: JsonSchema
   readonly stopping?: AbortSignal
   readonly log?: Log
 }
@@ -79,21 +94,49 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     bus: createMemoryBus(),
     role: 'gateway',
   })
-  const authenticateV1 = createV1Authenticate({
-    findCredential: directory.credentials(createCredentialOpener(keyring, log)),
-    trusted_proxies: createAddressList(options.trusted_proxies ?? []),
-    window_ms: 300_000,
-  })
+  const payments = clientOf(PaymentService)
   const methods = createPublicMethods({
-    payments: clientOf(PaymentService),
+    payments,
     balances: clientOf(BalanceService),
     directory,
     keyring,
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
   })
-  const { stopping = new AbortController().signal } = options
-  return createGateway({ authenticateV1, methods, log, stopping })
+  const { failures_per_minute = 1_000, stopping } = options
+  return createGateway({
+    ...(await usedUpIn(options.store)),
+    findCredential: directory.credentials(createCredentialOpener(keyring, log)),
+    trusted_proxies: createAddressList(options.trusted_proxies ?? []),
+    v1_window_ms: V1_WINDOW_MS,
+    methods,
+    resend: webhookResend(payments),
+    reference: options.reference,
+    flood: createFloodLimiter({ failures_per_minute }),
+    isServing: () => !stopping?.aborted,
+    log,
+  })
+}
+
+/** What is used up by requests: nonces and quotas. */
+async function usedUpIn(store: Store | undefined): Promise<{ nonces: Nonces; limits: Limits }> {
+  if (store !== undefined) {
+    const { nonces, counters } = await openEdgeStore(store)
+    return {
+      nonces: createNonces(nonces, { remembered_ms: rememberedMs(V1_WINDOW_MS) }),
+      limits: createLimits(counters),
+    }
+  }
+  const spent = new Set<string>()
+  return {
+    nonces: {
+      async spend(application_id, nonce) {
+        const key = `${application_id} ${nonce}`
+        return spent.size < spent.add(key).size ? 'spent' : 'reused'
+      },
+    },
+    limits: { countRequest: async () => {}, admit: async () => {}, close: async () => {} },
+  }
 }
 
 /** A service of which a test gives some methods; the others fail. */
@@ -170,12 +213,18 @@ export interface Sent {
   readonly path?: string
   readonly verb?: 'POST' | 'GET' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH' | 'HEAD'
   readonly from?: string
+  /** How it is signed: `plainly` unless a test says otherwise. */
+  readonly sign?: Sign
 }
 
-/** Signs a request in the plain way of the spec and gives it to the gateway without a socket. */
+/** Makes the headers that prove a request, `secret` being the fixture's unless a test says otherwise. */
+export type Sign = (payload: Buffer, secret: string) => Readonly<Record<string, string>>
+
+/** Signs a request, the v1 way unless the test says otherwise, and gives it to the gateway without a socket. */
 export async function send(app: FastifyInstance, sent: Sent = {}): Promise<Answered> {
+  const { sign = signedHeaders, secret = SECRET } = sent
   const payload = Buffer.from(sent.raw ?? JSON.stringify(sent.body ?? { method: 'gateway.ping', params: {} }))
-  const headers = { ...signedHeaders(payload, sent.secret), ...sent.headers }
+  const headers = { ...sign(payload, secret), ...sent.headers }
   const answer = await app.inject({
     method: sent.verb ?? 'POST',
     url: sent.path ?? V1_PATH,
@@ -189,13 +238,42 @@ export async function send(app: FastifyInstance, sent: Sent = {}): Promise<Answe
 
 const EMPTY: Envelope = { success: false, result: null, request_id: '', processing_time: 0 }
 
-/** The headers of a v1 request over these bytes. */
-export function signedHeaders(payload: Buffer | string, secret = SECRET): Record<string, string> {
-  return {
-    'content-type': 'application/json',
-    'x-data-application-id': APPLICATION_ID,
-    'x-data-hash': createHash('sha512').update(payload).update(secret).digest('hex'),
-  }
+/** The headers of a v1 request over these bytes, with the replay pair if one is given. */
+export function signedHeaders(
+  payload: Buffer | string,
+  secret = SECRET,
+  pair?: ReplayPair,
+): Record<string, string> {
+  return lowered(signV1(credentialOf(secret), payload, pair))
+}
+
+/** What sends a request to the v2 route; with a pair of its own when none is given. */
+export function asV2(pair?: ReplayPair): { readonly path: string; readonly sign: Sign } {
+  const sign: Sign = (payload, secret) => lowered(signV2(credentialOf(secret), payload, pair ?? freshPair()))
+  return { path: PATHS.v2, sign }
+}
+
+/** What sends a request to the resend route, in the form with the replay pair when one is given. */
+export function asResend(
+  payment_id: string,
+  pair?: ReplayPair,
+): { readonly path: string; readonly sign: Sign } {
+  const path = PATHS.resend(payment_id)
+  const sign: Sign = (payload, secret) =>
+    lowered(signResend(credentialOf(secret), path, payload.toString(), pair))
+  return { path, sign }
+}
+
+const credentialOf = (secret: string): DemoCredential => ({
+  application_id: Number(APPLICATION_ID),
+  api_version: 'v1',
+  secret,
+})
+
+/** Headers by their names in lower case, as tests replace them. */
+function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return { 'content-type': 'application/json', ...Object.fromEntries(named) }
 }
 
 /** The code of an answer and where it says the fault is, for tables of cases. */

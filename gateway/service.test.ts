@@ -1,10 +1,39 @@
-import { expect, test } from '@jest/globals'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import {
+  ApiVersion,
+  type CredentialSchema,
+  CredentialStatus,
+} from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Bus } from '#lib/bus/port.ts'
 import { ConfigError } from '#lib/config/config.ts'
-import type { RoleContext } from '#lib/process/role.ts'
-import { V1_PATH } from './app.ts'
-import { createClients, type FixtureOptions, keyring, signedHeaders } from './gateway.fixture.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { CHANGES_SUBJECT } from '#lib/directory/watch.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import type { RoleContext, RunningRole } from '#lib/process/role.ts'
+import { clock } from '#lib/time.ts'
+import { eventually } from '../test/support/eventually.ts'
+import { openTestStore } from '../test/support/store.ts'
+import {
+  APPLICATION_ID,
+  createClients,
+  type Envelope,
+  type FixtureOptions,
+  keyring,
+  OLD_SECRET,
+  SECRET,
+  signedHeaders,
+} from './gateway.fixture.ts'
+import { V1_PATH } from './paths.ts'
 import { role } from './service.ts'
+
+const kept = await openTestStore()
+afterAll(async () => kept[Symbol.asyncDispose]())
 
 const contextOf = async (
   options: FixtureOptions,
@@ -13,14 +42,17 @@ const contextOf = async (
   environment: { MULTIHUB_HTTP_PORT: '0', ...environment },
   client: await createClients({ directory: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
-  openStore: () => Promise.reject(new Error('the gateway keeps no state')),
+  openStore: async () => kept.store,
   keyring,
   stopping: options.stopping ?? new AbortController().signal,
 })
 
-const post = async (base_url: string, request: object): Promise<Response> => {
+const PING = { method: 'gateway.ping', params: {} }
+type Changed = MessageInitShape<typeof CredentialSchema>
+
+const post = async (base_url: string, request: object, secret = SECRET): Promise<Response> => {
   const body = JSON.stringify(request)
-  return fetch(base_url + V1_PATH, { method: 'POST', headers: signedHeaders(body), body })
+  return fetch(base_url + V1_PATH, { method: 'POST', headers: signedHeaders(body, secret), body })
 }
 
 test('serves from open to stop, and answers what is under way', async () => {
@@ -37,13 +69,13 @@ test('serves from open to stop, and answers what is under way', async () => {
   const running = await role.start(await contextOf({ balances, stopping: stop.signal }))
   const { base_url = '' } = (await running.open?.()) ?? {}
   expect(base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-  expect(await (await post(base_url, { method: 'gateway.ping', params: {} })).json()).toMatchObject({
+  expect(await (await post(base_url, PING)).json()).toMatchObject({
     success: true,
   })
   const under_way = post(base_url, { method: 'balance.get', params: {} })
   await asked.promise
   stop.abort()
-  expect((await post(base_url, { method: 'gateway.ping', params: {} })).status).toBe(503)
+  expect((await post(base_url, PING)).status).toBe(503)
   const stopped = running.stop()
   gate.resolve()
   expect((await under_way).status).toBe(200)
@@ -71,9 +103,111 @@ test('judges callback URLs by the rules of its configuration', async () => {
   await running.stop()
 })
 
+test('sends requests away until the registry has answered once', async () => {
+  let reachable = false
+  const listChanges = () => {
+    if (!reachable) throw new PublicError(2002)
+    return {}
+  }
+  const running = await role.start(await contextOf({ directory: { listChanges } }))
+  const { base_url = '' } = (await running.open?.()) ?? {}
+  await expect(running.check?.()).rejects.toThrow(Unavailable)
+  const early = await post(base_url, PING)
+  expect([early.status, early.headers.get('connection'), await early.text()]).toEqual([503, 'close', ''])
+  reachable = true
+  await eventually(
+    async () => (await post(base_url, PING)).status,
+    (status) => status === 200,
+  )
+  reachable = false
+  await running.check?.()
+  expect((await post(base_url, PING)).status).toBe(200)
+  await running.stop()
+})
+
+describe('what the operator changes acts within seconds', () => {
+  const credential: Changed = {}
+  let secrets = [SECRET]
+  let running: RunningRole
+  let base_url: string
+  let bus: Bus
+
+  beforeAll(async () => {
+    const sealed = (secret: string) => keyring.seal(new Secret(secret), `credential:${APPLICATION_ID}`)
+    const active = {
+      applicationId: APPLICATION_ID,
+      merchantId: '7001',
+      apiVersion: ApiVersion.V1,
+      environment: Environment.TEST,
+      status: CredentialStatus.ACTIVE,
+    }
+    const directory = {
+      getCredential: () => ({
+        credential: { ...active, ...credential },
+        secrets: secrets.map((secret) => ({ sealed: sealed(secret) })),
+        merchantEnvironments: [Environment.TEST],
+      }),
+      listChanges: () => ({
+        changes: [change],
+        readTime: timestampFromMs(clock.now_ms()),
+      }),
+    }
+    const context = await contextOf({ directory })
+    bus = context.bus
+    running = await role.start(context)
+    base_url = (await running.open?.())?.['base_url'] ?? ''
+  })
+  afterAll(() => running.stop())
+
+  const change = { kind: ChangeKind.CREDENTIAL, id: APPLICATION_ID, merchantId: '7001' }
+  const notify = () => bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, change)))
+
+  const answersWith = async (code: number | undefined, secret = SECRET): Promise<unknown> => {
+    const answer = async (): Promise<Envelope> =>
+      JSON.parse(await (await post(base_url, PING, secret)).text())
+    return eventually(answer, (seen) => seen?.error?.code === code, 5_000)
+  }
+
+  test('blocking, without a notice', async () => {
+    await answersWith(undefined)
+    credential.status = CredentialStatus.BLOCKED
+    await answersWith(3005)
+    credential.status = CredentialStatus.ACTIVE
+    await answersWith(undefined)
+  })
+
+  test.each<[string, Changed, number]>([
+    ['blocking', { status: CredentialStatus.BLOCKED }, 3005],
+    ['disabling', { status: CredentialStatus.DISABLED }, 3004],
+    ['an allowlist', { ipAllowlist: ['198.51.100.0/24'] }, 3006],
+    ['switching a method off', { disabledMethods: ['gateway.ping'] }, 1002],
+  ])('%s, and back', async (_what, changed, code) => {
+    await answersWith(undefined)
+    Object.assign(credential, changed)
+    await notify()
+    await answersWith(code)
+    for (const name of Object.keys(credential)) Reflect.deleteProperty(credential, name)
+    await notify()
+    await answersWith(undefined)
+  })
+
+  test('a rotation: both verify, then the new one alone', async () => {
+    await answersWith(3000, OLD_SECRET)
+    secrets = [OLD_SECRET, SECRET]
+    await notify()
+    await answersWith(undefined, OLD_SECRET)
+    await answersWith(undefined, SECRET)
+    secrets = [OLD_SECRET]
+    await notify()
+    await answersWith(3000, SECRET)
+    await answersWith(undefined, OLD_SECRET)
+  })
+})
+
 test.each([
   ['a proxy that is no address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],
+  ['a flood limit of none', { MULTIHUB_FLOOD_LIMIT: '0' }],
 ])('does not start with %s', async (_what, environment) => {
   await expect(contextOf({}, environment).then(role.start)).rejects.toThrow(ConfigError)
 })

@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { readConfig } from '#lib/config/config.ts'
-import { duration, list, port, text } from '#lib/config/fields.ts'
+import { described, readConfig } from '#lib/config/config.ts'
+import { boolean, duration, integer, list, port, text } from '#lib/config/fields.ts'
 import { createDirectory } from '#lib/directory/directory.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { createAddressList, isAddressRange } from '#lib/http/address-list.ts'
 import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { type Listening, listen } from '#lib/process/listen.ts'
@@ -12,23 +14,42 @@ import type { Role } from '#lib/process/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { createGateway } from './app.ts'
 import { createCredentialOpener } from './auth/credential.ts'
-import { createV1Authenticate } from './auth/v1.ts'
-import { createAddressList, isAddressRange } from './http/address.ts'
+import { rememberedMs } from './auth/replay.ts'
+import { V1_WINDOW_MS } from './auth/v1.ts'
+import { V2_WINDOW_MS } from './auth/v2.ts'
+import { createFloodLimiter } from './limits/flood.ts'
+import { createLimits } from './limits/limits.ts'
+import { createNonces } from './limits/nonces.ts'
+import { openEdgeStore } from './limits/store.ts'
 import { createPublicMethods } from './methods/public.ts'
+import { webhookResend } from './methods/webhook-resend.ts'
+import { openApiDocument } from './openapi/document.ts'
 
 /** The settings of the gateway. */
 export const GATEWAY_CONFIG = {
   host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: port('MULTIHUB_HTTP_PORT', 8080),
-  /** Whose `X-Forwarded-For` is believed (A7). */
-  trusted_proxies: list('MULTIHUB_TRUSTED_PROXIES', {
-    of: 'addresses or address ranges',
-    item: z.string().refine(isAddressRange),
-    fallback: [],
-  }),
+  port: described('Where the public interface is served.', port('MULTIHUB_HTTP_PORT', 8080)),
+  trusted_proxies: described(
+    'Whose X-Forwarded-For is believed.',
+    list('MULTIHUB_TRUSTED_PROXIES', {
+      of: 'addresses or address ranges',
+      item: z.string().refine(isAddressRange),
+      fallback: [],
+    }),
+  ),
   callback_allow: CALLBACK_ALLOW,
-  /** How far a v1 timestamp may be from now (A3). */
-  v1_window_ms: duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: 300_000 }),
+  v1_window_ms: described(
+    'How far a timestamp may be from now, on v1 and the resend route.',
+    duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
+  ),
+  failures_per_minute: described(
+    'How many proofs may fail in a minute from one address before its failures are answered 429.',
+    integer('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
+  ),
+  openapi: described(
+    'Serves the merchants’ reference at GET /openapi.json, to anybody.',
+    boolean('MULTIHUB_OPENAPI', false),
+  ),
   /** How long payments waits for a provider (P5); the gateway waits longer. */
   create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
 }
@@ -36,7 +57,7 @@ export const GATEWAY_CONFIG = {
 /** What a create takes beside its provider's answer, at the most. */
 const CREATE_SLACK_MS = 10_000
 
-/** The public JSON edge. It keeps no state: everything it knows is a cache of what others own. */
+/** The public JSON edge. It keeps what was used up, nonces and quotas; all else is a cache of what others own. */
 export const role: Role = {
   name: 'gateway',
   settings: GATEWAY_CONFIG,
@@ -44,15 +65,13 @@ export const role: Role = {
     const config = readConfig(GATEWAY_CONFIG, context.environment)
     const { client, keyring, stopping, bus } = context
     const log = createLog('gateway')
+    const { nonces, counters } = await openEdgeStore(await context.openStore())
+    const limits = createLimits(counters)
     const mayCall = callbackAddresses(config.callback_allow)
     const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
-    const authenticateV1 = createV1Authenticate({
-      findCredential: directory.credentials(createCredentialOpener(keyring, log)),
-      trusted_proxies: createAddressList(config.trusted_proxies),
-      window_ms: config.v1_window_ms,
-    })
+    const payments = client(PaymentService)
     const methods = createPublicMethods({
-      payments: client(PaymentService),
+      payments,
       balances: client(BalanceService),
       directory,
       keyring,
@@ -60,7 +79,22 @@ export const role: Role = {
         checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
       create_timeout_ms: config.create_timeout_ms + CREATE_SLACK_MS,
     })
-    const app = createGateway({ authenticateV1, methods, log, stopping })
+    const resend = webhookResend(payments)
+    const app = createGateway({
+      findCredential: directory.credentials(createCredentialOpener(keyring, log)),
+      nonces: createNonces(nonces, {
+        remembered_ms: rememberedMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
+      }),
+      trusted_proxies: createAddressList(config.trusted_proxies),
+      v1_window_ms: config.v1_window_ms,
+      methods,
+      resend,
+      reference: config.openapi ? openApiDocument({ methods: methods.values(), resend }) : undefined,
+      limits,
+      flood: createFloodLimiter(config),
+      isServing: () => directory.answered() && !stopping.aborted,
+      log,
+    })
     let listening: Listening | undefined
     await directory.start()
     return {
@@ -71,9 +105,13 @@ export const role: Role = {
         listening = await listen(app.server, { host, port, variable: 'MULTIHUB_HTTP_PORT' })
         return { base_url: `http://${listening.authority}` }
       },
+      async check() {
+        if (!directory.answered()) throw new Unavailable('the registry has not answered yet')
+      },
       async stop() {
         await listening?.close()
         await app.close()
+        await limits.close()
         await directory.stop()
       },
     }

@@ -25,16 +25,22 @@ export function uuidv7(): string {
     last_ms += 1
     sequence = 0
   }
-  return formatUuid(last_ms, 0x7000 | sequence, bytes.subarray(2))
+  bytes[2] = ((bytes[2] as number) & 0x3f) | 0x80
+  const random = bytes.toString('hex', 2)
+  return `${timeText(last_ms)}-${(0x7000 | sequence).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`
 }
 
-function formatUuid(time_ms: number, version_and_counter: number, random: Uint8Array): string {
-  const time = time_ms.toString(16).padStart(12, '0')
-  const tail = Buffer.from(random)
-  tail[0] = ((tail[0] as number) & 0x3f) | 0x80
-  const rest = tail.toString('hex')
-  const middle = version_and_counter.toString(16).padStart(4, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-${middle}-${rest.slice(0, 4)}-${rest.slice(4)}`
+let text_of_ms = Number.NaN
+let text = ''
+
+/** The first 12 digits, made once a millisecond. */
+function timeText(time_ms: number): string {
+  if (time_ms !== text_of_ms) {
+    const digits = time_ms.toString(16).padStart(12, '0')
+    text = `${digits.slice(0, 8)}-${digits.slice(8)}`
+    text_of_ms = time_ms
+  }
+  return text
 }
 
 /** 2020-01-01T00:00:00Z in seconds: where the 18-digit ids start to count. */

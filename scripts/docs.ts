@@ -1,54 +1,54 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeConfig, type Schema } from '#lib/config/config.ts'
-import { GATEWAY_CONFIG } from '../gateway/service.ts'
-import { PROCESS_SETTINGS } from '../roles.ts'
-import { BALANCES_CONFIG } from '../services/balances/service.ts'
-import { MERCHANTS_CONFIG } from '../services/merchants/service.ts'
-import { NOTIFIER_CONFIG } from '../services/notifier/service.ts'
-import { PAYMENTS_CONFIG } from '../services/payments/service.ts'
-import { SANDBOX_CONFIG } from '../services/sandbox/service.ts'
+import { errorTable } from './docs/errors.ts'
+import { quotaTable, sizeTable } from './docs/limits.ts'
+import { openApiText } from './docs/openapi.ts'
+import { settingsTable } from './docs/settings.ts'
 
-/** Every setting that a process reads, by who reads it. */
-const SCHEMAS: Readonly<Record<string, Schema>> = {
-  'every process': PROCESS_SETTINGS,
-  gateway: GATEWAY_CONFIG,
-  merchants: MERCHANTS_CONFIG,
-  payments: PAYMENTS_CONFIG,
-  balances: BALANCES_CONFIG,
-  notifier: NOTIFIER_CONFIG,
-  sandbox: SANDBOX_CONFIG,
+/** A page that is made from the code, at least in part: as it stands and as it should. */
+export interface GeneratedPage {
+  readonly path: string
+  readonly current: string
+  readonly wanted: string
 }
 
-const PATH = join(import.meta.dirname, '..', 'docs', 'running.md')
-const BEGIN = '<!-- settings: made by npm run docs -->'
-const END = '<!-- end of settings -->'
+const ROOT = join(import.meta.dirname, '..')
 
-/** The page on running with its table of settings as the code has them, beside the page as it stands. */
-export async function runningPage(): Promise<{ readonly current: string; readonly wanted: string }> {
-  const current = await readFile(PATH, 'utf8')
-  const [before = '', rest = ''] = current.split(BEGIN)
-  const [, after = ''] = rest.split(END)
-  return { current, wanted: `${before}${BEGIN}\n${settingsTable()}\n${END}${after}` }
+/** The parts of pages that the code makes, each between two comments that name it. */
+const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/running.md': { settings: settingsTable },
+  'docs/merchants/errors.md': { errors: errorTable },
+  'docs/merchants/limits.md': { quotas: quotaTable, sizes: sizeTable },
 }
 
-/** A setting that several roles read stands once, with all of them. */
-function settingsTable(): string {
-  const rows = new Map<string, { readers: string[]; expected: string; default: string }>()
-  for (const [reader, schema] of Object.entries(SCHEMAS)) {
-    for (const { variable, expected, default: fallback } of describeConfig(schema)) {
-      const row = rows.get(variable)
-      if (row) row.readers.push(reader)
-      else rows.set(variable, { readers: [reader], expected, default: fallback })
-    }
-  }
-  const lines = [...rows].map(
-    ([variable, row]) => `| \`${variable}\` | ${row.readers.join(', ')} | ${row.expected} | ${row.default} |`,
-  )
-  return ['| Variable | Read by | Expected | Default |', '|---|---|---|---|', ...lines].join('\n')
+/** Every generated page. Throws when a page lost the place of a generated part. */
+export async function generatedPages(): Promise<readonly GeneratedPage[]> {
+  const pages = Object.entries(SECTIONS).map(async ([path, sections]) => {
+    const current = await readFile(join(ROOT, path), 'utf8')
+    const wanted = Object.entries(sections).reduce(
+      (text, [name, make]) => withSection(text, name, make(), path),
+      current,
+    )
+    return { path, current, wanted }
+  })
+  return Promise.all([...pages, openApiPage()])
+}
+
+function withSection(text: string, name: string, made: string, path: string): string {
+  const begin = `<!-- ${name}: made by npm run docs -->`
+  const end = `<!-- end of ${name} -->`
+  const [before, rest] = text.split(begin)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`${path} has no place for its ${name}`)
+  return `${before}${begin}\n${made}\n${end}${after}`
+}
+
+async function openApiPage(): Promise<GeneratedPage> {
+  const path = 'docs/merchants/openapi.json'
+  const current = await readFile(join(ROOT, path), 'utf8').catch(() => '')
+  return { path, current, wanted: openApiText() }
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { wanted } = await runningPage()
-  await writeFile(PATH, wanted)
+  for (const { path, wanted } of await generatedPages()) await writeFile(join(ROOT, path), wanted)
 }

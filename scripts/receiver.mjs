@@ -1,15 +1,18 @@
 /**
- * A merchant's receiver for trying things out: prints every callback that arrives at http://127.0.0.1:8099/ and whether
- * its V3 signature verifies with the secret that belongs to a payment's own webhook_url.
+ * A merchant's receiver for trying things out: prints every callback that arrives at http://127.0.0.1:8099/ (or at
+ * another PORT) and takes those whose V3 signature verifies with the secret of a payment's own webhook_url. Whatever
+ * else arrives gets a line that says what is wrong with it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
+import { fail, readDemo } from './read-demo.mjs'
 
-const PORT = Number(process.env.PORT ?? 8099)
-const demo = JSON.parse(readFileSync(join(process.env.MULTIHUB_HOME ?? '.local', 'demo.json'), 'utf8'))
-const secrets = demo.merchants.flatMap(({ credentials }) =>
+const { PORT = '8099' } = process.env
+/** No callback is larger. */
+const BODY_MAX_BYTES = 256 * 1024
+
+if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) fail(`PORT is a number up to 65535, and not "${PORT}".`)
+const secrets = readDemo().merchants.flatMap(({ credentials }) =>
   credentials.map(({ secret }) =>
     createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex'),
   ),
@@ -24,13 +27,44 @@ function verifies(headers, raw) {
   })
 }
 
-createServer(async (request, response) => {
-  const chunks = []
-  for await (const chunk of request) chunks.push(chunk)
-  response.writeHead(200).end()
-  const raw = Buffer.concat(chunks)
-  const { id, data } = JSON.parse(raw.toString())
+/** The HTTP status for what came, and the line about it. */
+function judge(headers, raw) {
+  let callback
+  try {
+    callback = JSON.parse(raw.toString())
+  } catch {
+    return [400, 'refused: the body is no JSON']
+  }
+  if (!verifies(headers, raw)) return [401, 'refused: signature V3 does not verify']
+  const { id, data } = callback
   const { status, amount } = data.result.payment
-  const signature = verifies(request.headers, raw) ? 'signature V3 verified' : 'SIGNATURE DOES NOT VERIFY'
-  console.log(`${id}  ${status.status}  ${amount.value} ${amount.currency}  ${signature}`)
-}).listen(PORT, '127.0.0.1', () => console.log(`callbacks are taken at http://127.0.0.1:${PORT}/`))
+  return [200, `${id}  ${status.status}  ${amount.value} ${amount.currency}  signature V3 verified`]
+}
+
+async function receive(request, response) {
+  const chunks = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length <= BODY_MAX_BYTES) chunks.push(chunk)
+  }
+  const [status, line] =
+    length > BODY_MAX_BYTES
+      ? [413, 'refused: the body is larger than any callback']
+      : judge(request.headers, Buffer.concat(chunks))
+  response.writeHead(status).end()
+  console.log(line)
+}
+
+createServer((request, response) => {
+  receive(request, response).catch(({ message }) => {
+    response.destroy()
+    console.log(`broken off: ${message}`)
+  })
+})
+  .on('error', ({ code, message }) => {
+    fail(code === 'EADDRINUSE' ? `Port ${PORT} is taken: set PORT to another one.` : message)
+  })
+  .listen(Number(PORT), '127.0.0.1', function () {
+    console.log(`callbacks are taken at http://127.0.0.1:${this.address().port}/`)
+  })

@@ -1,30 +1,73 @@
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { join } from 'node:path'
 import Fastify from 'fastify'
-import { SECRET } from '../../gateway/gateway.fixture.ts'
+import { open } from 'lmdb'
+import { APPLICATION_ID, SECRET } from '../../gateway/gateway.fixture.ts'
 
 const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'
+/** As large as a spent nonce is in our own store. */
+const SPENT = Buffer.alloc(80)
 
-/** The least that does the same visible work: check the hash, parse, answer as much, sign it. */
+const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory = '' } = process.env
+const nonces = open<Buffer, string>({
+  path: join(directory, 'floor'),
+  encoding: 'binary',
+  overlappingSync: false,
+})
+
+/** The least that does the same visible work: check the signature, keep the nonce, parse, answer as much, sign it. */
 const app = Fastify()
 app.removeAllContentTypeParsers()
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-app.post<{ Body: Buffer }>('/public/api/multihub/v1', async (request, reply) => {
-  if (hashOf(request.body) !== request.headers['x-data-hash']) return reply.code(400).send()
-  const { method } = JSON.parse(request.body.toString())
-  const result = { message: method === 'gateway.ping' ? 'pong' : method }
-  const text = JSON.stringify({ success: true, result, request_id: REQUEST_ID, processing_time: 0.125 })
-  const body = Buffer.from(text)
-  return reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .header('x-request-id', REQUEST_ID)
-    .header('x-data-hash', hashOf(body))
-    .send(body)
-})
+for (const version of ['v1', 'v2']) {
+  app.post<{ Body: Buffer }>(`/public/api/multihub/${version}`, async ({ body: bytes, headers }, reply) => {
+    if (!isProven(bytes, headers)) return reply.code(400).send()
+    const nonce = headers['x-data-nonce']
+    if (nonce !== undefined && !(await spend(String(nonce)))) return reply.code(400).send()
+    const { method } = JSON.parse(bytes.toString())
+    const result = { message: method === 'gateway.ping' ? 'pong' : method }
+    const text = JSON.stringify({ success: true, result, request_id: REQUEST_ID, processing_time: 0.125 })
+    const body = Buffer.from(text)
+    return reply
+      .header('content-type', 'application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-request-id', REQUEST_ID)
+      .header(...signatureOf(body, headers))
+      .send(body)
+  })
+}
 await app.listen({ port: 0, host: '127.0.0.1' })
 const address = app.server.address()
 if (typeof address === 'object') process.send?.(address?.port)
 
+function spend(nonce: string): Promise<boolean> {
+  return nonces.ifNoExists(nonce, () => void nonces.put(nonce, SPENT))
+}
+
+function isProven(body: Buffer, headers: IncomingHttpHeaders): boolean {
+  if (signature !== 'v2') return hashOf(body) === headers['x-data-hash']
+  const { 'x-data-timestamp': timestamp, 'x-data-nonce': nonce } = headers
+  const path = '/public/api/multihub/v2'
+  const text = ['service-multihub-request-v2', APPLICATION_ID, 'POST', path, timestamp, nonce, digestOf(body)]
+  return macOf(text) === headers['x-data-signature']
+}
+
+function signatureOf(body: Buffer, headers: IncomingHttpHeaders): [string, string] {
+  if (signature !== 'v2') return ['x-data-hash', hashOf(body)]
+  const nonce = headers['x-data-nonce']
+  const text = ['service-multihub-response-v2', APPLICATION_ID, nonce, REQUEST_ID, 200, digestOf(body)]
+  return ['x-data-signature', macOf(text)]
+}
+
 function hashOf(bytes: Buffer): string {
   return hash('sha512', Buffer.concat([bytes, Buffer.from(SECRET)]), 'hex')
+}
+
+function digestOf(bytes: Buffer): string {
+  return hash('sha256', bytes, 'hex')
+}
+
+function macOf(parts: readonly unknown[]): string {
+  return createHmac('sha512', SECRET).update(parts.join('\n')).digest('hex')
 }

@@ -5,6 +5,8 @@ import { open } from 'lmdb'
 import { Pool } from 'undici'
 import { Secret } from '#lib/crypto/secret.ts'
 import { signRequest } from '#lib/crypto/signed-request.ts'
+import { createLifecycle } from '#lib/process/lifecycle.ts'
+import { startRoles } from '../../roles.ts'
 
 const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'
 const OPERATIONS_PATH = '/provider/v1/operations'
@@ -14,12 +16,13 @@ const ENTRY_BYTES = 300
 
 const {
   BENCH_SECRET: secret = '',
-  BENCH_SANDBOX_URL: sandbox_url = '',
-  BENCH_SANDBOX_KEY: sandbox_key = '',
   BENCH_DIRECTORY: directory = '',
+  MULTIHUB_SANDBOX_URL: given_sandbox_url,
+  MULTIHUB_SANDBOX_KEY: sandbox_key = '',
 } = process.env
 const key = new Secret(sandbox_key)
 const secret_bytes = Buffer.from(secret)
+const sandbox_url = given_sandbox_url ?? (await startSandbox())
 const provider = new Pool(sandbox_url, { connections: 256, pipelining: 1 })
 const payments = openTable('payments')
 const ledger = openTable('ledger')
@@ -27,7 +30,8 @@ let completed = 0
 
 /**
  * The least that does the same input and output as `payment.in`, without any of its logic: check the hash, parse,
- * write, ask the provider, write, answer; for a provider's callback, write the payment and a ledger entry.
+ * write, ask the provider, write, answer; for a provider's callback, write the payment and a ledger entry. The sandbox
+ * is at MULTIHUB_SANDBOX_URL, or in this process when that is not set.
  */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
@@ -42,6 +46,12 @@ const server = createServer((request, response) => {
 })
 server.listen({ port: 0, host: '127.0.0.1' }, () => process.send?.(portOf()))
 process.on('message', () => process.send?.(completed))
+
+/** The sandbox in this very process, as the whole system has it when it is one process. */
+async function startSandbox(): Promise<string> {
+  const { urls } = await startRoles(['sandbox'], process.env, createLifecycle())
+  return urls['sandbox_url'] ?? ''
+}
 
 function portOf(): number {
   const address = server.address()

@@ -5,7 +5,14 @@ import type { CredentialSettings } from './credential.ts'
 export interface Caller
   extends Pick<
     CredentialSettings,
-    'merchant_id' | 'environment' | 'service_ids' | 'currencies' | 'disabled_methods'
+    | 'merchant_id'
+    | 'environment'
+    | 'scopes'
+    | 'service_ids'
+    | 'currencies'
+    | 'daily_limit'
+    | 'rate_limits'
+    | 'disabled_methods'
   > {
   readonly application_id: string
   /** The one of its secrets that the request was signed with. */

@@ -4,8 +4,8 @@ import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchant
 import type { Keyring } from '#lib/crypto/seal.ts'
 import type { Secret } from '#lib/crypto/secret.ts'
 import { type Environment, environmentFromProto } from '#lib/environment.ts'
+import { type AddressList, createAddressList } from '#lib/http/address-list.ts'
 import type { Log } from '#lib/telemetry/log.ts'
-import { type AddressList, createAddressList } from '../http/address.ts'
 
 /** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
 export interface OpenSecret {
@@ -26,10 +26,16 @@ export interface CredentialSettings {
   readonly allowlist: AddressList | undefined
   /** Whether its environment is one of the merchant's. */
   readonly environment_granted: boolean
+  /** What support methods and the resend route ask for (spec: v1 headers, 6); the others need none (A8). */
+  readonly scopes: ReadonlySet<string>
   /** Empty means all of the merchant's. */
   readonly service_ids: readonly string[]
   /** Empty means all. */
   readonly currencies: readonly string[]
+  /** Requests in a UTC day; `0n` means no limit. */
+  readonly daily_limit: bigint
+  /** What its buckets hold a minute where that is not the default, by the name of the method (E10). */
+  readonly rate_limits: ReadonlyMap<string, number>
   readonly disabled_methods: ReadonlySet<string>
 }
 
@@ -86,12 +92,12 @@ function readSettings({
   merchantEnvironments,
 }: GetCredentialResponse): CredentialSettings | undefined {
   if (credential === undefined) return undefined
-  const { merchantId: merchant_id, serviceIds, currencies, ipAllowlist, disabledMethods } = credential
+  const { merchantId: merchant_id, ipAllowlist, dailyLimit: daily_limit } = credential
   const environment = environmentFromProto(credential.environment)
   const version = VERSIONS.get(credential.apiVersion)
   const status = STATUSES.get(credential.status)
   const addresses = createAddressList(ipAllowlist)
-  if (!merchant_id || !environment || !version || !status || !addresses) return undefined
+  if (!merchant_id || !environment || !version || !status || !addresses || daily_limit < 0n) return undefined
   return {
     merchant_id,
     environment,
@@ -99,8 +105,11 @@ function readSettings({
     status,
     allowlist: ipAllowlist.length === 0 ? undefined : addresses,
     environment_granted: merchantEnvironments.includes(credential.environment),
-    service_ids: serviceIds,
-    currencies,
-    disabled_methods: new Set(disabledMethods),
+    scopes: new Set(credential.scopes),
+    service_ids: credential.serviceIds,
+    currencies: credential.currencies,
+    daily_limit,
+    rate_limits: new Map(Object.entries(credential.rateLimits)),
+    disabled_methods: new Set(credential.disabledMethods),
   }
 }

@@ -7,7 +7,7 @@ import type { CredentialSettings, OpenCredential, Version } from './credential.t
  */
 export function checkPolicy(
   { settings }: OpenCredential,
-  version: Version,
+  versions: readonly Version[],
   addressOf: () => string | undefined,
 ): CredentialSettings {
   if (settings === undefined) throw new PublicError(3007)
@@ -17,6 +17,6 @@ export function checkPolicy(
     const address = addressOf()
     if (address === undefined || !settings.allowlist.has(address)) throw new PublicError(3006)
   }
-  if (settings.version !== version || !settings.environment_granted) throw new PublicError(3008)
+  if (!versions.includes(settings.version) || !settings.environment_granted) throw new PublicError(3008)
   return settings
 }

@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { clock } from '#lib/time.ts'
+import { testWith } from '../../test/support/needs.ts'
+import { opensslSha512 } from '../../test/support/openssl.ts'
 import {
   createTestGateway,
   type FixtureOptions,
@@ -18,23 +19,17 @@ import {
 const PING = '{"method":"gateway.ping","params":{}}'
 const now_s = (): number => Math.floor(clock.now_ms() / 1000)
 
-/** The hash made by another program than ours. */
-function openssl(text: string): string {
-  const { stdout } = spawnSync('openssl', ['dgst', '-sha512', '-r'], { input: text })
-  return stdout.toString().slice(0, 128)
-}
-
 const codeOf = async (sent: Sent, options: FixtureOptions = {}): Promise<number | undefined> =>
   (await send(await createTestGateway(options), sent)).body.error?.code
 
-test('takes a hash that openssl made, and signs answers so that openssl agrees', async () => {
+testWith('openssl')('takes a hash that openssl made, and signs answers so that openssl agrees', async () => {
   const app = await createTestGateway()
-  const pong = await send(app, { raw: PING, headers: { 'x-data-hash': openssl(PING + SECRET) } })
+  const pong = await send(app, { raw: PING, headers: { 'x-data-hash': opensslSha512(PING + SECRET) } })
   expect(pong.body.success).toBe(true)
-  expect(pong.headers['x-data-hash']).toBe(openssl(pong.text + SECRET))
+  expect(pong.headers['x-data-hash']).toBe(opensslSha512(pong.text + SECRET))
   const refused = await send(app, { raw: '{' })
   expect(refused.body.error?.code).toBe(1005)
-  expect(refused.headers['x-data-hash']).toBe(openssl(refused.text + SECRET))
+  expect(refused.headers['x-data-hash']).toBe(opensslSha512(refused.text + SECRET))
 })
 
 test('hashes the bytes as they are: other blanks or another order of keys are another body', async () => {
@@ -57,6 +52,23 @@ test('any change of one byte of the body is 3000', async () => {
       expect(shown['x-data-hash']).toBeUndefined()
     }),
     { numRuns: 300 },
+  )
+})
+
+test.each([
+  ['x-data-hash', [3000, 3002]],
+  ['x-data-application-id', [3001, 3003]],
+])('any change of one character of %s is refused, unsigned', async (name, codes) => {
+  const app = await createTestGateway()
+  const text = signedHeaders(PING)[name] ?? ''
+  await fc.assert(
+    fc.asyncProperty(fc.nat(text.length - 1), fc.constantFrom(...'0123456789abcdefgXYZ!'), async (at, to) => {
+      const changed = text.slice(0, at) + (to === text[at] ? '~' : to) + text.slice(at + 1)
+      const { body, headers } = await send(app, { raw: PING, headers: { [name]: changed } })
+      expect(codes).toContain(body.error?.code)
+      expect(headers['x-data-hash']).toBeUndefined()
+    }),
+    { numRuns: 200 },
   )
 })
 
@@ -127,17 +139,41 @@ test('a secret that cannot be opened proves nothing', async () => {
   expect(await codeOf({}, { secrets_broken: true })).toBe(3000)
 })
 
-test('the allowlist sees the address behind trusted proxies only', async () => {
+const MAPPED = '::ffff:203.0.113.0/120'
+const IPV6 = '2001:db8:a::/48'
+
+test.each<[string, readonly string[], string, string | undefined, number | undefined]>([
+  ['an IPv4 address', ['203.0.113.9'], '203.0.113.9', undefined, undefined],
+  ['its neighbour', ['203.0.113.9'], '203.0.113.8', undefined, 3006],
+  ['an IPv4 address in its IPv6 spelling', ['203.0.113.0/24'], '::ffff:203.0.113.9', undefined, undefined],
+  ['an IPv4 address in a mapped range', [MAPPED], '203.0.113.9', undefined, undefined],
+  ['another one', [MAPPED], '203.0.114.9', undefined, 3006],
+  ['an IPv6 address', [IPV6], '2001:db8:a:1::1', undefined, undefined],
+  ['its long spelling', [IPV6], '2001:0DB8:000A:0001:0000:0000:0000:0001', undefined, undefined],
+  ['an IPv6 address of another range', [IPV6], '2001:db8:b::1', undefined, 3006],
+  ['IPv4 where all of IPv6 is allowed', ['::/0'], '203.0.113.9', undefined, 3006],
+  ['one of several ranges', ['198.51.100.0/24', IPV6, '203.0.113.9/32'], '203.0.113.9', undefined, undefined],
+  ['a caller that calls itself another', ['203.0.113.0/24'], '192.0.2.1', '203.0.113.9', 3006],
+  ['a caller behind a trusted proxy', ['203.0.113.0/24'], '10.0.0.1', '203.0.113.9', undefined],
+  ['a caller behind two', ['203.0.113.0/24'], '::ffff:10.0.0.1', '203.0.113.9, fd00::2', undefined],
+  ['a caller that forged the front', ['203.0.113.0/24'], '10.0.0.1', '203.0.113.9, 192.0.2.1', 3006],
+  ['a proxy that says nothing', ['203.0.113.0/24'], '10.0.0.1', undefined, 3006],
+  ['an address that cannot be read', ['0.0.0.0/0', '::/0'], '10.0.0.1', 'unknown', 3006],
+  ['an address with a port', ['0.0.0.0/0', '::/0'], '10.0.0.1', '203.0.113.9:4711', 3006],
+  ['an address with a zone', ['0.0.0.0/0', '::/0'], '10.0.0.1', 'fe80::1%eth0', 3006],
+  ['an empty address', ['0.0.0.0/0', '::/0'], '10.0.0.1', '203.0.113.9,', 3006],
+  ['no allowlist, and no address that can be read', [], '10.0.0.1', 'unknown', undefined],
+])('judges by the allowlist: %s', async (_what, ipAllowlist, from, forwarded, code) => {
+  const trusted_proxies = ['10.0.0.0/8', 'fd00::/8']
+  const headers = { 'x-forwarded-for': forwarded }
+  const app = await createTestGateway({ credential: { ipAllowlist: [...ipAllowlist] }, trusted_proxies })
+  expect((await send(app, { from, headers })).body.error?.code).toBe(code)
+})
+
+test('without trusted proxies nobody speaks for another', async () => {
   const credential = { ipAllowlist: ['203.0.113.0/24'] }
-  const forwarded = { 'x-forwarded-for': '203.0.113.9' }
-  expect(await codeOf({ from: '203.0.113.9' }, { credential })).toBeUndefined()
-  expect(await codeOf({ from: '::ffff:203.0.113.9' }, { credential })).toBeUndefined()
-  expect(await codeOf({ from: '10.0.0.1', headers: forwarded }, { credential })).toBe(3006)
-  const trusted_proxies = ['10.0.0.0/8']
-  expect(
-    await codeOf({ from: '10.0.0.1', headers: forwarded }, { credential, trusted_proxies }),
-  ).toBeUndefined()
-  expect(await codeOf({ from: '10.0.0.1' }, { credential, trusted_proxies })).toBe(3006)
+  const headers = { 'x-forwarded-for': '203.0.113.9' }
+  expect(await codeOf({ from: '10.0.0.1', headers }, { credential })).toBe(3006)
 })
 
 test.each<[string, Record<string, string>, number | undefined]>([

@@ -1,6 +1,7 @@
 import type { PublicError } from '#lib/errors/public-error.ts'
 import { publicErrorOf } from '#lib/errors/translate.ts'
 import type { Log } from '#lib/telemetry/log.ts'
+import { isFlood, retryHeaders } from '../limits/refusal.ts'
 import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsed } from './exchange.ts'
 import { onlyHeader } from './headers.ts'
@@ -21,14 +22,26 @@ export function createAnswerer(log: Log): Answerer {
     },
     failure(exchange, thrown) {
       const error = publicErrorOf(thrown)
-      send(exchange, error.http, failureText(error, exchange.request_id, elapsed(exchange)))
+      send(
+        exchange,
+        error.http,
+        failureText(error, exchange.request_id, elapsed(exchange)),
+        retryHeaders(error),
+      )
+      // A metric counts those: strangers must not fill the log, nor pay for it with the time of others.
+      if (isFlood(error)) return
       logFault(log, exchange, error)
       logExchange(log, exchange, error.http, error.code)
     },
   }
 }
 
-function send({ response, request_id, found }: Exchange, http_status: number, text: string): void {
+function send(
+  { response, request_id, found }: Exchange,
+  http_status: number,
+  text: string,
+  more_headers: readonly string[] = [],
+): void {
   const body = Buffer.from(text)
   const headers = [
     'Content-Type',
@@ -39,6 +52,7 @@ function send({ response, request_id, found }: Exchange, http_status: number, te
     'no-store',
     'X-Request-ID',
     request_id,
+    ...more_headers,
   ]
   if (found.sign !== undefined) headers.push(...found.sign({ request_id, http_status, body }))
   response.writeHead(http_status, headers)
@@ -46,13 +60,19 @@ function send({ response, request_id, found }: Exchange, http_status: number, te
   response.end(text)
 }
 
-/** A refusal is the caller's affair; a fault or a dependency that is down is ours. */
+/**
+ * A refusal is the caller's affair; a fault or a dependency that is down is ours. Of a 2002 without a cause the line of
+ * the exchange says all there is: an outage must not fill the log with more.
+ */
 function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicError): void {
   if (code === 2001) log.error({ request_id, error: cause }, 'a request met an unexpected fault')
-  else if (code === 2002) log.warn({ request_id, error: cause }, 'a request met a dependency that is down')
+  else if (code === 2002 && cause !== undefined) {
+    log.warn({ request_id, error: cause }, 'a request met a dependency that is down')
+  }
 }
 
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/
+/** The form of a caller's own name for a request. One of another form is not logged. */
+export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 function logExchange(log: Log, exchange: Exchange, http_status: number, code?: number): void {
   const { request, request_id, found } = exchange
@@ -69,7 +89,7 @@ function logExchange(log: Log, exchange: Exchange, http_status: number, code?: n
       merchant_id,
       environment,
       client_request_id:
-        client_request_id !== undefined && VISIBLE_ASCII.test(client_request_id)
+        client_request_id !== undefined && CLIENT_REQUEST_ID.test(client_request_id)
           ? client_request_id
           : undefined,
     },

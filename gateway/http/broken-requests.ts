@@ -4,6 +4,7 @@ import { PublicError } from '#lib/errors/public-error.ts'
 import { uuidv7 } from '#lib/ids.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { clock } from '#lib/time.ts'
+import { HTTP_BOUNDS } from './bounds.ts'
 import { failureText } from './envelope.ts'
 
 /** What is not HTTP, has too large a head, or comes too slowly never becomes a request: it is answered here. */
@@ -12,53 +13,71 @@ export interface BrokenRequests {
   began(request: IncomingMessage, response: ServerResponse): void
   /** Takes what the server calls a client error. */
   handle(error: NodeJS.ErrnoException, socket: Socket): void
+  /** Takes a request for a tunnel: the server has let go of its connection. */
+  refuseTunnel(socket: Socket): void
 }
 
+/** Where a connection is. It holds on to no answer that is over: what many connections held would slow the collector. */
 interface Connection {
-  unanswered: number
-  last: IncomingMessage
-  answered(): void
+  /** The answers that are not over yet, in their order. */
+  readonly due: ServerResponse[]
+  /** The newest request, if it was refused before its end came. */
+  cut_short: IncomingMessage | undefined
 }
-
-/** How long a refused caller may take to read the answer: a connection closed with unread bytes is reset. */
-const LINGER_MS = 1000
 
 /**
  * Answers a broken request with the envelope (1003) and ends the connection, for nobody knows where the next request
- * would begin. If whole requests before it are still unanswered, they are, and then the connection just ends.
+ * would begin. Whole requests before it are answered first. A request that was refused before its end came is not
+ * answered again: then the connection just ends.
  */
 export function createBrokenRequests(log: Log): BrokenRequests {
   const connections = new WeakMap<Socket, Connection>()
+  const refused = new WeakSet<Socket>()
+  // One for all answers: a function of its own for each would cost every request.
+  function over(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket)
+    if (connection === undefined) return
+    connection.due.splice(connection.due.indexOf(this), 1)
+    if (connection.due.length === 0 && !this.req.complete) connection.cut_short = this.req
+  }
+  const refuse = (reason: string | undefined, socket: Socket): void => {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    log.info({ code: 1003, reason }, 'a connection brought no valid request')
+    const { due, cut_short } = connections.get(socket) ?? { due: [], cut_short: undefined }
+    const newest = due.at(-1)
+    const is_part = (newest?.req ?? cut_short)?.complete === false
+    const is_told = is_part && (newest === undefined || newest.headersSent)
+    const before = due.at(is_part && !is_told ? -2 : -1)
+    const text = is_told ? '' : envelope()
+    if (before === undefined) end(socket, text)
+    else before.once('close', () => end(socket, text))
+  }
   return {
     began(request, response) {
-      const known = connections.get(request.socket)
-      const connection = known ?? { unanswered: 0, last: request, answered: () => {} }
-      if (known === undefined) connections.set(request.socket, connection)
-      connection.unanswered += 1
-      connection.last = request
-      response.once('close', () => {
-        connection.unanswered -= 1
-        connection.answered()
-      })
-    },
-    handle(error, socket) {
-      log.info({ code: 1003, reason: error.code }, 'a connection brought no valid request')
-      if (!socket.writable) return void socket.destroy()
-      const connection = connections.get(socket)
-      if (connection === undefined) return end(socket, envelope())
-      const broken = connection.last.complete ? 0 : 1
-      if (connection.unanswered <= broken) return end(socket, envelope())
-      connection.answered = () => {
-        if (connection.unanswered <= broken) end(socket, '')
+      // What came behind an offer to change the protocol is lost, so that the connection cannot go on.
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+      const connection = connections.get(request.socket)
+      if (connection === undefined) connections.set(request.socket, { due: [response], cut_short: undefined })
+      else {
+        connection.due.push(response)
+        connection.cut_short = undefined
       }
+      response.on('close', over)
+    },
+    handle: (error, socket) => refuse(error.code, socket),
+    refuseTunnel(socket) {
+      socket.on('error', () => socket.destroy())
+      refuse('CONNECT', socket)
     },
   }
 }
 
 function end(socket: Socket, text: string): void {
+  if (!socket.writable) return void socket.destroy()
   socket.end(text)
   socket.resume()
-  const linger = clock.after(LINGER_MS, () => socket.destroy())
+  const linger = clock.after(HTTP_BOUNDS.linger_ms, () => socket.destroy())
   socket.once('close', () => linger.cancel())
 }
 

@@ -19,7 +19,10 @@ export interface Exchange {
   readonly response: ServerResponse
   /** Made here (E1); the caller's own is only logged. */
   readonly request_id: string
-  /** On the monotonic clock: when the head of the request had come in. */
+  /**
+   * On the monotonic clock: when the head of the request had come in, which for a head of one packet is when its first
+   * byte did. Listening for that byte takes the parser off the socket: 4 us, a fifth of what bare Node takes a request.
+   */
   readonly started_ms: number
   readonly found: {
     /** Set once the caller has proved its secret; from then on every answer is signed, refusals too (A5). */

@@ -2,12 +2,17 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { V1_PATH } from '../app.ts'
-import { createTestGateway, signedHeaders } from '../gateway.fixture.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createTestGateway } from '../gateway.fixture.ts'
+import { V1_PATH } from '../paths.ts'
+import { HTTP_BOUNDS } from './bounds.ts'
+import { BALANCE, type Head, PING, portOf, requestText, type Talk, talk } from './socket.fixture.ts'
 
 let app: FastifyInstance
 let release: () => void
 let asked: Promise<void>
+let asked_count: number
 
 /** `balance.get` answers when the test lets it. */
 beforeEach(async () => {
@@ -15,9 +20,11 @@ beforeEach(async () => {
   const began = Promise.withResolvers<void>()
   release = () => gate.resolve()
   asked = began.promise
+  asked_count = 0
   app = await createTestGateway({
     balances: {
       async getBalances() {
+        asked_count += 1
         began.resolve()
         await gate.promise
         return { balances: [] }
@@ -33,153 +40,90 @@ afterEach(async () => {
   await app.close()
 })
 
-const port = (): number => {
-  const address = app.server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening')
-  return address.port
-}
-
-const PING = '{"method":"gateway.ping","params":{}}'
-const BALANCE = '{"method":"balance.get","params":{}}'
-
-/** A request as bytes; lines are taken as they are. */
-function requestText(body: string, lines: readonly string[] = [], verb = 'POST'): string {
-  const headers = Object.entries(signedHeaders(body)).map(([name, value]) => `${name}: ${value}`)
-  const length = lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
-    ? []
-    : [`content-length: ${Buffer.byteLength(body)}`]
-  return [`${verb} ${V1_PATH} HTTP/1.1`, 'host: a', ...headers, ...length, ...lines, '', body].join('\r\n')
-}
-
-/** Sends bytes and reads until the gateway closes, or until `until` has been seen. */
-async function talk(text: string | Buffer, until?: (received: string) => boolean): Promise<string> {
-  const socket = connect({ port: port(), host: '127.0.0.1' })
-  let received = ''
-  const done = Promise.withResolvers<void>()
-  socket.on('data', (chunk) => {
-    received += chunk
-    if (until?.(received)) done.resolve()
-  })
-  socket.on('close', () => done.resolve())
-  socket.on('error', () => done.resolve())
-  socket.write(text)
-  await done.promise
-  socket.destroy()
-  return received
-}
-
-const codesIn = (received: string): readonly number[] =>
-  [...received.matchAll(/"code":(\d+)/g)].map(([, code]) => Number(code))
-const answersIn = (received: string): number => received.split('HTTP/1.1 ').length - 1
-const answered = (count: number) => (received: string) =>
-  (received.match(/"processing_time":[\d.]+\}/g) ?? []).length >= count
-
-test('answers over a socket', async () => {
-  const received = await talk(requestText(PING), answered(1))
-  expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
-  expect(received).toMatch(/"message":"pong"/)
-})
+/** The codes of the answers, 0 for a success. */
+const codesIn = ({ answers }: Talk): readonly number[] =>
+  answers.map(({ body }) => JSON.parse(body).error?.code ?? 0)
 
 test('answers pipelined requests in their order', async () => {
   const both = requestText(BALANCE) + requestText(PING) + requestText('{')
-  const received = talk(both, answered(3))
+  const heard = talk(app, both, 3)
   await asked
   release()
-  const text = await received
-  expect(answersIn(text)).toBe(3)
-  expect(text.indexOf('"balance"')).toBeLessThan(text.indexOf('pong'))
-  expect(text.indexOf('pong')).toBeLessThan(text.indexOf('1005'))
+  const [balance, pong, refused] = (await heard).answers
+  expect(balance?.body).toMatch(/"balance"/)
+  expect(pong?.body).toMatch(/pong/)
+  expect(refused?.body).toMatch(/1005/)
 })
 
-test.each<[string, string | Buffer, number]>([
-  ['no HTTP', 'hello\r\n\r\n', 1003],
-  ['TLS', Buffer.from('160301020001000001fc0303', 'hex'), 1003],
-  ['a length that is no number', requestText(PING, ['content-length: ten']), 1003],
-  ['a negative length', requestText(PING, ['content-length: -1']), 1003],
-  ['two lengths', requestText(PING, ['content-length: 37', 'content-length: 38']), 1003],
-  [
-    'a length and a transfer encoding',
-    requestText(PING, ['content-length: 37', 'transfer-encoding: chunked']),
-    1003,
-  ],
-  ['an unknown transfer encoding', requestText(PING, ['transfer-encoding: xchunked']), 1003],
-  ['a bad chunk', requestText('zz\r\nabc', ['transfer-encoding: chunked']), 1003],
-  ['a head of more than 16 KiB', requestText(PING, [`x-long: ${'a'.repeat(20_000)}`]), 1003],
-  ['a bare line feed in a header', requestText(PING, ['x-a: b\nx-c: d\u0001']), 1003],
-  ['a blank before the colon', requestText(PING, ['x-a : b']), 1003],
-  ['an unknown verb', requestText(PING, [], 'BREW'), 1003],
-])('refuses %s in the envelope and closes', async (_what, bytes, code) => {
-  const received = await talk(bytes)
-  expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
-  expect(received).toMatch(/connection: close/i)
-  expect(received).toMatch(/"success":false,"result":null,"error":\{"code":1003,/)
-  expect(codesIn(received)).toEqual([code])
+test.each<[string, Head, number]>([
+  ['a repeated hash', { lines: [`x-data-hash: ${'a'.repeat(128)}`] }, 3002],
+  ['a repeated application id', { lines: ['X-DATA-APPLICATION-ID: 1001'] }, 3001],
+  ['a repeated content type', { lines: ['content-type: application/json'] }, 1006],
+  ['a repeated nonce', { lines: ['x-data-timestamp: 1', 'x-data-nonce: a', 'x-data-nonce: a'] }, 3000],
+  ['two hosts', { lines: ['host: b'] }, 1003],
+  ['an empty query', { target: `${V1_PATH}?` }, 1003],
+  ['a fragment', { target: `${V1_PATH}#` }, 1001],
+  ['a large length', { lines: ['content-length: 1048577'] }, 1003],
+  ['TRACE', { verb: 'TRACE' }, 1007],
+  ['QUERY', { verb: 'QUERY' }, 1007],
+  ['PROPFIND', { verb: 'PROPFIND' }, 1007],
+])('refuses %s', async (_what, head, code) => {
+  expect(codesIn(await talk(app, requestText(PING, head), 1))).toEqual([code])
 })
 
-test.each<[string, string, number]>([
-  ['a repeated hash', requestText(PING, [`x-data-hash: ${'a'.repeat(128)}`]), 3002],
-  ['a repeated application id', requestText(PING, ['X-DATA-APPLICATION-ID: 1001']), 3001],
-  ['a repeated content type', requestText(PING, ['content-type: application/json']), 1006],
-  [
-    'a repeated nonce',
-    requestText(PING, ['x-data-timestamp: 1', 'x-data-nonce: a', 'x-data-nonce: a']),
-    3000,
-  ],
-  ['no host', requestText(PING).replace('host: a\r\n', ''), 1003],
-  ['two hosts', requestText(PING, ['host: b']), 1003],
-  ['an empty query', requestText(PING).replace(V1_PATH, `${V1_PATH}?`), 1003],
-  ['a path that goes up', requestText(PING).replace('/multihub/', '/multihub/../multihub/'), 1001],
-  ['a fragment', requestText(PING).replace(V1_PATH, `${V1_PATH}#`), 1001],
-  ['a whole URL as its target', requestText(PING).replace(V1_PATH, `http://a${V1_PATH}`), 1001],
-  ['a large length', requestText(PING, ['content-length: 1048577']), 1003],
-  ['an upgrade', requestText(PING, ['connection: upgrade', 'upgrade: websocket'], 'GET'), 1007],
-  ['TRACE', requestText(PING, [], 'TRACE'), 1007],
-  ['QUERY', requestText(PING, [], 'QUERY'), 1007],
-  ['PROPFIND', requestText(PING, [], 'PROPFIND'), 1007],
-])('refuses %s', async (_what, text, code) => {
-  expect(codesIn(await talk(text, answered(1)))).toEqual([code])
+test('refuses no host', async () => {
+  expect(codesIn(await talk(app, requestText(PING).replace('host: a\r\n', ''), 1))).toEqual([1003])
 })
 
-test('takes a chunked body, and refuses one that grows beyond 1 MiB without being told its length', async () => {
+test.each([
+  ['no HTTP', 'hello\r\n\r\n'],
+  ['TLS', Buffer.from('160301020001000001fc0303', 'hex')],
+  ['a head of more than 16 KiB', requestText(PING, { lines: [`x-long: ${'a'.repeat(20_000)}`] })],
+  ['a blank before the colon', requestText(PING, { lines: ['x-a : b'] })],
+  ['an unknown verb', requestText(PING, { verb: 'BREW' })],
+])('refuses %s in the envelope and closes', async (_what, bytes) => {
+  const heard = await talk(app, bytes)
+  expect(codesIn(heard)).toEqual([1003])
+  expect(heard.answers[0]).toMatchObject({
+    http_status: 400,
+    body: expect.stringMatching(/^\{"success":false,/),
+  })
+  expect(heard.answers[0]?.headers.get('connection')).toBe('close')
+})
+
+test('answers HEAD with a head', async () => {
+  const answer = await fetch(`http://127.0.0.1:${portOf(app)}${V1_PATH}`, { method: 'HEAD' })
+  expect([answer.status, await answer.text()]).toEqual([400, ''])
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+})
+
+test('takes a body that comes in pieces, and refuses one that grows beyond 1 MiB untold', async () => {
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
-  const chunked = (text: string, chunks: string): string => {
-    const whole = requestText(text, ['transfer-encoding: chunked'])
-    return `${whole.slice(0, whole.length - text.length)}${chunks}0\r\n\r\n`
-  }
-  const small = await talk(chunked(PING, chunk(PING.slice(0, 5)) + chunk(PING.slice(5))), answered(1))
-  expect(small).toMatch(/pong/)
-  const large = await talk(chunked('', chunk(' '.repeat(65_536)).repeat(17)) + requestText(PING), answered(2))
-  expect(codesIn(large)).toEqual([1003])
-  expect(large).toMatch(/pong/)
+  const chunked = (text: string, chunks: string): string =>
+    requestText(text, { lines: ['transfer-encoding: chunked'], sent: `${chunks}0\r\n\r\n` })
+  const small = chunked(PING, chunk(PING.slice(0, 5)) + chunk(PING.slice(5)))
+  expect(codesIn(await talk(app, small, 1))).toEqual([0])
+  const large = chunked('', chunk(' '.repeat(65_536)).repeat(17))
+  expect(codesIn(await talk(app, large + requestText(PING), 2))).toEqual([1003, 0])
 })
 
 test('goes on with the connection after refusing a body that it did not read', async () => {
   const large = requestText(' '.repeat(1_100_000))
-  const wrong_type = requestText(PING).replace('application/json', 'text/plain')
-  const received = await talk(large + wrong_type + requestText(PING), answered(3))
-  expect(codesIn(received)).toEqual([1003, 1006])
-  expect(received).toMatch(/pong/)
-})
-
-test('asks for the body of a request that waits to be asked', async () => {
-  const received = await talk(requestText(PING, ['expect: 100-continue']), answered(1))
-  expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/)
-  expect(await talk(requestText(PING, ['expect: something']), answered(1))).toMatch(/pong/)
+  const wrong_type = requestText(PING, { type: 'text/plain' })
+  expect(codesIn(await talk(app, large + wrong_type + requestText(PING), 3))).toEqual([1003, 1006, 0])
 })
 
 test('answers what came whole before it closes over what came broken', async () => {
-  const received = talk(`${requestText(BALANCE)}garbage\r\n\r\n`)
+  const heard = talk(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
   await asked
   release()
-  const text = await received
-  expect(answersIn(text)).toBe(1)
-  expect(text).toMatch(/"balance"/)
+  expect(codesIn(await heard)).toEqual([0, 1003])
 })
 
 test('survives callers that go away at any point', async () => {
   const text = requestText(BALANCE)
   for (const length of [1, 30, text.length - 1, text.length]) {
-    const socket = connect({ port: port(), host: '127.0.0.1' })
+    const socket = connect({ port: portOf(app), host: '127.0.0.1' })
     await once(socket, 'connect')
     socket.write(text.slice(0, length))
     await new Promise((resolve) => setImmediate(resolve))
@@ -187,7 +131,55 @@ test('survives callers that go away at any point', async () => {
   }
   await asked
   release()
-  expect(await talk(requestText(PING), answered(1))).toMatch(/pong/)
+  expect(codesIn(await talk(app, requestText(PING), 1))).toEqual([0])
+})
+
+test('takes so many requests of a merchant at once and tells those beyond to come again', async () => {
+  const { requests_of_merchant_max: most } = HTTP_BOUNDS
+  const heard = talk(app, requestText(BALANCE).repeat(most + 2), most + 2)
+  await eventually(
+    async () => asked_count,
+    (count) => count === most,
+  )
+  release()
+  const codes = codesIn(await heard)
+  expect(codes.slice(0, most).every((code) => code === 0)).toBe(true)
+  expect(codes.slice(most)).toEqual([2002, 2002])
+  expect(codesIn(await talk(app, requestText(PING), 1))).toEqual([0])
+})
+
+test('takes so many requests at once, whoever sends them, and tells those beyond to come again', async () => {
+  const { requests_max: most } = HTTP_BOUNDS
+  const gate = Promise.withResolvers<void>()
+  const lines: string[] = []
+  await app.close()
+  app = await createTestGateway({
+    directory: { getCredential: () => gate.promise.then(() => ({})) },
+    failures_per_minute: 2 * most,
+    log: createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } }),
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const heard = talk(app, requestText(PING).repeat(most + 2), most + 2)
+  await eventually(
+    async () => lines.length,
+    (count) => count === 2,
+  )
+  gate.resolve()
+  const codes = codesIn(await heard)
+  expect([...new Set(codes.slice(0, most))]).toEqual([3003])
+  expect(codes.slice(most)).toEqual([2002, 2002])
+})
+
+test('the time of an answer is in milliseconds, with three decimals at the most, from the head on', async () => {
+  const { answers } = await talk(
+    app,
+    requestText(PING) + requestText('{') + requestText(PING, { verb: 'GET' }),
+    3,
+  )
+  for (const { body } of answers) {
+    expect(body).toMatch(/"processing_time":[0-9]+(\.[0-9]{1,3})?\}$/)
+    expect(JSON.parse(body).processing_time).toBeLessThan(60_000)
+  }
 })
 
 test('has a limit of time for every part of an exchange', () => {
@@ -196,21 +188,24 @@ test('has a limit of time for every part of an exchange', () => {
 })
 
 test.each([
-  ['a head that does not end', `POST ${V1_PATH} HTTP/1.1\r\nhost: a\r\n`],
-  ['a body that does not end', requestText(PING, ['content-length: 100'])],
-])('does not wait for %s', async (_what, text) => {
+  ['a head that does not end', `POST ${V1_PATH} HTTP/1.1\r\nhost: a\r\n`, [1003]],
+  ['a body that does not end', requestText(PING, { lines: ['content-length: 100'] }), [1003]],
+  [
+    'the rest of a body that was refused',
+    requestText(PING, { type: 'text/plain', lines: ['content-length: 100'] }),
+    [1006],
+  ],
+])('does not wait for %s', async (_what, text, codes) => {
   app.server.headersTimeout = 1
   app.server.requestTimeout = 1
-  const received = await talk(text)
-  expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
-  expect(codesIn(received)).toEqual([1003])
+  expect(codesIn(await talk(app, text))).toEqual(codes)
 })
 
 test('lets the request under way end when it is closed', async () => {
-  const received = talk(requestText(BALANCE))
+  const heard = talk(app, requestText(BALANCE))
   await asked
   const closed = app.close()
   release()
-  expect(await received).toMatch(/"balance"/)
+  expect(codesIn(await heard)).toEqual([0])
   await closed
 })

@@ -1,29 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
+import { Socket } from 'node:net'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PublicError } from '#lib/errors/public-error.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import type { Answerer } from './answer.ts'
+import { HTTP_BOUNDS } from './bounds.ts'
 import { type BrokenRequests, createBrokenRequests } from './broken-requests.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
-/** How long the parts of an exchange may take, in milliseconds; Node and Fastify have no limit for most of them. */
-const TIMEOUTS = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 72_000,
-  /** Of silence on a connection: longer than a create may take to be answered. */
-  connectionTimeout: 75_000,
-}
-
-/** How late a time-out may be noticed; Node looks every 30 s when nobody says so. */
-const TIMEOUTS_CHECKED_MS = 1_000
-
-const HEAD_MAX_BYTES = 16_384
-const CONNECTIONS_MAX = 10_000
-
 /** One public route: where it is, and what answers its requests, refusals included. */
 export interface PublicRoute {
+  /** As Fastify's router has it. */
   readonly path: string
+  /** The one spelling of it that the contract knows, over the raw request target without its query. */
+  readonly target: RegExp
+  /** POST unless it says otherwise. */
+  readonly verb?: 'GET'
   readonly serve: (exchange: Exchange) => Promise<void>
 }
 
@@ -32,8 +24,8 @@ export interface ServerOptions {
   readonly routes: readonly PublicRoute[]
   readonly answerer: Answerer
   readonly log: Log
-  /** Once aborted, new requests are told to go elsewhere. */
-  readonly stopping: AbortSignal
+  /** Whether requests are taken: others are told to go elsewhere. */
+  readonly isServing: () => boolean
 }
 
 /**
@@ -41,27 +33,35 @@ export interface ServerOptions {
  * answers written by us, byte for byte, because both are signed. Measured: reading and writing around Fastify's own
  * reader and reply takes a quarter less time a request than hooks do.
  */
-export function createServer({ routes, answerer, log, stopping }: ServerOptions): FastifyInstance {
-  const paths = new Set(routes.map(({ path }) => path))
+export function createServer({ routes, answerer, log, isServing }: ServerOptions): FastifyInstance {
   const notFound = (request: IncomingMessage, response: ServerResponse): void => {
     // The router takes other spellings of a path, too; the contract knows one.
-    const [path = ''] = (request.url ?? '').split('?', 1)
-    const wrong_verb = paths.has(path) && request.method !== 'POST'
+    const wrong_verb = routes.some(
+      ({ target, verb = 'POST' }) => request.method !== verb && isAt(request, target),
+    )
     answerer.failure(beginExchange(request, response), new PublicError(wrong_verb ? 1007 : 1001))
   }
   const app = createBareFastify(createBrokenRequests(log), notFound)
-  for (const { path, serve } of routes) {
-    app.post(path, ({ raw: request }, reply) => {
+  let under_way = 0
+  const ended = (): void => {
+    under_way -= 1
+  }
+  for (const { path, target, verb = 'POST', serve } of routes) {
+    const handler: RouteHandlerMethod = ({ raw: request }, reply) => {
       reply.hijack()
       const response = reply.raw
-      if (stopping.aborted) return void response.writeHead(503, { connection: 'close' }).end()
-      if (request.url !== path && !request.url?.startsWith(`${path}?`)) return notFound(request, response)
+      if (!isServing()) return void response.writeHead(503, { connection: 'close' }).end()
+      if (!isAt(request, target)) return notFound(request, response)
       const exchange = beginExchange(request, response)
-      serve(exchange).catch((error: unknown) => {
+      if (under_way >= HTTP_BOUNDS.requests_max) return answerer.failure(exchange, new PublicError(2002))
+      under_way += 1
+      serve(exchange).then(ended, (error: unknown) => {
+        ended()
         log.error({ request_id: exchange.request_id, error }, 'a request could not be answered')
         request.destroy()
       })
-    })
+    }
+    app.route({ method: verb, url: path, exposeHeadRoute: false, handler })
   }
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
@@ -74,20 +74,30 @@ export function createServer({ routes, answerer, log, stopping }: ServerOptions)
   return app
 }
 
+/** A query string does not make another target; that it is refused is said later (E15). */
+function isAt({ url = '' }: IncomingMessage, target: RegExp): boolean {
+  const query = url.indexOf('?')
+  return target.test(query < 0 ? url : url.slice(0, query))
+}
+
 /** Fastify with our limits, and without anything that would answer or read in its own way. */
 function createBareFastify(
   broken: BrokenRequests,
   notFound: (request: IncomingMessage, response: ServerResponse) => void,
 ): FastifyInstance {
   const app = Fastify({
-    ...TIMEOUTS,
+    requestTimeout: HTTP_BOUNDS.request_timeout_ms,
+    keepAliveTimeout: HTTP_BOUNDS.idle_timeout_ms,
+    connectionTimeout: HTTP_BOUNDS.silence_timeout_ms,
     http: {
-      maxHeaderSize: HEAD_MAX_BYTES,
-      headersTimeout: TIMEOUTS.headersTimeout,
-      connectionsCheckingInterval: TIMEOUTS_CHECKED_MS,
+      maxHeaderSize: HTTP_BOUNDS.head_max_bytes,
+      headersTimeout: HTTP_BOUNDS.head_timeout_ms,
+      connectionsCheckingInterval: HTTP_BOUNDS.timeouts_checked_ms,
       // A request without a host is refused in the envelope instead of by Node.
       requireHostHeader: false,
     },
+    // An id in a path that is too long for any payment is judged with its credential, as every other one is.
+    routerOptions: { maxParamLength: HTTP_BOUNDS.head_max_bytes },
     // The exchange makes the id of a request.
     requestIdHeader: false,
     genReqId: () => '',
@@ -101,9 +111,13 @@ function createBareFastify(
   const { server } = app
   // Headers are counted by us: beyond its own limit Node drops them silently.
   server.maxHeadersCount = 0
-  server.maxConnections = CONNECTIONS_MAX
+  server.maxConnections = HTTP_BOUNDS.connections_max
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.prependListener('request', broken.began)
+  server.on('connect', (_request, connection) => {
+    if (connection instanceof Socket) broken.refuseTunnel(connection)
+    else connection.destroy()
+  })
   app.removeAllContentTypeParsers()
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })

@@ -2,7 +2,7 @@ import type { Environment } from '#lib/environment.ts'
 import { fieldError, type PublicError } from '#lib/errors/public-error.ts'
 import type { ErrorCode } from '#lib/errors/table.ts'
 
-/** A key that nobody knows is shown no longer than this: it is the caller's own text. */
+/** A key that nobody knows is shown no longer than this, in code points: it is the caller's own text. */
 const KEY_SHOWN_MAX = 64
 
 /**
@@ -34,7 +34,14 @@ export function report(inspection: Inspection, code: ErrorCode): undefined {
 
 /** The same for a field of the object where the walk stands. */
 export function reportAt(inspection: Inspection, key: string, code: ErrorCode): void {
-  inspection.path.push(key.slice(0, KEY_SHOWN_MAX))
+  inspection.path.push(shown(key))
   report(inspection, code)
   inspection.path.pop()
+}
+
+/** Strict parsers refuse a text with half a surrogate pair, so that an answer must not have one. */
+function shown(key: string): string {
+  if (key.length <= KEY_SHOWN_MAX) return key.toWellFormed()
+  const begin = [...key.slice(0, 2 * KEY_SHOWN_MAX)].slice(0, KEY_SHOWN_MAX)
+  return begin.join('').toWellFormed()
 }

@@ -2,12 +2,28 @@ import type { Environment } from '#lib/environment.ts'
 import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/money.ts'
 import { report } from './inspection.ts'
 import type { Json } from './parse.ts'
-import type { Schema } from './schema.ts'
+import type { Schema, TextShape } from './schema.ts'
 
-/** A rule about a text beyond its length. Its name stands in the merchants' reference. */
+/** A rule about a text beyond its length. */
 export interface TextFormat {
   readonly name: string
+  /** What of the rule a regular expression can say. Only the flag `u`: JSON Schema knows no other. */
+  readonly pattern: RegExp
+  /** What JSON Schema calls texts of this kind, if it has a name for them. */
+  readonly json_format?: 'idn-email' | 'iri'
   readonly test: (text: string, environment: Environment) => boolean
+}
+
+/** Makes a format whose test is its pattern and, if given, what the pattern cannot say. */
+export function textFormat({
+  also,
+  ...format
+}: Omit<TextFormat, 'test'> & { readonly also?: TextFormat['test'] }): TextFormat {
+  const { pattern } = format
+  const test: TextFormat['test'] = also
+    ? (text, environment) => pattern.test(text) && also(text, environment)
+    : (text) => pattern.test(text)
+  return { ...format, test }
 }
 
 /** The bounds of a text, in code points. */
@@ -20,7 +36,7 @@ export interface TextRule {
 /** A text. Another type is 1005; a wrong length or format, a lone surrogate or U+0000 is 9000 (E5). */
 export function text({ min = 0, max, format }: TextRule): Schema<string, 'required'> {
   return {
-    shape: { type: 'text', min, max, ...(format === undefined ? {} : { format: format.name }) },
+    shape: { type: 'text', min, max, ...wordsOf(format) },
     presence: 'required',
     check(value, inspection) {
       if (typeof value !== 'string') return report(inspection, 1005)
@@ -29,6 +45,20 @@ export function text({ min = 0, max, format }: TextRule): Schema<string, 'requir
       return report(inspection, 9000)
     },
   }
+}
+
+/** What `isSound` says, as a pattern. A format's own pattern says no less. */
+const SOUND_PATTERN = '^[^\\u0000\\p{Cs}]*$'
+
+function wordsOf(format: TextFormat | undefined): Pick<TextShape, 'pattern' | 'format'> {
+  if (format === undefined) return { pattern: SOUND_PATTERN }
+  const { json_format } = format
+  return { pattern: sourceOf(format.pattern), ...(json_format === undefined ? {} : { format: json_format }) }
+}
+
+/** A slash is escaped in a literal of JavaScript only. */
+function sourceOf({ source }: RegExp): string {
+  return source.replaceAll('\\/', '/')
 }
 
 /** A lone surrogate cannot be kept as UTF-8, and U+0000 ends a text for too much software. */
@@ -48,7 +78,7 @@ function isWithin(value: string, min: number, max: number): boolean {
 /** An amount in minor units (E6): anything but an integer literal is 1005, one that cannot be paid 6001. */
 export function amount(): Schema<bigint, 'required'> {
   return {
-    shape: { type: 'integer', min: 1n, max: AMOUNT_MAX, text_accepted: false },
+    shape: { type: 'integer', min: 1n, max: AMOUNT_MAX },
     presence: 'required',
     check(value, inspection) {
       const integer = toInteger(value)
@@ -62,7 +92,7 @@ export function amount(): Schema<bigint, 'required'> {
 /** An ISO 4217 code; any other text is 1010 (E6). Whether it is the route's is for payments to say. */
 export function currency(): Schema<string, 'required'> {
   return {
-    shape: { type: 'text', min: 3, max: 3, format: 'ISO 4217 code' },
+    shape: { type: 'text', min: 3, max: 3, pattern: '^[A-Z]{3}$' },
     presence: 'required',
     check(value, inspection) {
       if (typeof value !== 'string') return report(inspection, 1005)
@@ -78,13 +108,14 @@ const INTEGER_TEXT = /^-?(0|[1-9][0-9]{0,39})$/
 
 /**
  * The number of a route, as digits; an integer or the same as a text (spec: Request envelope). One beyond 64 bits is
- * in shape and names no route.
+ * in shape and names no route; a text that would be unsound anywhere is 9000 here too (E5).
  */
 export function serviceId(): Schema<string, 'required'> {
   return {
-    shape: { type: 'integer', min: 1n, max: AMOUNT_MAX, text_accepted: true },
+    shape: { type: 'integer', text_pattern: sourceOf(INTEGER_TEXT) },
     presence: 'required',
     check(value, inspection) {
+      if (typeof value === 'string' && !isSound(value)) return report(inspection, 9000)
       const integer = typeof value === 'string' && INTEGER_TEXT.test(value) ? BigInt(value) : toInteger(value)
       if (integer === undefined) return report(inspection, 1005)
       return integer >= INT64_MIN && integer <= INT64_MAX ? integer.toString() : NO_ROUTE

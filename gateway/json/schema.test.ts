@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { EMAIL_ADDRESS, HTTP_URL, REFERENCE } from './formats.ts'
 import { type Json, parseJson } from './parse.ts'
 import { amount, currency, serviceId, text } from './scalars.ts'
@@ -78,8 +78,14 @@ test('finds prototype keys unknown and never takes inherited ones for given', ()
   expect(fault(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
 })
 
-test('shows no more than a piece of an unknown key', () => {
-  expect(fault(object({}), { ['k'.repeat(5000)]: 1 })).toEqual([9000, 'k'.repeat(64)])
+test.each([
+  ['a long one', 'k'.repeat(5000), 'k'.repeat(64)],
+  ['a long one of pairs', '💶'.repeat(5000), '💶'.repeat(64)],
+  ['one with a pair at the cut', `${'k'.repeat(63)}💶k`, `${'k'.repeat(63)}💶`],
+  ['one with half a pair', 'a\ud83d', 'a\ufffd'],
+  ['one with halves the wrong way round', '\udcb6\ud83d', '\ufffd\ufffd'],
+])('shows no more of an unknown key than 64 whole characters: %s', (_what, key, shown) => {
+  expect(fault(object({}), { [key]: 1 })).toEqual([9000, shown])
 })
 
 test('counts lengths in code points', () => {
@@ -114,6 +120,8 @@ test.each<[Json, string | number]>([
   ['5a', 1005],
   ['', 1005],
   ['5.0', 1005],
+  ['5\0', 9000],
+  ['\ud800', 9000],
   [Number.NaN, 1005],
   [1.5, 1005],
   [true, 1005],
@@ -193,5 +201,43 @@ test('describes itself as data', () => {
       foreign: { presence: 'not_applicable' },
       tags: { type: 'list', presence: 'optional', item: { type: 'text' } },
     },
+  })
+})
+
+describe('a body full of odd numbers', () => {
+  const many = (item: string, bytes: number): string =>
+    `[${Array(Math.ceil(bytes / item.length))
+      .fill(item)
+      .join(',')}]`
+  const body = (more: string, value = '1'): string =>
+    `{"name":"a","price":{"value":${value},"currency":"INR"}${more && `,${more}`}}`
+  const outcome = (text: string) => fault(ORDER, parseJson(Buffer.from(text)))
+
+  test.each(['1.5', '1e2', '9007199254740993', '{"k0":1},1.5', `${'['.repeat(28)}1.5${']'.repeat(28)}`])(
+    'is taken where it is not looked at, and named where it is: %s',
+    (item) => {
+      const odd = many(item, 16_384)
+      expect(outcome(body(`"anything":${odd}`))).toBeUndefined()
+      expect(outcome(body(`"other":${odd}`))).toEqual([9000, 'other'])
+      expect(outcome(body(`"note":${odd}`))).toEqual([1005, 'note'])
+      expect(outcome(body(`"anything":${odd}`, '100.0'))).toEqual([1005, 'price.value'])
+      expect(outcome(body(`"anything":${odd}`, '1e400'))).toEqual([1005, 'price.value'])
+      expect(outcome(body(`"anything":${odd}`, '9007199254740991'))).toBeUndefined()
+      expect(outcome(body(`"anything":${odd}`, '9007199254740992'))).toEqual([6001, 'price.value'])
+      expect(outcome(body(`"anything":${odd}`, '-0'))).toEqual([6001, 'price.value'])
+      expect(outcome(body(`"tags":["a",1.5],"anything":${odd}`))).toEqual([1005, 'tags.1'])
+    },
+  )
+
+  test('leaves the number of a route exact', () => {
+    const route = (literal: string) =>
+      check(
+        object({ 0: ignored(), id: serviceId() }),
+        parseJson(Buffer.from(`{"id":${literal},"0":12345678901234567}`)),
+      )
+    expect(route('9007199254740993').id).toBe('9007199254740993')
+    expect(route('-9223372036854775808').id).toBe('-9223372036854775808')
+    expect(route('9223372036854775808').id).toBe('0')
+    expect(route('9'.repeat(400)).id).toBe('0')
   })
 })

@@ -2,12 +2,38 @@ import type { Environment } from '#lib/environment.ts'
 import { createInspection, type Inspection, report, reportAt } from './inspection.ts'
 import type { Json, JsonObject } from './parse.ts'
 
-/** A schema as plain data, from which the merchants' reference is written. */
-export type Shape =
-  | { readonly type: 'object'; readonly fields: Readonly<Record<string, FieldShape>> }
+/** A schema as plain data, from which the merchants' reference is written. `description` is for people. */
+export type Shape = { readonly description?: string } & (
+  | ObjectShape
+  | TextShape
+  | IntegerShape
   | { readonly type: 'list'; readonly item: Shape; readonly max: number }
-  | { readonly type: 'text'; readonly min: number; readonly max: number; readonly format?: string }
-  | { readonly type: 'integer'; readonly min: bigint; readonly max: bigint; readonly text_accepted: boolean }
+  | { readonly type: 'anything' }
+)
+
+/** The shape of an object. Of the fields `at_least_one`, if it names any, one has to be there. */
+export interface ObjectShape {
+  readonly type: 'object'
+  readonly fields: Readonly<Record<string, FieldShape>>
+  readonly at_least_one: readonly string[]
+}
+
+/** The shape of a text: its length in code points, and the pattern and format of JSON Schema that describe it. */
+export interface TextShape {
+  readonly type: 'text'
+  readonly min: number
+  readonly max: number
+  readonly pattern: string
+  readonly format?: string
+}
+
+/** The shape of an integer. With a `text_pattern` a text of that pattern is taken for one, too. */
+export interface IntegerShape {
+  readonly type: 'integer'
+  readonly min?: bigint
+  readonly max?: bigint
+  readonly text_pattern?: string
+}
 
 /** The shape of a field of an object, and whether it has to be there. */
 export type FieldShape = Shape & { readonly presence: Presence }
@@ -43,6 +69,11 @@ type ObjectOf<F extends Fields> = {
   readonly [K in NamesOf<F, 'optional'>]?: TypeOf<F[K]>
 }
 
+/** The same schema with a sentence for the merchants' reference. */
+export function described<T, P extends Presence>(description: string, schema: Schema<T, P>): Schema<T, P> {
+  return { ...schema, shape: { ...schema.shape, description } }
+}
+
 /** Makes a field optional. Null is not absence: it is a value of the wrong type. */
 export function optional<T>(schema: Schema<T, 'required'>): Schema<T, 'optional'> {
   return { ...schema, presence: 'optional' }
@@ -58,7 +89,7 @@ export function ignored(): Schema<never, 'ignored'> {
   return { shape: NOTHING, presence: 'ignored', check: () => undefined }
 }
 
-const NOTHING: Shape = { type: 'object', fields: {} }
+const NOTHING: Shape = { type: 'anything' }
 
 /**
  * An object of exactly these fields, declared in the order of the spec's table, because the first fault is the one
@@ -83,7 +114,7 @@ export function object<const F extends Fields>(
   }
   const field_shapes = entries.map(([name, { shape, presence }]) => [name, { ...shape, presence }] as const)
   return {
-    shape: { type: 'object', fields: Object.fromEntries(field_shapes) },
+    shape: { type: 'object', fields: Object.fromEntries(field_shapes), at_least_one },
     presence: 'required',
     check,
   }

@@ -10,13 +10,13 @@ import { safeNumber } from '#lib/projection/values.ts'
 import type { Caller } from '../auth/caller.ts'
 import { exactNumber } from '../json/exact-number.ts'
 import { serviceId } from '../json/scalars.ts'
-import { notApplicable, object, optional } from '../json/schema.ts'
+import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { METHOD } from './fields.ts'
 import { defineMethod, type Method } from './method.ts'
 
 const REQUEST = object({
   method: METHOD,
-  service_id: optional(serviceId()),
+  service_id: described('Shows the currency of this route only.', optional(serviceId())),
   operation_id: notApplicable(),
   params: object({}),
 })

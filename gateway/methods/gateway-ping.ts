@@ -1,10 +1,11 @@
-import { ignored, notApplicable, object } from '../json/schema.ts'
+import { described, ignored, notApplicable, object } from '../json/schema.ts'
 import { METHOD } from './fields.ts'
 import { defineMethod, type Method } from './method.ts'
 
 const REQUEST = object({
   method: METHOD,
-  service_id: ignored(),
+  // Ignored means not looked at: what E5 says of any text is about those that are taken.
+  service_id: described('Ignored.', ignored()),
   operation_id: notApplicable(),
   params: object({}),
 })

@@ -7,9 +7,9 @@ import type { Keyring } from '#lib/crypto/seal.ts'
 import { type Environment, environmentToProto } from '#lib/environment.ts'
 import type { Caller } from '../auth/caller.ts'
 import { EMAIL_ADDRESS, HTTP_URL } from '../json/formats.ts'
-import { amount, currency, serviceId, text } from '../json/scalars.ts'
-import { notApplicable, object, optional, type TypeOf } from '../json/schema.ts'
-import { MERCHANT_REFERENCE, METHOD, optionalText } from './fields.ts'
+import { amount, currency, text, textFormat } from '../json/scalars.ts'
+import { described, notApplicable, object, optional, type TypeOf } from '../json/schema.ts'
+import { MERCHANT_REFERENCE, METHOD, optionalText, SERVICE_ID } from './fields.ts'
 import { defineMethod, type Method } from './method.ts'
 import { createResult, policyOf } from './payment-calls.ts'
 import { sealWebhook } from './webhook-secret.ts'
@@ -29,29 +29,52 @@ const NAME = { max: 128 }
 const URL = { max: 2048, format: HTTP_URL }
 
 const PAYER = object({
-  email: optionalText({ max: 254, format: EMAIL_ADDRESS }),
+  email: described(
+    'Recommended: some providers require it.',
+    optionalText({ max: 254, format: EMAIL_ADDRESS }),
+  ),
   phone: optionalText({ max: 32 }),
   person: optional(object({ first_name: optionalText(NAME), last_name: optionalText(NAME) })),
-  customer_account: optional(object({ id: optionalText({ max: 128 }) })),
+  customer_account: optional(
+    object({ id: described('What you call this customer.', optionalText({ max: 128 })) }),
+  ),
 })
+
+const CLIENT = object({
+  language: described('A hint for payment pages.', optionalText({ max: 10 })),
+  country: described('A hint for payment pages.', optionalText({ max: 3 })),
+})
+
+const REDIRECT = object({
+  on_success: described('Where the customer goes after paying.', optionalText(URL)),
+  on_fail: described('Where the customer goes when it did not work.', optionalText(URL)),
+})
+
+const C_ID_UNIQUE = 'Your reference, which makes the payment unique: creating it again is 6009.'
+
+const CALLBACK_URL =
+  'A public address for the callbacks of this payment: https in production, no user info, no fragment.'
 
 /** The order of the fields is that of the spec's table: the first fault is the one that is told (E6). */
 function requestSchema(acceptsCallbackUrl: PaymentInOptions['acceptsCallbackUrl']) {
-  const callback_url = { name: 'public callback URL', test: acceptsCallbackUrl }
+  const callback_url = textFormat({ ...HTTP_URL, name: 'public callback URL', also: acceptsCallbackUrl })
   return object({
     method: METHOD,
-    service_id: serviceId(),
+    service_id: SERVICE_ID,
     operation_id: notApplicable(),
     params: object({
       payment: object({
-        identifiers: object({ c_id: text(MERCHANT_REFERENCE) }),
-        amount: object({ value: amount(), currency: currency() }),
+        identifiers: object({ c_id: described(C_ID_UNIQUE, text(MERCHANT_REFERENCE)) }),
+        amount: object({
+          value: described('In minor units, such as cents. Otherwise 6001.', amount()),
+          currency: described('The ISO 4217 code of the route; another one is 6002.', currency()),
+        }),
         description: optionalText({ max: 1024 }),
-        payer: PAYER,
+        payer: described('The customer who sends the funds. May be empty.', PAYER),
         receiver: notApplicable(),
-        client: optional(object({ language: optionalText({ max: 10 }), country: optionalText({ max: 3 }) })),
-        redirect: optional(object({ on_success: optionalText(URL), on_fail: optionalText(URL) })),
-        webhook_url: optionalText({ max: 2048, format: callback_url }),
+        client: optional(CLIENT),
+        redirect: described('Given back in the answer.', optional(REDIRECT)),
+        webhook_url: described(CALLBACK_URL, optionalText({ max: 2048, format: callback_url })),
       }),
     }),
   })

@@ -1,25 +1,16 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/environment.ts'
-import { serviceId, text } from '../json/scalars.ts'
-import { notApplicable, object, optional } from '../json/schema.ts'
-import { MERCHANT_REFERENCE, METHOD, optionalText } from './fields.ts'
+import { notApplicable, object } from '../json/schema.ts'
+import { METHOD } from './fields.ts'
 import { defineMethod, type Method } from './method.ts'
-import { createResult, policyOf } from './payment-calls.ts'
+import { createResult, NAMED_PAYMENT, policyOf, STORED_ROUTE } from './payment-calls.ts'
 
-/** Both identifiers together must match one payment (P16). A service_id is allowed, but the stored route counts. */
 const REQUEST = object({
   method: METHOD,
-  service_id: optional(serviceId()),
+  service_id: STORED_ROUTE,
   operation_id: notApplicable(),
-  params: object({
-    payment: object({
-      identifiers: object(
-        { c_id: optional(text(MERCHANT_REFERENCE)), h_id: optionalText({ max: 128 }), p_id: notApplicable() },
-        { at_least_one: ['c_id', 'h_id'] },
-      ),
-    }),
-  }),
+  params: NAMED_PAYMENT,
 })
 
 /** `payment.status`: how a payment stands. It reads its own merchant's writes, so it recovers a lost create (P2). */

@@ -2,6 +2,7 @@ import { type BalanceGetOptions, balanceGet } from './balance-get.ts'
 import { gatewayPing } from './gateway-ping.ts'
 import { createRegistry, type MethodRegistry } from './method.ts'
 import { type PaymentInOptions, paymentIn } from './payment-in.ts'
+import { paymentNotification } from './payment-notification.ts'
 import { paymentStatus } from './payment-status.ts'
 
 /** What the public methods call. */
@@ -13,6 +14,7 @@ export function createPublicMethods(options: PublicMethodsOptions): MethodRegist
     gatewayPing(),
     paymentIn(options),
     paymentStatus(options.payments),
+    paymentNotification(options.payments),
     balanceGet(options),
   ])
 }

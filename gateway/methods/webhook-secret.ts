@@ -13,7 +13,7 @@ const DERIVATION = 'service:merchant-webhook-signing:v1'
 export function sealWebhook(
   url: string,
   c_id: string,
-  { merchant_id, secret }: Caller,
+  { merchant_id, secret }: Pick<Caller, 'merchant_id' | 'secret'>,
   keyring: Keyring,
 ): { readonly url: string; readonly sealedSecret: string } {
   const derived = new Secret(hmacHex('sha256', secret, DERIVATION))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { ConfigError, describeConfig, optional, readConfig } from './config.ts'
+import { ConfigError, describeConfig, described, optional, readConfig } from './config.ts'
 import {
   boolean,
   choice,
@@ -17,7 +17,7 @@ import {
 
 const schema = {
   http_port: port('T_PORT', 8080),
-  workers: integer('T_WORKERS', { min: 1, max: 64, fallback: 4 }),
+  workers: described('How many work.', integer('T_WORKERS', { min: 1, max: 64, fallback: 4 })),
   name: text('T_NAME'),
   verbose: boolean('T_VERBOSE', false),
   environment: choice('T_ENVIRONMENT', ['test', 'production'], 'test'),
@@ -154,10 +154,12 @@ test('describeConfig gives the documentation one row a variable, with its defaul
   expect(rows).toHaveLength(Object.keys(schema).length)
   expect(rows).toContainEqual({
     variable: 'T_TIMEOUT',
+    purpose: '',
     expected: 'a time from 1ms to 1m, such as 250ms, 30s or 5m',
     default: '30s',
   })
-  expect(rows).toContainEqual({ variable: 'T_NAME', expected: 'a text', default: 'required' })
+  expect(rows).toContainEqual({ variable: 'T_NAME', purpose: '', expected: 'a text', default: 'required' })
+  expect(rows.find(({ variable }) => variable === 'T_WORKERS')?.purpose).toBe('How many work.')
   expect(rows.find(({ variable }) => variable === 'T_MONGODB_URI')?.default).toBe('not set')
   expect(rows.find(({ variable }) => variable === 'T_PROXIES')?.default).toBe('none')
 })

@@ -7,6 +7,8 @@ type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: fals
 export interface Field<T> {
   readonly variable: string
   readonly expected: string
+  /** What an operator sets it for, in a sentence for the documentation. */
+  readonly purpose?: string
   /** What the documentation shows as the default; `undefined` when the variable must be set. */
   readonly default_text: string | undefined
   /** The value when the variable is absent or empty. */
@@ -25,6 +27,7 @@ export type Config<S extends Schema> = {
 /** One row of the table of settings in the documentation. */
 export interface FieldDescription {
   readonly variable: string
+  readonly purpose: string
   readonly expected: string
   readonly default: string
 }
@@ -62,8 +65,9 @@ export function readConfig<S extends Schema>(
 
 /** The settings of a role as rows for the documentation, in the order of the schema. */
 export function describeConfig(schema: Schema): readonly FieldDescription[] {
-  return Object.values(schema).map(({ variable, expected, default_text }) => ({
+  return Object.values(schema).map(({ variable, purpose = '', expected, default_text }) => ({
     variable,
+    purpose,
     expected,
     default: default_text ?? 'required',
   }))
@@ -91,6 +95,11 @@ export function field<T>(
         : { ok: false, problem: `must be ${expected}${where(parsed.error)}` }
     },
   }
+}
+
+/** The same field with what the documentation says it is for. */
+export function described<T>(purpose: string, field: Field<T>): Field<T> {
+  return { ...field, purpose }
 }
 
 /** The same field, whose value is `undefined` when the variable is absent. */

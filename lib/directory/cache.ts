@@ -1,7 +1,8 @@
+import { createLru } from '#lib/lru.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { clock } from '#lib/time.ts'
-import { createLru } from './lru.ts'
 import { createReads, type ReadResult } from './reads.ts'
+import type { TurnLimits } from './turns.ts'
 
 /** What a read found, and whose it is: a change of that merchant drops it. */
 export interface Found<V> {
@@ -10,18 +11,19 @@ export interface Found<V> {
 }
 
 /** The bounds of a cache. Times are in milliseconds. */
-export interface CacheLimits {
+export interface CacheLimits extends TurnLimits {
   /** The most values that are kept. */
   readonly present_max: number
   /** The most keys that name nothing, kept apart: strangers can ask for any number of those. */
   readonly absent_max: number
-  /** The most reads under way at once; who needs one more is told 2002. */
-  readonly reads_max: number
   /** How long a value is served after it was read or confirmed, whichever came later. */
   readonly trusted_ms: number
-  /** How long a key that names nothing is remembered. */
+  /** How long a key that names nothing is remembered while merchants cannot be reached. */
   readonly absent_ms: number
-  /** From this age on a value is also read anew behind its callers' backs: whatever went unnoticed heals. */
+  /**
+   * At this age a value is also read anew behind its callers' backs, and a key that names nothing is forgotten:
+   * whatever went unnoticed heals.
+   */
   readonly refreshed_ms: number
   /** The least time between two reads of one key for `getSince`. */
   readonly pace_ms: number
@@ -30,12 +32,15 @@ export interface CacheLimits {
 /** The limits that processes run with. */
 export const CACHE_LIMITS: CacheLimits = {
   present_max: 10_000,
-  absent_max: 1_000,
-  reads_max: 1_000,
+  absent_max: 10_000,
+  // Half of what one connection carries: the question about changes and the other caches need the rest.
+  reads_max: 500,
+  waiting_max: 10_000,
+  waiting_max_ms: 2_000,
   trusted_ms: 60_000,
   absent_ms: 1_000,
   refreshed_ms: 60_000,
-  pace_ms: 20,
+  pace_ms: 50,
 }
 
 /** The wall clocks of two processes are taken to differ by less than this. */
@@ -75,7 +80,7 @@ export function createCache<V>(
 ): Cache<V> {
   const present = createLru<Entry<V>>(limits.present_max)
   const absent = createLru<Entry<V>>(limits.absent_max)
-  const reads = createReads(read, keep, limits.reads_max)
+  const reads = createReads(read, keep, limits)
 
   function keep(key: string, result: ReadResult<Found<V> | undefined>): void {
     const [where, other] = result.found ? [present, absent] : [absent, present]
@@ -90,12 +95,18 @@ export function createCache<V>(
       return now_ms - Math.max(entry.started_ms, confirmedAt()) < limits.trusted_ms ? entry : undefined
     }
     const nothing = absent.get(key)
-    return nothing && now_ms - nothing.started_ms < limits.absent_ms ? nothing : undefined
+    const remembered_ms = isReachable(now_ms) ? limits.refreshed_ms : limits.absent_ms
+    return nothing && now_ms - nothing.started_ms < remembered_ms ? nothing : undefined
+  }
+
+  /** Whether a change of what is kept would have been told by now, or very soon. */
+  function isReachable(now_ms: number): boolean {
+    return now_ms - confirmedAt() <= REACHABLE_MS
   }
 
   function refreshWhenOld(key: string, entry: Entry<V>): void {
     const now_ms = clock.monotonic_ms()
-    if (now_ms < entry.next_refresh_ms || now_ms - confirmedAt() > REACHABLE_MS) return
+    if (now_ms < entry.next_refresh_ms || !isReachable(now_ms)) return
     entry.next_refresh_ms = now_ms + REFRESH_PAUSE_MS
     reads
       .shared(key)

@@ -10,8 +10,10 @@ import {
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type { Bus } from '#lib/bus/port.ts'
 import { type Environment, environmentToProto } from '#lib/environment.ts'
-import { type Cache, type CacheLimits, createCache, type Found } from './cache.ts'
+import { clock } from '#lib/time.ts'
+import { CACHE_LIMITS, type Cache, type CacheLimits, createCache, type Found } from './cache.ts'
 import { deepFreeze, type Frozen } from './freeze.ts'
+import { createGivenNumbers } from './given-numbers.ts'
 import { createWatch, READ_TIMEOUT_MS } from './watch.ts'
 
 /** A route with what a payment needs of its merchant. */
@@ -37,6 +39,7 @@ export interface Directory {
   /**
    * Makes the look-up of credentials, once, for the gateway. `open` turns an answer into what requests need (its
    * secrets opened) once a read and not once a request. It must not throw: settings that are broken are a finding.
+   * Numbers far beyond the last one that merchants gave cost no read: strangers can think of any number of them.
    */
   credentials<C>(
     open: (answer: GetCredentialResponse) => C,
@@ -52,6 +55,8 @@ export interface Directory {
     environment: Environment,
     instant: Date,
   ): Promise<readonly Frozen<SealedEndpoint>[]>
+  /** Whether the registry has answered since the start: before that nobody can say who may do what. */
+  answered(): boolean
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -63,9 +68,10 @@ interface Owner {
 
 /** Makes a directory. Reads work before `start`, but nothing is noticed; call it when the role starts. */
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { client, bus, role, limits } = options
+  const { client, bus, role, limits = CACHE_LIMITS } = options
   const credentialCaches: Cache<unknown>[] = []
-  const watch = createWatch({ client, bus, role, changed, changedAll })
+  const numbers = createGivenNumbers(() => clock.monotonic_ms() - watch.confirmedAt() < limits.trusted_ms)
+  const watch = createWatch({ client, bus, role, told: numbers.told, changed, changedAll })
   const call = { timeoutMs: READ_TIMEOUT_MS }
 
   const routes = createCache<RouteEntry>(
@@ -88,7 +94,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
   }
 
   function changed({ kind, id, merchantId }: Change): void {
-    if (kind === ChangeKind.CREDENTIAL) for (const cache of credentialCaches) cache.drop(id)
+    if (kind === ChangeKind.CREDENTIAL) {
+      numbers.exists(id)
+      for (const cache of credentialCaches) cache.drop(id)
+    }
     if (kind === ChangeKind.ROUTE) routes.drop(id)
     for (const environment of ['test', 'production'] as const) {
       if (kind === ChangeKind.ROUTE) routeLists.drop(keyOf(merchantId, environment))
@@ -114,7 +123,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
         limits,
       )
       credentialCaches.push(cache)
-      return (application_id) => cache.get(application_id)
+      return (application_id) =>
+        numbers.mayExist(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
     },
     route: (service_id) => routes.get(service_id),
     merchantRoutes: async (merchant_id, environment) =>
@@ -123,6 +133,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       (await endpointLists.get(keyOf(merchant_id, environment))) ?? [],
     endpointsAsOf: async (merchant_id, environment, instant) =>
       (await endpointLists.getSince(keyOf(merchant_id, environment), instant)) ?? [],
+    answered: () => watch.confirmedAt() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,
   }

@@ -1,6 +1,7 @@
 import { detached } from '#lib/context.ts'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { clock, sleep } from '#lib/time.ts'
+import { createTurns, type TurnLimits } from './turns.ts'
 
 /** What a read gave, and when it began: it may be as old as that. */
 export interface ReadResult<F> {
@@ -11,60 +12,82 @@ export interface ReadResult<F> {
   readonly started_at_ms: number
 }
 
-/** Reads by key, at most one under way for each. All of them throw `PublicError` 2002 when the read fails. */
+/** Reads by key, at most one under way for each. All of them throw `PublicError` 2002 when there is no answer. */
 export interface Reads<F> {
   /** The read that is under way, or a new one. */
   shared(key: string): Promise<ReadResult<F>>
   /** A read that begins after this call, and `pace_ms` after the last one began; all who ask until then share it. */
   fresh(key: string, last_started_ms: number, pace_ms: number): Promise<ReadResult<F>>
-  /** Makes the read under way answer only those who already wait for it: its result is not kept, nor joined. */
+  /**
+   * Makes the read under way answer only those who already wait for it: its result is not kept, nor joined. One that
+   * waits for its turn goes on as if nothing were: it will see what changed.
+   */
   forget(key: string): void
   forgetAll(): void
 }
 
+interface UnderWay<F> {
+  readonly result: Promise<ReadResult<F>>
+  begun: boolean
+}
+
 /**
- * Makes reads of which at most `max` are under way. `keep` is given each result, unless the key was forgotten while
- * it was read: a change came between, and nobody can tell which side of it the read saw.
+ * Makes reads. `keep` is given each result, unless the key was forgotten while it was read: a change came between, and
+ * nobody can tell which side of it the read saw.
  */
 export function createReads<F>(
   read: (key: string) => Promise<F>,
   keep: (key: string, result: ReadResult<F>) => void,
-  max: number,
+  limits: TurnLimits,
 ): Reads<F> {
-  const under_way = new Map<string, Promise<ReadResult<F>>>()
+  const under_way = new Map<string, UnderWay<F>>()
   const coming = new Map<string, Promise<ReadResult<F>>>()
-  let count = 0
+  const turns = createTurns(limits)
 
-  const begin = (key: string): Promise<ReadResult<F>> => {
-    if (count >= max) return Promise.reject(new PublicError(2002))
-    count += 1
+  const readInTurn = async (key: string, turn: Promise<void> | undefined): Promise<ReadResult<F>> => {
+    if (turn !== undefined) await turn
     const started_ms = clock.monotonic_ms()
     const started_at_ms = clock.now_ms()
-    // It serves everybody who waits, so the deadline of the request that came first does not bind it.
-    const result = detached(() => read(key))
-      .catch(asUnavailable)
-      .then((found) => ({ found, started_ms, started_at_ms }))
-      .finally(() => {
-        count -= 1
-      })
-    under_way.set(key, result)
+    try {
+      // It serves everybody who waits, so the deadline of the request that came first does not bind it.
+      const found = await detached(() => read(key))
+      return { found, started_ms, started_at_ms }
+    } catch (cause) {
+      // A registry that cannot be read is, for whoever asked, a dependency that is down (E13).
+      throw new PublicError(2002, { cause })
+    } finally {
+      turns.end()
+    }
+  }
+
+  const begin = (key: string): Promise<ReadResult<F>> => {
+    const turn = turns.take()
+    const coming_turn = turn?.then(() => {
+      one.begun = true
+    })
+    const one: UnderWay<F> = { result: readInTurn(key, coming_turn), begun: turn === undefined }
+    under_way.set(key, one)
     const end = (done?: ReadResult<F>): void => {
-      if (under_way.get(key) !== result) return
+      if (under_way.get(key) !== one) return
       under_way.delete(key)
       if (done) keep(key, done)
     }
-    result.then(end, () => end())
-    return result
+    one.result.then(end, () => end())
+    return one.result
   }
 
-  const shared = (key: string): Promise<ReadResult<F>> => under_way.get(key) ?? begin(key)
+  const forget = (key: string): void => {
+    if (under_way.get(key)?.begun === true) under_way.delete(key)
+  }
+
+  const shared = (key: string): Promise<ReadResult<F>> => under_way.get(key)?.result ?? begin(key)
 
   const pausedRead = async (
     key: string,
     last_started_ms: number,
     pace_ms: number,
   ): Promise<ReadResult<F>> => {
-    await Promise.allSettled([under_way.get(key)])
+    await Promise.allSettled([under_way.get(key)?.result])
     const delay_ms = last_started_ms + pace_ms - clock.monotonic_ms()
     if (delay_ms > 0) await sleep(delay_ms)
     coming.delete(key)
@@ -80,12 +103,9 @@ export function createReads<F>(
       coming.set(key, next)
       return next
     },
-    forget: (key) => void under_way.delete(key),
-    forgetAll: () => under_way.clear(),
+    forget,
+    forgetAll() {
+      for (const key of under_way.keys()) forget(key)
+    },
   }
-}
-
-/** A registry that cannot be read is, for whoever asked, a dependency that is down (E13). */
-function asUnavailable(cause: unknown): never {
-  throw new PublicError(2002, { cause })
 }

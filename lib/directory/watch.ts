@@ -33,6 +33,8 @@ export interface WatchOptions {
   readonly bus: Bus
   /** Whose cache it is, for the log and the metric. */
   readonly role: string
+  /** An answer came, before its changes are told. */
+  readonly told: (response: ListChangesResponse) => void
   readonly changed: (change: Change) => void
   /** Anything may have changed. */
   readonly changedAll: () => void
@@ -48,7 +50,7 @@ export interface Watch {
 
 /** Makes a watch. Each question begins where the answer before ended, so an outage of any length leaves no gap. */
 export function createWatch(options: WatchOptions): Watch {
-  const { client, bus, role, changed, changedAll } = options
+  const { client, bus, role, told, changed, changedAll } = options
   const stopping = new AbortController()
   let since: Timestamp | undefined
   let confirmed_ms = Number.NEGATIVE_INFINITY
@@ -65,6 +67,7 @@ export function createWatch(options: WatchOptions): Watch {
       timeoutMs: READ_TIMEOUT_MS,
       signal: stopping.signal,
     })
+    told(response)
     // What was read before the first question is in nobody's answer.
     if (!since || response.all || wentBack(response, since)) changedAll()
     else for (const change of response.changes) changed(change)

@@ -39,8 +39,15 @@ export interface EffectKind<D> {
 export interface EffectRunner<D extends EffectDocument> {
   /** Inserts a document with its effects already leased to this process, so that the sweeper never races its writer. */
   insert(document: D): Promise<Stored<D>>
-  /** Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. */
-  change(key: Fields, decide: (document: Stored<D>) => D | undefined): Promise<Stored<D> | undefined>
+  /**
+   * Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. Who has
+   * just read the document gives it as `read`, and the first try is spared the load.
+   */
+  change(
+    key: Fields,
+    decide: (document: Stored<D>) => D | undefined,
+    read?: Stored<D>,
+  ): Promise<Stored<D> | undefined>
   /**
    * Runs what this process leased, and what follows from it. Resolves with the document when nothing but events is left
    * that could run now; they go on behind it. A failed effect does not reject it; a store that is away does.
@@ -121,9 +128,10 @@ export function createEffectRunner<D extends EffectDocument>(
   async function change(
     key: Fields,
     decide: (document: Stored<D>) => D | undefined,
+    read?: Stored<D>,
   ): Promise<Stored<D> | undefined> {
     for (let tries = 0; tries < CHANGE_TRIES; tries++) {
-      const current = await collection.get(key)
+      const current = tries === 0 && read ? read : await collection.get(key)
       const next = current && decide(current)
       if (!current || !next) return current
       try {

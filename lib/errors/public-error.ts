@@ -24,7 +24,11 @@ export class PublicError extends Error {
   readonly http: number
 
   constructor(code: ErrorCode, options: PublicErrorOptions = {}) {
+    // A refusal is told by its code alone, and where it was made says nothing; taking the stack costs ten times the rest.
+    const { stackTraceLimit } = Error
+    if (options.cause === undefined) Error.stackTraceLimit = 0
     super(ERROR_TABLE[code].message, options.cause === undefined ? undefined : { cause: options.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.details = options.details
     this.context = options.context

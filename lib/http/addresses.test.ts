@@ -78,8 +78,8 @@ describe('publicAddressesOnly', () => {
 })
 
 test('publicOr permits its ranges besides, also when they are written as IPv6', () => {
-  const rule = publicOr(['127.0.0.0/8', 'fd00:1::/32'])
-  for (const address of ['127.0.0.1', '::ffff:127.0.0.1', 'fd00:1::7', '1.1.1.1'])
+  const rule = publicOr(['127.0.0.0/8', 'fd00:1::/32', '::ffff:10.1.0.0/112'])
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1', 'fd00:1::7', '10.1.2.3', '1.1.1.1'])
     expect(rule(address)).toBe(true)
   for (const address of ['10.0.0.1', '::1', 'fd00:2::7', 'nonsense']) expect(rule(address)).toBe(false)
   expect(() => publicOr(['nonsense'])).toThrow()

@@ -1,12 +1,10 @@
-import ipaddr from 'ipaddr.js'
+import { type AddressList, createAddressList, parseAddress } from './address-list.ts'
 
 /** Whether a connection to an IP address (in text, never a name) is permitted. */
 export type AddressRule = (address: string) => boolean
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
-
 /** IPv4 that is not the public Internet: special-purpose blocks, and the metadata services of cloud providers. */
-const IPV4_REFUSED = ranges([
+const IPV4_REFUSED = listOf([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -26,40 +24,29 @@ const IPV4_REFUSED = ranges([
 ])
 
 /** The whole of what is assigned for global use; everything else in IPv6 is refused, known or not. */
-const IPV6_GLOBAL = ranges(['2000::/3'])
+const IPV6_GLOBAL = listOf(['2000::/3'])
 
 /** Within that: protocol assignments and Teredo, documentation, and 6to4, which leads into IPv4. */
-const IPV6_REFUSED = ranges(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+const IPV6_REFUSED = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
 /** Every address: for destinations that an operator configured, such as a provider's. */
 export const anyAddress: AddressRule = () => true
 
 /** Public addresses only: for destinations that a merchant names (N9). What is not surely public is refused. */
-export const publicAddressesOnly: AddressRule = (text) => {
-  const address = parse(text)
-  if (address === undefined) return false
-  if (address.kind() === 'ipv4') return !within(address, IPV4_REFUSED)
-  return within(address, IPV6_GLOBAL) && !within(address, IPV6_REFUSED)
+export const publicAddressesOnly: AddressRule = (address) => {
+  const kind = parseAddress(address)?.kind()
+  if (kind === 'ipv4') return !IPV4_REFUSED.has(address)
+  return kind === 'ipv6' && IPV6_GLOBAL.has(address) && !IPV6_REFUSED.has(address)
 }
 
 /** Public addresses and these ranges in CIDR notation: for development, where receivers run near by (N9, R4). */
 export function publicOr(cidrs: readonly string[]): AddressRule {
-  const also = ranges(cidrs)
-  return (text) => {
-    const address = parse(text)
-    return address !== undefined && (within(address, also) || publicAddressesOnly(text))
-  }
+  const also = listOf(cidrs)
+  return (address) => also.has(address) || publicAddressesOnly(address)
 }
 
-function ranges(cidrs: readonly string[]): readonly Range[] {
-  return cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
-}
-
-/** IPv4 within IPv6 (`::ffff:a.b.c.d`) is judged as the IPv4 that it reaches. */
-function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  return ipaddr.isValid(text) ? ipaddr.process(text) : undefined
-}
-
-function within(address: ipaddr.IPv4 | ipaddr.IPv6, list: readonly Range[]): boolean {
-  return list.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
+function listOf(cidrs: readonly string[]): AddressList {
+  const list = createAddressList(cidrs)
+  if (list === undefined) throw new TypeError('these are not all address ranges')
+  return list
 }

@@ -14,7 +14,7 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** One mutation, as stored for ever once it has a result. */
+/** One mutation. Once it has a result it is stored for ever, unless it was given a lifetime. */
 export interface IdempotencyRecord extends IdempotencyKey {
   readonly payload_hash: string
   readonly seed: string
@@ -24,7 +24,9 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** When the last of them joined. */
   readonly joined_at: Date
   readonly result?: Uint8Array
-  /** Set when the key is free again. A record that were deleted at once would come back at a version seen before. */
+  /** Whether the key can be used for anything: then this record only stands where the next one will. */
+  readonly free: boolean
+  /** Set when there is a lifetime, or the key is free. If that were deleted at once, a version seen before could return. */
   readonly expires_at?: Date
 }
 
@@ -45,11 +47,13 @@ export interface Idempotency {
    * The stored result, or that of `work`. `work` takes its ids from `id`, asks at every step for its own id first and
    * goes on from what is there: it can be cut off anywhere and run again, also by two callers at once. A refusal (a
    * `PublicError` that is no fault) frees the key again. Throws 1013 when the key was used with another payload.
+   * With a lifetime, which has to be far longer than the work, all of it is forgotten so long after the first try.
    */
   run(
     key: IdempotencyKey,
     payload_hash: string,
     work: (id: SeededId) => Promise<Uint8Array>,
+    lifetime_ms?: number,
   ): Promise<Uint8Array>
 }
 
@@ -67,11 +71,12 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     key: IdempotencyKey,
     payload_hash: string,
     caller: string,
+    lifetime_ms: number | undefined,
   ): Promise<Stored<IdempotencyRecord>> {
     const identity = keyOf(key)
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const current = await collection.get(identity)
-      const taken = current?.expires_at ? undefined : current
+      const taken = current?.free ? undefined : current
       if (taken && taken.payload_hash !== payload_hash) throw new PublicError(1013)
       if (taken?.result || taken?.callers.includes(caller)) return taken
       const at = now()
@@ -84,6 +89,8 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
             created_at: at,
             callers: [caller],
             joined_at: at,
+            free: false,
+            ...expiryOf(at, lifetime_ms),
           }
       try {
         return current ? await collection.replace(record, current.version) : await collection.insert(record)
@@ -94,13 +101,19 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     throw new Error('too many callers work on one idempotency key')
   }
 
-  async function complete(record: Stored<IdempotencyRecord>, result: Uint8Array): Promise<Uint8Array> {
+  async function complete(
+    record: Stored<IdempotencyRecord>,
+    result: Uint8Array,
+    lifetime_ms: number | undefined,
+  ): Promise<Uint8Array> {
     let current: Stored<IdempotencyRecord> | undefined = record
     for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed; tries++) {
       if (current.result) return current.result
       try {
-        const { expires_at: _free, ...kept } = current
-        await collection.replace({ ...kept, result }, current.version)
+        // It may have been freed meanwhile by others, who took this caller for dead.
+        const { expires_at: _, ...kept } = current
+        const done = { ...kept, free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
+        await collection.replace(done, current.version)
         return result
       } catch (error) {
         if (!(error instanceof Conflict)) throw error
@@ -116,7 +129,7 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed && !current.result; tries++) {
       const callers = othersOf(current, caller)
       const free = refused && callers.length === 0
-      const left = free ? { expires_at: new Date(now().getTime() + FREE_MS) } : {}
+      const left = free ? { free, ...expiryOf(now(), FREE_MS) } : {}
       try {
         await collection.replace({ ...current, callers, ...left }, current.version)
         return
@@ -128,9 +141,9 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
   }
 
   return {
-    async run(key, payload_hash, work) {
+    async run(key, payload_hash, work, lifetime_ms) {
       const caller = randomHex(8)
-      const record = await begin(key, payload_hash, caller)
+      const record = await begin(key, payload_hash, caller, lifetime_ms)
       if (record.result) return record.result
       let result: Uint8Array
       try {
@@ -143,9 +156,13 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
         )
         throw error
       }
-      return complete(record, result)
+      return complete(record, result, lifetime_ms)
     },
   }
+}
+
+function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<IdempotencyRecord, 'expires_at'> {
+  return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
 }
 
 /** Who else is at work, without those that must have died. */

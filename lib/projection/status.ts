@@ -35,6 +35,9 @@ const STATUSES: ReadonlyMap<PaymentStatus, StatusRow> = new Map([
   [PaymentStatus.PARTIALLY_REFUNDED, row('partially_refunded', true, true)],
 ])
 
+/** The spec's table of statuses, for the merchants' reference. */
+export const STATUS_ROWS: readonly StatusRow[] = [...STATUSES.values()]
+
 /** What merchants are told of a status. One that this version does not know is a fault, never a guess. */
 export function statusRow(status: PaymentStatus): StatusRow {
   return known(STATUSES.get(status), 'payment status', status)
@@ -48,6 +51,9 @@ const OPERATIONS: ReadonlyMap<OperationType, OperationWord> = new Map([
   [OperationType.WITHDRAWAL, 'withdrawal'],
   [OperationType.REFUND, 'refund'],
 ])
+
+/** Every kind of movement, for the merchants' reference. */
+export const OPERATION_WORDS: readonly OperationWord[] = [...OPERATIONS.values()]
 
 /** The public word for a kind of movement; an unknown one is a fault. */
 export function operationWord(type: OperationType): OperationWord {

@@ -36,8 +36,14 @@ function present<T>(value: T | undefined, what: string): T {
  * when none is left, so that an empty object can be left out in turn.
  */
 export function known<T extends Readonly<Record<string, unknown>>>(fields: T): Known<T> | undefined {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Known<T>)
+  let found: Record<string, unknown> | undefined
+  for (const name in fields) {
+    const value = fields[name]
+    if (value === undefined) continue
+    found ??= {}
+    found[name] = value
+  }
+  return found as Known<T> | undefined
 }
 
 /** The same fields, each of which may be absent but none undefined. */

@@ -10,8 +10,8 @@ export const CALL_TIMEOUT_MAX_MS = 120_000
 /** So many calls may be under way in one process; more are answered 2002 at once. */
 export const CALLS_MAX = 10_000
 
-/** So many calls may be under way on one connection; a client holds back the others. */
-export const STREAMS_MAX = 1000
+/** As many on one connection: calls that wait long for a provider must not keep others from being sent. */
+export const STREAMS_MAX = CALLS_MAX
 
 /** So many connections may be open to one port of a process; more are closed at once. */
 export const CONNECTIONS_MAX = 5000

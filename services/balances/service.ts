@@ -1,5 +1,5 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { optional, readConfig } from '#lib/config/config.ts'
+import { described, optional, readConfig } from '#lib/config/config.ts'
 import { text } from '#lib/config/fields.ts'
 import type { Role } from '#lib/process/role.ts'
 import { createLedger } from './ledger.ts'
@@ -10,8 +10,10 @@ import { openLedgerStore } from './store.ts'
 
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {
-  /** `host:port` by which the other balances processes reach the gRPC port of this one; without it none forwards here. */
-  self_address: optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
+  self_address: described(
+    'host:port by which the other balances processes reach the gRPC port of this one; without it none forwards here.',
+    optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
+  ),
 } as const
 
 /** The ledger. */

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import type { Environment } from '#lib/environment.ts'
+import { isAddressRange } from '#lib/http/address-list.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/money.ts'
 import { METHODS, type Method, RESEND_BUCKET, SCOPES, type Scope } from '#lib/vocabulary.ts'
 import { checkCount, checkInteger, checkQuantity, checkWords, invalid } from './check.ts'
@@ -16,9 +16,12 @@ export interface StoredSecret {
   readonly expires_at?: Date
 }
 
+/** What can be limited and switched off by itself: every public method, and the resend route. */
+export type Callable = Method | typeof RESEND_BUCKET
+
 /** A bucket's own limit. A list and not an object, because stores take no dots in the names of fields. */
 export interface RateLimit {
-  readonly method: Method | typeof RESEND_BUCKET
+  readonly method: Callable
   readonly per_minute: number
 }
 
@@ -31,7 +34,7 @@ export interface CredentialPolicy {
   /** Requests in a UTC day; 0 means no limit. */
   readonly daily_limit: bigint
   readonly rate_limits: readonly RateLimit[]
-  readonly disabled_methods: readonly Method[]
+  readonly disabled_methods: readonly Callable[]
 }
 
 /** What a merchant's program proves itself with, as it is stored. */
@@ -41,7 +44,7 @@ export interface Credential extends CredentialPolicy {
   readonly api_version: ApiVersion
   readonly environment: Environment
   readonly status: CredentialStatus
-  /** The newest first, and at most one older. */
+  /** The newest first, which alone has no end; the older ones verify until theirs. */
   readonly secrets: readonly StoredSecret[]
   readonly created_at: Date
   readonly updated_at: Date
@@ -60,7 +63,7 @@ export interface GivenPolicy {
 
 const ALLOWLIST_MAX = 256
 const RATE_MAX = 1_000_000
-const BUCKETS: readonly RateLimit['method'][] = [...METHODS, RESEND_BUCKET]
+const CALLABLES: readonly Callable[] = [...METHODS, RESEND_BUCKET]
 
 /** What the secrets of a credential are sealed for: one that is moved to another credential does not open. */
 export function sealedFor(application_id: number): string {
@@ -76,33 +79,24 @@ export function checkPolicy(given: Partial<GivenPolicy>): Partial<Omit<Credentia
     ...(given.daily_limit !== undefined && { daily_limit: checkQuantity(given.daily_limit, 'daily_limit') }),
     ...(given.rate_limits && { rate_limits: checkRateLimits(given.rate_limits) }),
     ...(given.disabled_methods && {
-      disabled_methods: checkWords(given.disabled_methods, 'disabled_methods', METHODS),
+      disabled_methods: checkWords(given.disabled_methods, 'disabled_methods', CALLABLES),
     }),
   }
 }
 
-/**
- * Addresses and CIDR ranges. An IPv4 address in its IPv6 spelling is refused: callers' addresses are compared as IPv4
- * (A7), so the entry would never match and the operator would think that it does.
- */
+/** Addresses and CIDR ranges that the gateway can read: with a single other one the credential would be 3007. */
 function checkAllowlist(ranges: readonly string[]): string[] {
   checkCount(ranges, 'ip_allowlist', ALLOWLIST_MAX)
-  for (const [place, range] of ranges.entries()) {
-    const [address = '', prefix = '0', ...rest] = range.split('/')
-    const family = address.includes('%') || /^::ffff:/i.test(address) ? 0 : isIP(address)
-    const prefix_max = family === 4 ? 32 : 128
-    const right = family !== 0 && rest.length === 0 && /^(0|[1-9]\d{0,2})$/.test(prefix)
-    if (!right || Number(prefix) > prefix_max) {
-      throw invalid(`ip_allowlist.${place}`, 'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24')
-    }
-  }
+  const wrong = ranges.findIndex((range) => !isAddressRange(range))
+  if (wrong >= 0)
+    throw invalid(`ip_allowlist.${wrong}`, 'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24')
   return [...new Set(ranges)]
 }
 
 function checkRateLimits(limits: Readonly<Record<string, number>>): RateLimit[] {
   return Object.entries(limits).map(([name, per_minute]) => {
     const path = `rate_limits.${name}`
-    const method = BUCKETS.find((known) => known === name)
+    const method = CALLABLES.find((known) => known === name)
     if (method === undefined) throw invalid(path, `the name of a public method, or ${RESEND_BUCKET}`)
     return { method, per_minute: checkInteger(per_minute, path, 1, RATE_MAX) }
   })

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
@@ -8,8 +8,8 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { useClock } from '#lib/time.ts'
-import { METHODS, SCOPES } from '#lib/vocabulary.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { METHODS, RESEND_BUCKET, SCOPES } from '#lib/vocabulary.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from './merchants.fixture.ts'
 
 let fixture: Fixture
@@ -40,6 +40,9 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
+/** IPv4 in its IPv6 spelling, which the gateway reads as what it is (A7). */
+const MAPPED = ['::ffff:1.2.3.4', '::FFFF:1.2.3.0/120', '::ffff:102:304']
+
 const credentials = () => fixture.client(CredentialService)
 const good = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Environment.TEST })
 
@@ -69,10 +72,10 @@ describe('CreateCredential', () => {
       scopes: [...SCOPES, 'tickets.read'],
       serviceIds: [routeIds.test, routeIds.test],
       currencies: ['INR', 'TRY'],
-      ipAllowlist: ['203.0.113.7', '198.51.100.0/24', '2001:db8::/32', '::1', '0.0.0.0/0'],
+      ipAllowlist: ['203.0.113.7', '198.51.100.0/24', '2001:db8::/32', '::1', '0.0.0.0/0', ...MAPPED],
       dailyLimit: 10_000n,
       rateLimits: { 'payment.in': 5, 'webhook.resend': 2 },
-      disabledMethods: [...METHODS],
+      disabledMethods: [...METHODS, RESEND_BUCKET],
     }
     const { credential } = await credentials().createCredential(given)
     expect(credential).toMatchObject({ ...given, scopes: [...SCOPES], serviceIds: [routeIds.test] })
@@ -115,15 +118,7 @@ describe('CreateCredential', () => {
       '1.2.3.4/-1',
       '1.2.3.4/',
     ],
-    ...[
-      '1.2.3.4/8/8',
-      '1.2.3.4/08',
-      '1.2.3.4/8 ',
-      '::1/129',
-      '::ffff:1.2.3.4',
-      '::FFFF:1.2.3.0/120',
-      'fe80::1%eth0',
-    ],
+    ...['1.2.3.4/8/8', '1.2.3.4/08', '1.2.3.4/8 ', '::1/129', '::ffff:1.2.3.0/95', 'fe80::1%eth0'],
     ...['1.2.3.4-1.2.3.9', '*', '0x7f.0.0.1', '[::1]', '/8'],
   ])('refuses %j in the allowlist', async (range) => {
     const call = credentials().createCredential({ ...good(), ipAllowlist: ['1.1.1.1', range] })
@@ -186,45 +181,67 @@ describe('UpdateCredential', () => {
 })
 
 describe('RotateSecret', () => {
-  test('lets old and new verify until the stated time, and at most two at once', async () => {
-    const clock = createManualClock()
-    const restore = useClock(clock)
-    try {
-      const { credential, secret: first } = await credentials().createCredential(good())
-      const applicationId = credential?.applicationId ?? ''
-      const { secret: second, oldSecretExpireTime } = await credentials().rotateSecret({
-        applicationId,
-        overlapSeconds: 60,
-      })
-      expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 60_000)
-      expect(await secretsOf(applicationId)).toEqual([second, first])
-      const { secret: third } = await credentials().rotateSecret({ applicationId, overlapSeconds: 60 })
-      expect(await secretsOf(applicationId)).toEqual([third, second])
-      await clock.advance(59_999)
-      expect(await secretsOf(applicationId)).toEqual([third, second])
-      await clock.advance(1)
-      expect(await secretsOf(applicationId)).toEqual([third])
-    } finally {
-      restore()
-    }
+  let clock: ManualClock
+  let restore: () => void
+  let applicationId: string
+  let first: string
+  beforeEach(async () => {
+    clock = createManualClock()
+    restore = useClock(clock)
+    const { credential, secret } = await credentials().createCredential(good())
+    applicationId = credential?.applicationId ?? ''
+    first = secret
+  })
+  afterEach(() => restore())
+
+  const rotate = (overlapSeconds: number) => credentials().rotateSecret({ applicationId, overlapSeconds })
+
+  test('lets every older secret verify until the time that was stated for it, whatever follows', async () => {
+    const { secret: second, oldSecretExpireTime } = await rotate(60)
+    expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 60_000)
+    expect(await secretsOf(applicationId)).toEqual([second, first])
+    await clock.advance(20_000)
+    const { secret: third } = await rotate(10)
+    expect(await secretsOf(applicationId)).toEqual([third, second, first])
+    await clock.advance(9_999)
+    expect(await secretsOf(applicationId)).toEqual([third, second, first])
+    await clock.advance(1)
+    expect(await secretsOf(applicationId)).toEqual([third, first])
+    await clock.advance(29_999)
+    expect(await secretsOf(applicationId)).toEqual([third, first])
+    await clock.advance(1)
+    expect(await secretsOf(applicationId)).toEqual([third])
   })
 
-  test('without an overlap only the new one verifies', async () => {
-    const { credential } = await credentials().createCredential(good())
-    const applicationId = credential?.applicationId ?? ''
-    const { secret } = await credentials().rotateSecret({ applicationId })
+  test('without an overlap only the new one verifies, however many did before', async () => {
+    await rotate(60)
+    await rotate(60)
+    const { secret } = await rotate(0)
     expect(await secretsOf(applicationId)).toEqual([secret])
   })
 
-  test('rotations that meet leave two secrets, and the newest is one that was answered', async () => {
-    const { credential } = await credentials().createCredential(good())
-    const applicationId = credential?.applicationId ?? ''
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => credentials().rotateSecret({ applicationId, overlapSeconds: 600 })),
-    )
-    const kept = await secretsOf(applicationId)
-    expect(kept).toHaveLength(2)
-    for (const secret of kept) expect(answers.map((answer) => answer.secret)).toContain(secret)
+  test('rotations that meet all keep what they promised', async () => {
+    const answers = await Promise.all([rotate(600), rotate(600), rotate(600)])
+    await clock.advance(599_999)
+    const issued = [first, ...answers.map(({ secret }) => secret)]
+    expect((await secretsOf(applicationId)).sort()).toEqual(issued.sort())
+  })
+
+  test('keeps ten older secrets at the most, and forgets those whose time is over', async () => {
+    for (let rotations = 1; rotations <= 10; rotations += 1) await rotate(60 * rotations)
+    const before = await secretsOf(applicationId)
+    expect(before).toHaveLength(11)
+    await expect(rotate(1)).rejects.toMatchObject({
+      code: 9000,
+      details: { description: 'overlap_seconds', reason: expect.stringContaining('10 older secrets') },
+    })
+    expect(await secretsOf(applicationId)).toEqual(before)
+    await clock.advance(60_000)
+    const { secret: next } = await rotate(600)
+    expect(await secretsOf(applicationId)).toEqual([next, ...before.slice(0, -1)])
+    expect((await fixture.store.credentials.get(Number(applicationId)))?.secrets).toHaveLength(11)
+    const { secret: last } = await rotate(0)
+    expect(await secretsOf(applicationId)).toEqual([last])
   })
 
   test.each([

@@ -50,11 +50,16 @@ export function directoryRpc(registry: Registry): RpcService {
       }
     },
     async listChanges({ since }) {
-      const { changes, read_at, all } = await listChanges(registry, since && timestampDate(since))
+      const [{ changes, read_at, all }, application_ids] = await Promise.all([
+        listChanges(registry, since && timestampDate(since)),
+        store.givenNumbers('application'),
+      ])
       return {
         changes: changes.map(({ kind, id, merchant_id }) => ({ kind, id, merchantId: merchant_id })),
         readTime: timestampFromDate(read_at),
         all,
+        lowestApplicationId: String(application_ids.lowest),
+        highestApplicationId: String(application_ids.highest),
       }
     },
   })

@@ -27,10 +27,12 @@ export interface Fixture {
   close(): Promise<void>
 }
 
-/** Builds it. */
-export async function createFixture(): Promise<Fixture> {
+/** Builds it, over another store where one is given. */
+export async function createFixture(
+  open = (directory: string): Promise<Store> => openStore({ database: 'merchants', directory }),
+): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-merchants-'))
-  const database: Store = await openStore({ database: 'merchants', directory })
+  const database = await open(directory)
   const bus = createMemoryBus()
   const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
   const running = await role.start({

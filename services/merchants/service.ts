@@ -1,4 +1,4 @@
-import { readConfig } from '#lib/config/config.ts'
+import { described, readConfig } from '#lib/config/config.ts'
 import { duration } from '#lib/config/fields.ts'
 import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
 import type { Role } from '#lib/process/role.ts'
@@ -15,8 +15,10 @@ import { openMerchantsStore } from './store.ts'
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {
   callback_allow: CALLBACK_ALLOW,
-  /** Longer than a write takes until it is seen, plus what the clocks of two processes differ. */
-  changes_overlap_ms: duration('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
+  changes_overlap_ms: described(
+    'How far back changes are told again: longer than a write takes to be seen, plus what clocks differ.',
+    duration('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
+  ),
 }
 
 /** The operator's registry: merchants, credentials, routes and endpoints, and what the other roles read of it. */

@@ -49,8 +49,17 @@ export interface MerchantsStore {
   readonly endpoints: OwnedTable<Endpoint, string>
   /** The next number of its kind. A crash may leave one unused; none is given twice. */
   nextNumber(kind: Numbered): Promise<number>
+  /** Where the numbers of a kind begin and end; the highest is one less than the lowest while none was given. */
+  givenNumbers(kind: Numbered): Promise<NumberRange>
 }
 
+/** Every number that was given lies in it, both ends included. */
+export interface NumberRange {
+  readonly lowest: number
+  readonly highest: number
+}
+
+// Never to be raised: readers take it that nothing has a lower number.
 const FIRST_NUMBER = { merchant: 1_001, application: 20_001, service: 30_001 } as const
 
 /**
@@ -75,6 +84,11 @@ export async function openMerchantsStore(store: Store): Promise<MerchantsStore> 
     async nextNumber(kind) {
       const { value } = await counters.increment({ name: kind }, 'value', 1n)
       return FIRST_NUMBER[kind] + Number(value) - 1
+    },
+    async givenNumbers(kind) {
+      const counter = await counters.get({ name: kind })
+      const lowest = FIRST_NUMBER[kind]
+      return { lowest, highest: lowest + Number(counter?.value ?? 0n) - 1 }
     },
   }
 }

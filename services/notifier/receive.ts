@@ -11,7 +11,7 @@ import { Duplicate } from '#lib/store/errors.ts'
 import { now } from '#lib/time.ts'
 import { callbackBody, resourceIdOf } from './body.ts'
 import type { Delivery, Destination, StoredEvent } from './delivery.ts'
-import { type NotifierStore, RETENTION_MS } from './store.ts'
+import { keyOfEvent, type NotifierStore, RETENTION_MS } from './store.ts'
 
 /** What receiving an event needs. */
 export interface ReceiveParts {
@@ -35,16 +35,36 @@ const CALLBACK_DEFAULTS = { timeout_seconds: 30, max_retries: 3, retry_delay_sec
  */
 export async function receiveEvent(parts: ReceiveParts, data: Uint8Array): Promise<string> {
   const event = fromBinary(MerchantEventSchema, data)
-  const environment = environmentFromProto(event.environment)
-  if (!environment || !event.eventKey) throw new TypeError('an event has no key or no environment')
-  const destinations = await destinationsOf(parts, event, environment)
-  if (destinations.length === 0) return event.eventKey
-  const stored = await storeOnce(parts.store, event, destinations)
-  const deliveries = stored.destinations.map((destination) =>
-    deliveryOf(event, environment, stored, destination),
-  )
-  await Promise.all(deliveries.map((delivery) => beginOnce(parts.runner, delivery)))
+  const stored = await storeEvent(parts, event)
+  if (stored) await beginDeliveries(parts, event, stored)
   return event.eventKey
+}
+
+/** Stores an event for everybody who wants it now; `undefined`, and nothing is stored, when nobody does. */
+export async function storeEvent(
+  parts: ReceiveParts,
+  event: MerchantEvent,
+): Promise<StoredEvent | undefined> {
+  const environment = environmentOf(event)
+  if (!event.eventKey) throw new TypeError('an event has no key')
+  const destinations = await destinationsOf(parts, event, environment)
+  return destinations.length === 0 ? undefined : storeOnce(parts.store, event, destinations)
+}
+
+/** Begins one delivery for each destination of a stored event, leaving alone those that were begun before. */
+export async function beginDeliveries(
+  { runner }: ReceiveParts,
+  event: MerchantEvent,
+  stored: StoredEvent,
+): Promise<void> {
+  const deliveries = stored.destinations.map((destination) => deliveryOf(event, stored, destination))
+  await Promise.all(deliveries.map((delivery) => beginOnce(runner, delivery)))
+}
+
+function environmentOf(event: MerchantEvent): Environment {
+  const environment = environmentFromProto(event.environment)
+  if (!environment) throw new TypeError('an event has no environment')
+  return environment
 }
 
 async function destinationsOf(
@@ -72,7 +92,7 @@ async function storeOnce(
   destinations: readonly Destination[],
 ): Promise<StoredEvent> {
   const created_at = now()
-  const identity = { merchant_id: event.merchantId, event_key: event.eventKey }
+  const identity = keyOfEvent(event)
   try {
     return await events.insert({
       ...identity,
@@ -90,9 +110,8 @@ async function storeOnce(
 }
 
 function deliveryOf(
-  event: MerchantEvent,
-  environment: Environment,
-  { merchant_id, event_key, expires_at }: StoredEvent,
+  message: MerchantEvent,
+  { merchant_id, event_key, event, expires_at }: StoredEvent,
   destination: Destination,
 ): Delivery {
   const created_at = now()
@@ -100,10 +119,10 @@ function deliveryOf(
   return {
     ...destination,
     merchant_id,
-    environment,
+    environment: environmentOf(message),
     event_key,
-    event: event.event,
-    resource_id: resourceIdOf(event),
+    event,
+    resource_id: resourceIdOf(message),
     state: 'pending',
     attempts: [],
     created_at,

@@ -8,7 +8,8 @@ import { fieldError } from '#lib/errors/public-error.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Delivery, DeliveryState } from './delivery.ts'
 import { getDelivery, listDeliveries } from './list.ts'
-import type { NotifierStore } from './store.ts'
+import { queueEvent } from './queue.ts'
+import type { ReceiveParts } from './receive.ts'
 
 const STATUS: Readonly<Record<DeliveryState, DeliveryStatus>> = {
   pending: DeliveryStatus.PENDING,
@@ -16,13 +17,19 @@ const STATUS: Readonly<Record<DeliveryState, DeliveryStatus>> = {
   dead: DeliveryStatus.DEAD,
 }
 
-/** The operator's view of deliveries over RPC. */
-export function deliveryRpc(store: NotifierStore): RpcService {
+/** The notifier over RPC: deliveries that are asked for, and the operator's view of all. */
+export function deliveryRpc(parts: ReceiveParts): RpcService {
+  const { store } = parts
   const permissions = {
+    queueEvent: ['payments'],
     listDeliveries: ['operator', 'internal'],
     getDelivery: ['operator', 'internal'],
   } as const
   return rpcService(DeliveryService, permissions, {
+    async queueEvent({ event }) {
+      if (!event) throw fieldError(1005, 'event')
+      return { deliveryIds: await queueEvent(parts, event) }
+    },
     async listDeliveries(request) {
       if (!request.merchantId) throw fieldError(1005, 'merchant_id')
       const environment = environmentFromProto(request.environment)

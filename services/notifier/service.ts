@@ -70,7 +70,7 @@ export const role: Role = {
       { queue: 'notifier', concurrency: EVENTS_UNDER_WAY_MAX },
     )
     return {
-      services: [deliveryRpc(store)],
+      services: [deliveryRpc(parts)],
       async stop() {
         await events.close()
         await runner.stop()

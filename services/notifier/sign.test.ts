@@ -1,25 +1,15 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { newSecret } from '#lib/crypto/secret.ts'
-import { findProgram } from '../../test/support/programs.ts'
+import { testWith } from '../../test/support/needs.ts'
+import { opensslHmac, opensslSha512 } from '../../test/support/openssl.ts'
 import { signDelivery } from './sign.ts'
 
-const openssl = await findProgram('openssl')
 const AT = new Date('2026-11-21T10:00:00.007Z')
 const ID = '019aa5b0-7c00-7000-8000-000000000001'
 
-/** What the world's own tool makes of some bytes. */
-function digest(bytes: Uint8Array, ...options: string[]): string {
-  const printed = execFileSync(openssl ?? '', ['dgst', '-sha512', ...options], { input: bytes })
-  return printed.toString().split(' ').at(-1)?.trim() ?? ''
-}
-
-const againstOpenssl = openssl === undefined ? test.skip : test
-const reason = openssl === undefined ? ' (skipped: there is no openssl here)' : ''
-
 describe('the headers of a delivery', () => {
-  againstOpenssl(`hold the three signatures as openssl computes them${reason}`, () => {
+  testWith('openssl')('hold the three signatures as openssl computes them', () => {
     const bodies = [
       Buffer.from('{}'),
       Buffer.from('{"id":"é\u{1F600}","spaces":" \\n "}'),
@@ -33,11 +23,11 @@ describe('the headers of a delivery', () => {
       const timestamp = headers['X-Webhook-Timestamp'] ?? ''
       const nonce = headers['X-Webhook-Nonce'] ?? ''
       const signed = Buffer.concat([Buffer.from(`${timestamp}.${nonce}.${ID}.`), body])
-      expect(headers['X-Data-Hash']).toBe(digest(Buffer.concat([body, Buffer.from(key)])))
+      expect(headers['X-Data-Hash']).toBe(opensslSha512(Buffer.concat([body, Buffer.from(key)])))
       expect(headers['X-Webhook-Signature-V2']).toBe(
-        digest(Buffer.concat([Buffer.from(timestamp), body, Buffer.from(key)])),
+        opensslSha512(Buffer.concat([Buffer.from(timestamp), body, Buffer.from(key)])),
       )
-      expect(headers['X-Webhook-Signature-V3']).toBe(digest(signed, '-hmac', key))
+      expect(headers['X-Webhook-Signature-V3']).toBe(opensslHmac('sha512', key, signed))
     }
   })
 

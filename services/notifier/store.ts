@@ -1,3 +1,4 @@
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { EFFECT_INDEXES } from '#lib/effects/effect.ts'
 import type { Collection, Store } from '#lib/store/port.ts'
 import type { Delivery, StoredEvent } from './delivery.ts'
@@ -40,4 +41,12 @@ export function keyOfDelivery({ merchant_id, delivery_id }: Delivery): {
   delivery_id: string
 } {
   return { merchant_id, delivery_id }
+}
+
+/** The key of an event. */
+export function keyOfEvent({ merchantId, eventKey }: Pick<MerchantEvent, 'merchantId' | 'eventKey'>): {
+  merchant_id: string
+  event_key: string
+} {
+  return { merchant_id: merchantId, event_key: eventKey }
 }

@@ -72,7 +72,10 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     })
     request.on('end', () => resolve(Buffer.concat(chunks)))
     request.on('error', reject)
-    request.on('close', () => reject(new Error('the connection was closed before the body had come')))
+    request.on('close', () => {
+      // An error costs, and every request ends so.
+      if (!request.complete) reject(new Error('the connection was closed before the body had come'))
+    })
   })
 }
 

@@ -1,10 +1,27 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { type Effect, effect } from '#lib/effects/effect.ts'
 import { environmentToProto } from '#lib/environment.ts'
 import { type Payment, webhookOwner } from './payment.ts'
 import { toProto } from './to-proto.ts'
+
+/** What is published of a payment as it is now; `event_key` tells it from everything else that is told of it. */
+export function merchantEvent(payment: Payment, event_key: string, event: string, at: Date): MerchantEvent {
+  return create(MerchantEventSchema, {
+    eventKey: event_key,
+    event,
+    merchantId: payment.merchant_id,
+    environment: environmentToProto(payment.environment),
+    createTime: timestampFromDate(at),
+    resource: { case: 'payment', value: toProto(payment) },
+    callback: payment.webhook && {
+      url: payment.webhook.url,
+      sealedSecret: payment.webhook.sealed_secret,
+      boundTo: webhookOwner(payment),
+    },
+  })
+}
 
 /**
  * The effect that publishes an event. It holds the payment as of its own transition, already encoded: whatever
@@ -13,23 +30,7 @@ import { toProto } from './to-proto.ts'
  */
 export function eventEffect(payment: Payment, event: string, at: Date, after: string | undefined): Effect {
   const event_key = `${payment.payment_id}:${payment.transition}`
-  const message = create(MerchantEventSchema, {
-    eventKey: event_key,
-    event,
-    merchantId: payment.merchant_id,
-    environment: environmentToProto(payment.environment),
-    createTime: timestampFromDate(at),
-    resource: { case: 'payment', value: toProto(payment) },
-    ...(payment.webhook
-      ? {
-          callback: {
-            url: payment.webhook.url,
-            sealedSecret: payment.webhook.sealed_secret,
-            boundTo: webhookOwner(payment),
-          },
-        }
-      : {}),
-  })
+  const message = merchantEvent(payment, event_key, event, at)
   return effect(
     {
       id: `${event_key}:event`,

@@ -52,10 +52,11 @@ export async function receiveCallback(
     at,
     poll_at: new Date(at.getTime() + connected.poll.every_ms),
   }
-  const stored = await parts.runner.change(keyOfPayment(payment), (current) => {
+  const apply = (current: Payment): Payment | undefined => {
     const decided = decide(current, verdict)
     return decided === current ? undefined : decided
-  })
+  }
+  const stored = await parts.runner.change(keyOfPayment(payment), apply, payment)
   // The state is durable: the ledger and the event follow without the provider waiting for them.
   if (stored) parts.runner.driveBehind(stored)
   return 200

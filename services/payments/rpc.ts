@@ -1,4 +1,4 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Message, MessageInitShape } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
@@ -6,6 +6,7 @@ import type { AnomalySchema, Payer as PayerMessage } from '#gen/multihub/payment
 import {
   type CreatePaymentRequest,
   type CredentialPolicy,
+  type LookUpPaymentRequest,
   PaymentService,
   type StuckEffectSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
@@ -14,17 +15,25 @@ import { fieldError } from '#lib/errors/public-error.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Anomaly } from './anomaly.ts'
 import { type CreateParts, type CreateRequest, createPayment, type Policy } from './create.ts'
-import { getPayment, listAnomalies, listPayments, lookUpPayment } from './look-up.ts'
+import { getPayment, type LookUp, listAnomalies, listPayments, lookUpPayment } from './look-up.ts'
+import { type NotifyParts, notifyPayment } from './notify.ts'
 import type { Payer } from './payment.ts'
+import { resendCallback } from './resend.ts'
 import type { PaymentsStore } from './store.ts'
 import { listStuckEffects, retryEffect, type StuckEffect } from './stuck.ts'
 import { stateOf, toProto } from './to-proto.ts'
 
 /** The payments service over RPC. */
-export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: CreateParts): RpcService {
+export function paymentRpc(
+  { payments, anomalies }: PaymentsStore,
+  parts: CreateParts,
+  notify: NotifyParts,
+): RpcService {
   const permissions = {
     createPayment: ['gateway'],
     lookUpPayment: ['gateway', 'support'],
+    notifyPayment: ['gateway'],
+    resendCallback: ['gateway'],
     getPayment: ['operator', 'internal', 'support'],
     listPayments: ['operator', 'internal'],
     listAnomalies: ['operator', 'internal'],
@@ -36,14 +45,21 @@ export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: Create
       return { payment: toProto(await createPayment(parts, createRequest(request))) }
     },
     async lookUpPayment(request) {
-      const found = await lookUpPayment(payments, {
-        merchant_id: required(request.merchantId, 'merchant_id'),
-        environment: environmentOf(request.environment),
-        policy: policyOf(request.policy),
-        ...present('c_id', request.cId),
-        ...present('h_id', request.hId),
+      return { payment: toProto(await lookUpPayment(payments, lookUpOf(request))) }
+    },
+    async notifyPayment(request) {
+      return notifyPayment(notify, {
+        ...lookUpOf(request),
+        ...present('operation_id', request.operationId),
+        payload_hash: required(request.payloadHash, 'payload_hash'),
       })
-      return { payment: toProto(found) }
+    },
+    async resendCallback(request) {
+      return resendCallback(notify, {
+        ...lookUpOf(request),
+        operation_id: required(request.operationId, 'operation_id'),
+        payload_hash: required(request.payloadHash, 'payload_hash'),
+      })
     },
     async getPayment(request) {
       return { payment: toProto(await getPayment(payments, required(request.paymentId, 'payment_id'))) }
@@ -79,6 +95,17 @@ export function paymentRpc({ payments, anomalies }: PaymentsStore, parts: Create
       return { payment: toProto(await retryEffect(payments, parts.runner, payment_id, effect_id)) }
     },
   })
+}
+
+/** Whose payment is looked for, and by which identifiers. */
+function lookUpOf(request: Omit<LookUpPaymentRequest, keyof Message>): LookUp {
+  return {
+    merchant_id: required(request.merchantId, 'merchant_id'),
+    environment: environmentOf(request.environment),
+    policy: policyOf(request.policy),
+    ...present('c_id', request.cId),
+    ...present('h_id', request.hId),
+  }
 }
 
 function createRequest(request: CreatePaymentRequest): CreateRequest {
@@ -127,7 +154,7 @@ function environmentOf(value: EnvironmentProto): Environment {
 }
 
 function required(value: string, path: string): string {
-  if (value === '' || value === '0') throw fieldError(1005, path)
+  if (value === '') throw fieldError(1005, path)
   return value
 }
 

@@ -1,7 +1,8 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { type Config, optional, readConfig } from '#lib/config/config.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { type Config, described, optional, readConfig } from '#lib/config/config.ts'
 import { duration, port, secret, text, url } from '#lib/config/fields.ts'
 import { createDirectory, type RouteEntry } from '#lib/directory/directory.ts'
 import { createPublisher } from '#lib/effects/publisher.ts'
@@ -9,6 +10,7 @@ import { createEffectRunner } from '#lib/effects/runner.ts'
 import { environmentFromProto } from '#lib/environment.ts'
 import { anyAddress } from '#lib/http/addresses.ts'
 import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
+import { createIdempotency } from '#lib/idempotency/idempotency.ts'
 import type { Listening } from '#lib/process/listen.ts'
 import type { Role } from '#lib/process/role.ts'
 import { ledgerCreditKind, publishEventKind } from './after-effects.ts'
@@ -27,14 +29,27 @@ import { keyOfPayment, openPaymentsStore } from './store.ts'
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
   host: text('MULTIHUB_HOST', '127.0.0.1'),
-  /** Takes the providers' callbacks. */
-  port: port('MULTIHUB_PROVIDER_PORT', 9093),
-  /** Where providers reach that port, when it is not the address that it listens on. */
-  public_url: optional(url('MULTIHUB_PROVIDER_URL')),
-  sandbox_url: url('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
-  sandbox_key: optional(secret('MULTIHUB_SANDBOX_KEY')),
-  providers_file: optional(text('MULTIHUB_PROVIDERS_FILE')),
-  create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+  port: described('Where providers’ callbacks are taken.', port('MULTIHUB_PROVIDER_PORT', 9093)),
+  public_url: described(
+    'Where providers reach that port, when it is not the address that it listens on.',
+    optional(url('MULTIHUB_PROVIDER_URL')),
+  ),
+  sandbox_url: described(
+    'Where the test environment’s provider is.',
+    url('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
+  ),
+  sandbox_key: described(
+    'What payments and the sandbox share: whoever holds it is the other.',
+    optional(secret('MULTIHUB_SANDBOX_KEY')),
+  ),
+  providers_file: described(
+    'A JSON file of provider accounts, read at start.',
+    optional(text('MULTIHUB_PROVIDERS_FILE')),
+  ),
+  create_timeout_ms: described(
+    'How long a provider is given to answer a create.',
+    duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+  ),
 }
 
 const PROVIDER_CONNECTIONS = 256
@@ -89,8 +104,13 @@ export const role: Role = {
         accountOf(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
     }
+    const notify = {
+      payments: store.payments,
+      idempotency: createIdempotency(store.operations),
+      notifier: context.client(DeliveryService),
+    }
     return {
-      services: [paymentRpc(store, parts)],
+      services: [paymentRpc(store, parts, notify)],
       async open() {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
         const received = { payments: store.payments, runner, findAccount: accountOf }

@@ -1,4 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/effects/effect.ts'
+import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/idempotency/idempotency.ts'
 import type { Collection, Store } from '#lib/store/port.ts'
 import type { Anomaly } from './anomaly.ts'
 import type { Instance } from './instance.ts'
@@ -9,6 +10,8 @@ export interface PaymentsStore {
   readonly payments: Collection<Payment>
   readonly anomalies: Collection<Anomaly>
   readonly instances: Collection<Instance>
+  /** What merchants asked for under an operation_id. */
+  readonly operations: Collection<IdempotencyRecord>
 }
 
 /** The identity of a payment: the merchant's own reference is its idempotency key (P2). */
@@ -42,7 +45,8 @@ export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
     partition: ['number'],
     key: ['number'],
   })
-  return { payments, anomalies, instances }
+  const operations = await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION)
+  return { payments, anomalies, instances, operations }
 }
 
 /** The key of a payment. */

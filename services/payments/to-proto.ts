@@ -1,8 +1,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import {
   OperationType,
+  type PayerSchema,
   type Payment as PaymentMessage,
   PaymentSchema,
   PaymentStatus,
@@ -30,83 +32,79 @@ export function stateOf(status: PaymentStatus): PaymentState | undefined {
   return found?.[0] as PaymentState | undefined
 }
 
-/** A payment as RPCs and events carry it: all that a merchant may see, and nothing of how it is kept. */
+/**
+ * A payment as RPCs and events carry it: all that a merchant may see, and nothing of how it is kept. What the payment
+ * does not have is given as `undefined`, which the message leaves out.
+ */
 export function toProto(payment: Payment): PaymentMessage {
-  const { amount: minor, currency } = payment
-  const money = { minor, currency }
+  const { currency, error_code: errorCode, payer } = payment
+  const money = create(MoneySchema, { minor: payment.amount, currency })
   const status = STATUS[payment.state]
-  const error = payment.error_code === undefined ? {} : { errorCode: payment.error_code }
+  const createTime = timestampFromDate(payment.created_at)
+  const finished_at = isSettled(payment.state) ? payment.finished_at : undefined
   return create(PaymentSchema, {
     paymentId: payment.payment_id,
     hId: payment.h_id,
     cId: payment.c_id,
-    ...(payment.p_id === undefined ? {} : { pId: payment.p_id }),
-    ...(payment.utr === undefined ? {} : { utr: payment.utr }),
+    pId: payment.p_id,
+    utr: payment.utr,
     merchantId: payment.merchant_id,
     environment: environmentToProto(payment.environment),
     direction: payment.direction === 'in' ? Direction.IN : Direction.OUT,
     serviceId: payment.service_id,
     method: payment.method,
     amount: money,
-    ...(payment.description === undefined ? {} : { description: payment.description }),
-    ...(payment.payer ? { payer: payerToProto(payment.payer) } : {}),
+    description: payment.description,
+    payer: payer && payerToProto(payer),
     receiver: receiverOf(payment),
     redirect: redirectOf(payment),
     status,
-    ...error,
+    errorCode,
     history: payment.history.map(({ state, at, amount, reason }) => ({
       status: STATUS[state],
       createTime: timestampFromDate(at),
-      amount: { minor: amount, currency },
-      ...(reason === undefined ? {} : { reason }),
+      amount: amount === payment.amount ? money : { minor: amount, currency },
+      reason,
     })),
     operations: [
       {
         operationId: payment.payment_id,
         type: payment.direction === 'in' ? OperationType.DEPOSIT : OperationType.WITHDRAWAL,
         amount: money,
-        createTime: timestampFromDate(payment.created_at),
+        createTime,
         status,
-        ...error,
+        errorCode,
       },
     ],
-    createTime: timestampFromDate(payment.created_at),
+    createTime,
     updateTime: timestampFromDate(payment.updated_at),
-    ...(isSettled(payment.state) && payment.finished_at
-      ? { finishTime: timestampFromDate(payment.finished_at) }
-      : {}),
+    finishTime: finished_at && timestampFromDate(finished_at),
   })
 }
 
-function payerToProto(payer: Payer): NonNullable<MessageInitShape<typeof PaymentSchema>['payer']> {
+function payerToProto(payer: Payer): MessageInitShape<typeof PayerSchema> {
+  const { email, phone, person, customer_account: customerAccount } = payer
   return {
-    ...(payer.email === undefined ? {} : { email: payer.email }),
-    ...(payer.phone === undefined ? {} : { phone: payer.phone }),
-    ...(payer.person
-      ? {
-          person: {
-            ...(payer.person.first_name === undefined ? {} : { firstName: payer.person.first_name }),
-            ...(payer.person.last_name === undefined ? {} : { lastName: payer.person.last_name }),
-          },
-        }
-      : {}),
-    ...(payer.customer_account ? { customerAccount: payer.customer_account } : {}),
+    email,
+    phone,
+    person: person && { firstName: person.first_name, lastName: person.last_name },
+    customerAccount,
   }
 }
 
 function receiverOf({ instructions }: Payment): MessageInitShape<typeof ReceiverSchema> {
   return {
-    ...(instructions?.bank_account ? { bankAccount: instructions.bank_account } : {}),
-    ...(instructions?.bank ? { bank: instructions.bank } : {}),
-    ...(instructions?.qr_payload === undefined ? {} : { qrPayload: instructions.qr_payload }),
+    bankAccount: instructions?.bank_account,
+    bank: instructions?.bank,
+    qrPayload: instructions?.qr_payload,
   }
 }
 
 function redirectOf({ instructions, on_success, on_fail }: Payment): MessageInitShape<typeof RedirectSchema> {
   return {
-    ...(instructions?.payment_url === undefined ? {} : { toUrl: instructions.payment_url }),
+    toUrl: instructions?.payment_url,
     toLinks: [...(instructions?.deep_links ?? [])],
-    ...(on_success === undefined ? {} : { onSuccess: on_success }),
-    ...(on_fail === undefined ? {} : { onFail: on_fail }),
+    onSuccess: on_success,
+    onFail: on_fail,
   }
 }

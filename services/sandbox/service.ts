@@ -1,4 +1,4 @@
-import { optional, readConfig } from '#lib/config/config.ts'
+import { described, optional, readConfig } from '#lib/config/config.ts'
 import { duration, port, secret, text, url } from '#lib/config/fields.ts'
 import { anyAddress } from '#lib/http/addresses.ts'
 import { createHttpClient } from '#lib/http/client.ts'
@@ -12,15 +12,19 @@ import { openTransactions } from './store.ts'
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {
   host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: port('MULTIHUB_SANDBOX_PORT', 9092),
+  port: described('Where the sandbox serves.', port('MULTIHUB_SANDBOX_PORT', 9092)),
   /** Shared with the payments service: whoever holds it is the caller. */
   key: secret('MULTIHUB_SANDBOX_KEY'),
   /** Where callers reach the sandbox, when that is not the address that it listens on. */
   public_url: optional(url('MULTIHUB_SANDBOX_URL')),
-  /** How long an ordinary operation stays pending. */
-  delay_ms: duration('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
-  /** How long digits 903 leave their caller without an answer. */
-  hold_ms: duration('MULTIHUB_SANDBOX_HOLD', { min: 1, max: 60_000, fallback: 60_000 }),
+  delay_ms: described(
+    'How long an ordinary operation stays pending.',
+    duration('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
+  ),
+  hold_ms: described(
+    'How long digits 903 leave their caller without an answer.',
+    duration('MULTIHUB_SANDBOX_HOLD', { min: 1, max: 60_000, fallback: 60_000 }),
+  ),
 }
 
 /** The provider of the test environment: a real HTTP service, apart from everything but the provider protocol. */

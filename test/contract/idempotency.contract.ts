@@ -7,6 +7,7 @@ import type { SeededId } from '#lib/idempotency/idempotency.ts'
 import { isUuid } from '#lib/ids.ts'
 import { now, useClock } from '#lib/time.ts'
 import type { Place } from '../support/effects-system.ts'
+import { eventually } from '../support/eventually.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import {
   CRASH_POINTS,
@@ -34,8 +35,13 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
     })
     afterEach(() => system.store.close())
 
-    const run = (work: (id: SeededId) => Promise<Uint8Array>, hash = 'hash'): Promise<string> =>
-      system.idempotency.run(KEY, hash, work).then((result) => Buffer.from(result).toString())
+    const run = (
+      work: (id: SeededId) => Promise<Uint8Array>,
+      hash = 'hash',
+      lifetime_ms?: number,
+    ): Promise<string> =>
+      system.idempotency.run(KEY, hash, work, lifetime_ms).then((result) => Buffer.from(result).toString())
+    const recorded = () => system.records.get({ ...KEY })
     const mutate = (hash = 'hash'): Promise<string> => run((id) => mutation(system, id), hash)
     const refuse = (): Promise<string> =>
       run(async () => {
@@ -99,6 +105,39 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       expect(await system.records.get({ ...KEY })).toHaveProperty('expires_at')
       await mutate()
       expect(await system.records.get({ ...KEY })).not.toHaveProperty('expires_at')
+    })
+
+    test.each([
+      ['a result', (id: SeededId) => mutation(system, id)],
+      ['a fault', never],
+      ['work that never ended', () => new Promise<Uint8Array>(() => {})],
+    ])('%s under a key with a lifetime is remembered for so long, and then forgotten', async (what, work) => {
+      const lifetime_ms = 3_600_000
+      const clock = createManualClock(now().getTime())
+      const restore = useClock(clock)
+      try {
+        const first = run(work, 'hash', lifetime_ms)
+        if (what === 'a result') await first
+        else
+          await Promise.race([first.catch(() => {}), eventually(recorded, (record) => record !== undefined)])
+        clock.stepWall(lifetime_ms - 1)
+        await expect(mutate('another')).rejects.toEqual(CODE_1013)
+        if (what === 'a result') expect(await run(never)).toBe(await first)
+        clock.stepWall(1)
+        await mutate('another')
+      } finally {
+        restore()
+      }
+    })
+
+    test('a key with a lifetime that was freed can be used again, and lives anew', async () => {
+      const lifetime_ms = 3_600_000
+      await expect(run(() => Promise.reject(refusal), 'hash', lifetime_ms)).rejects.toBe(refusal)
+      const before = now().getTime()
+      await run((id) => mutation(system, id), 'another', lifetime_ms)
+      const expires_ms = (await recorded())?.expires_at?.getTime() ?? 0
+      expect(expires_ms - lifetime_ms).toBeGreaterThanOrEqual(before)
+      expect(expires_ms - lifetime_ms).toBeLessThanOrEqual(now().getTime())
     })
 
     test.each([

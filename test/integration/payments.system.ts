@@ -6,12 +6,17 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import {
+  type CreatePaymentRequest,
+  type CreatePaymentRequestSchema,
+  PaymentService,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { randomHex } from '#lib/crypto/random.ts'
 import { createReceiptSender, EVENT_KEY, RECEIPT_TO } from '#lib/effects/publisher.ts'
+import type { Role } from '#lib/process/role.ts'
 import { role as balances } from '../../services/balances/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'
 import { role as payments } from '../../services/payments/service.ts'
@@ -20,7 +25,7 @@ import { eventually } from '../support/eventually.ts'
 import { startRoles, type TestRoles } from '../support/roles.ts'
 import { startProvider, type TestProvider } from './payments.provider.ts'
 
-/** Payments with everything that they need, and a consumer in the place of the notifier. */
+/** Payments with everything that they need, and a consumer in the place of the notifier unless it is there itself. */
 export interface PaymentsSystem extends AsyncDisposable {
   readonly roles: TestRoles
   readonly provider: TestProvider
@@ -43,10 +48,15 @@ export interface DepositOptions {
   readonly c_id?: string
   readonly accounts?: readonly string[]
   readonly expires_in_seconds?: number
+  readonly numeric_h_id?: true
+  /** Fields of the request beside the ordinary ones, or in their place. */
+  readonly request?: CreateInit
 }
 
+type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
+
 /** Starts it. `acme` and `rival` are accounts at a provider that a test plays itself. */
-export async function startPayments(): Promise<PaymentsSystem> {
+export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
   const providers_file = join(directory, 'providers.json')
@@ -56,7 +66,7 @@ export async function startPayments(): Promise<PaymentsSystem> {
     { ...account, account_id: 'rival', key: RIVAL_KEY },
   ]
   await writeFile(providers_file, JSON.stringify({ accounts }))
-  const roles = await startRoles([sandbox, merchants, balances, payments], {
+  const roles = await startRoles([sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])], {
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_SANDBOX_DELAY: '50ms',
@@ -64,8 +74,9 @@ export async function startPayments(): Promise<PaymentsSystem> {
     MULTIHUB_PROVIDER_PORT: '0',
     MULTIHUB_PROVIDERS_FILE: providers_file,
     MULTIHUB_CREATE_TIMEOUT: '3s',
+    MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
   })
-  const published = await consume(roles)
+  const published = notifier ? new Map<string, MerchantEvent>() : await consume(roles)
   const clients = {
     payments: roles.client(PaymentService, 'gateway'),
     operator: roles.client(PaymentService, 'operator'),
@@ -83,7 +94,8 @@ export async function startPayments(): Promise<PaymentsSystem> {
     return shown(found)
   }
 
-  const routeOf = async ({ accounts = ['sandbox'], expires_in_seconds = 0 }: DepositOptions) => {
+  const routeOf = async (options: DepositOptions): Promise<string> => {
+    const { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id } = options
     const wanted: MessageInitShape<typeof CreateRouteRequestSchema> = {
       merchantId,
       environment: Environment.TEST,
@@ -93,6 +105,7 @@ export async function startPayments(): Promise<PaymentsSystem> {
       connector: 'sandbox',
       providerAccounts: [...accounts],
       expiresInSeconds: expires_in_seconds,
+      ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
     }
     return (await clients.routes.createRoute(wanted)).route?.serviceId ?? ''
   }
@@ -109,6 +122,7 @@ export async function startPayments(): Promise<PaymentsSystem> {
         cId: more.c_id ?? randomHex(8),
         amount: { minor, currency: 'INR' },
         payer: { email: 'asha@example.com' },
+        ...more.request,
       })
       return shown(created)
     },

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
+import { resendPath, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import type { DemoCredential } from './merchant.ts'
 
 /** An answer of the public interface. */
@@ -26,11 +27,7 @@ export interface ReplayPair {
 }
 
 /** The paths of the public interface. */
-export const PATHS = {
-  v1: '/public/api/multihub/v1',
-  v2: '/public/api/multihub/v2',
-  resend: (payment_id: string) => `/api/v1/payments/${payment_id}/webhook/resend`,
-} as const
+export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
 const ANSWER_LIMIT_MS = 60_000
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, knock, PATHS, signV1 } from './door.ts'
+import { type Answer, knock, PATHS, signResend, signV1 } from './door.ts'
 
 /** What demo.json tells of a credential. */
 export interface DemoCredential {
@@ -45,6 +45,10 @@ export interface MerchantClient {
   /** Creates a deposit of `value` minor units; UPI in INR unless told otherwise. */
   deposit(value: number, more?: DepositOptions): Promise<Answer & { readonly c_id: string }>
   status(c_id: string): Promise<Answer>
+  /** Asks for the callback of the payment's present state (`payment.notification`). */
+  notify(identifiers: object, operation_id?: string): Promise<Answer>
+  /** Asks for the callback of a payment's end on the resend route. */
+  resend(payment_id: string, operation_id: string): Promise<Answer>
   /** What can be spent in a currency. */
   available(currency?: string): Promise<number>
 }
@@ -86,6 +90,13 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
       return { c_id, ...(await call({ method: 'payment.in', service_id, params: { payment } })) }
     },
     status: (c_id) => call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } }),
+    notify: (identifiers, operation_id) =>
+      call({ method: 'payment.notification', operation_id, params: { payment: { identifiers } } }),
+    resend(payment_id, operation_id) {
+      const path = PATHS.resend(payment_id)
+      const body = JSON.stringify({ payment_id, operation_id })
+      return knock(demo().base_url, { path, headers: signResend(credential, path, body), body })
+    },
     async available(currency = 'INR') {
       const { body } = await call({ method: 'balance.get', params: {} })
       return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)

@@ -7,13 +7,13 @@ import { createMemoryBus } from '#lib/bus/memory.ts'
 import type { Bus } from '#lib/bus/port.ts'
 import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
 import { Secret } from '#lib/crypto/secret.ts'
-import { Unavailable } from '#lib/errors/unavailable.ts'
 import type { Role, RunningRole } from '#lib/process/role.ts'
 import { createRpc } from '#lib/rpc/rpc.ts'
 import type { CallerName } from '#lib/rpc/service.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/port.ts'
 import { rpcConfig } from './rpc.ts'
+import { switchable } from './store.ts'
 
 /** Some roles inside the process of a test: their real stores, RPC in memory, their own ports open. */
 export interface TestRoles extends AsyncDisposable {
@@ -79,20 +79,4 @@ export async function startRoles(
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }
-}
-
-/** A store whose documents can be out of reach for a while. */
-function switchable(store: Store, isAway: () => boolean): Store {
-  const guarded = <T extends object>(inner: T): T =>
-    new Proxy(inner, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name)
-        if (typeof member !== 'function') return member
-        return async (...given: unknown[]) => {
-          if (isAway()) throw new Unavailable('the store was taken away by the test')
-          return member.apply(target, given)
-        }
-      },
-    })
-  return { ...store, collection: async (spec) => guarded(await store.collection(spec)) }
 }

@@ -18,6 +18,8 @@ export interface TestSystem {
   demo(): Demo
   /** The names of its processes. */
   readonly processes: readonly string[]
+  /** Where each of its gateways serves. */
+  baseUrls(): readonly string[]
   /** Ends processes as a power cut does; all of them unless named. */
   kill(...names: string[]): Promise<void>
   /** Starts processes again on the same state; all that are down unless named. */
@@ -38,6 +40,9 @@ async function freePorts(count: number): Promise<readonly number[]> {
 }
 
 type Environment = Readonly<Record<string, string>>
+
+/** The name of the process that is one gateway more. */
+const SECOND_GATEWAY = 'gateway2'
 
 interface Plan {
   readonly file: string
@@ -62,8 +67,15 @@ export async function startAlone(more: Environment = {}): Promise<TestSystem> {
   return run(plans, home, async () => JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')))
 }
 
-/** Every role in a process of its own, talking gRPC over NATS, on MongoDB or on embedded stores of their own. */
-export async function startApart(nats_url: string, mongodb_uri: string | undefined): Promise<TestSystem> {
+/**
+ * Every role in a process of its own, talking gRPC over NATS, on MongoDB or on embedded stores of their own; on request
+ * with a second gateway on the same store as the first.
+ */
+export async function startApart(
+  nats_url: string,
+  mongodb_uri: string | undefined,
+  options: { readonly second_gateway?: true } = {},
+): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const tokens = Object.fromEntries([...ROLES, 'operator'].map((name) => [name, randomHex(32)]))
   const callers = [...ROLES, 'operator'].filter((name) => name !== 'sandbox')
@@ -88,12 +100,16 @@ export async function startApart(nats_url: string, mongodb_uri: string | undefin
     MULTIHUB_SANDBOX_URL: `http://127.0.0.1:${sandbox}`,
     ...Object.fromEntries(addresses),
   }
-  const planOf = (role: string, index: number): Plan => ({
+  const planOf = (role: string, ports: Environment): Plan => ({
     file: 'main.ts',
     parameters: [role],
-    environment: { ...shared, MULTIHUB_GRPC_PORT: `${grpc[index]}`, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
+    environment: { ...shared, ...ports, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
   })
-  const plans = Object.fromEntries(ROLES.map((role, index) => [role, planOf(role, index)]))
+  const plans: Record<string, Plan> = Object.fromEntries(
+    ROLES.map((role, index) => [role, planOf(role, { MULTIHUB_GRPC_PORT: `${grpc[index]}` })]),
+  )
+  if (options.second_gateway)
+    plans[SECOND_GATEWAY] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
   return run(plans, home, async (urls) => {
     const rpc = await createRpc(
       readConfig(RPC_SETTINGS, { ...shared, MULTIHUB_RPC_TOKEN: tokens['operator'] }),
@@ -117,7 +133,8 @@ async function run(
     const started = await startProcess(file, parameters, environment)
     // Each process has ports of its own for RPC; the other URLs are of the whole system.
     const { grpc_url, connect_url, ...own } = started.urls
-    Object.assign(urls, own, { grpc_url, connect_url, [`${name}_connect_url`]: connect_url })
+    const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own
+    Object.assign(urls, public_urls, { grpc_url, connect_url, [`${name}_connect_url`]: connect_url })
     running.set(name, started)
   }
   const kill = async (...names: string[]): Promise<void> => {
@@ -136,6 +153,8 @@ async function run(
       // A process that came back may have other ports.
       demo: () => ({ ...demo, ...urls }),
       processes,
+      baseUrls: () =>
+        [urls['base_url'], urls[`${SECOND_GATEWAY}_base_url`]].filter((url) => url !== undefined),
       kill,
       start,
       async stop(name) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { OPENSSL_MISSING, opensslHmac, opensslSha256, opensslSha512 } from './openssl.ts'
+import { testWith } from '../support/needs.ts'
+import { opensslHmac, opensslSha256, opensslSha512 } from '../support/openssl.ts'
 import {
   type CallbackVector,
   type RequestVector,
@@ -29,35 +30,41 @@ test('a body has as many bytes as its vector says', () => {
     expect(Buffer.byteLength(body)).toBe(body_bytes)
 })
 
-const describeWithOpenssl = OPENSSL_MISSING === undefined ? describe : describe.skip
+const testWithOpenssl = testWith('openssl')
 
-describeWithOpenssl(`openssl computes the same${OPENSSL_MISSING ? ` (${OPENSSL_MISSING})` : ''}`, () => {
-  test.each([...v1Requests, ...v1Responses])('v1: $name', ({ body, secret, signed_text, headers }) => {
-    expect(signed_text).toBe(body + secret)
-    expect(opensslSha512(signed_text)).toBe(headers['X-Data-Hash'])
-  })
+describe('openssl computes the same', () => {
+  testWithOpenssl.each([...v1Requests, ...v1Responses])(
+    'v1: $name',
+    ({ body, secret, signed_text, headers }) => {
+      expect(signed_text).toBe(body + secret)
+      expect(opensslSha512(signed_text)).toBe(headers['X-Data-Hash'])
+    },
+  )
 
-  test.each(v2Requests)('v2 request: $name', (vector) => {
+  testWithOpenssl.each(v2Requests)('v2 request: $name', (vector) => {
     const { application_id, secret, timestamp, nonce, body, signed_text, headers } = vector
     const lines = ['service-multihub-request-v2', application_id, 'POST', '/public/api/multihub/v2']
     expect(signed_text).toBe([...lines, timestamp, nonce, opensslSha256(body)].join('\n'))
     expect(opensslHmac('sha512', secret, signed_text)).toBe(headers['X-Data-Signature'])
   })
 
-  test.each(v2Responses)('v2 response: $name', (vector) => {
+  testWithOpenssl.each(v2Responses)('v2 response: $name', (vector) => {
     const { application_id, request_nonce, request_id, http_status, body, signed_text } = vector
     const lines = ['service-multihub-response-v2', application_id, request_nonce, request_id, http_status]
     expect(signed_text).toBe([...lines, opensslSha256(body)].join('\n'))
     expect(opensslHmac('sha512', vector.secret, signed_text)).toBe(vector.headers['X-Data-Signature'])
   })
 
-  test.each(resends)('resend: $name', ({ secret, path, timestamp, nonce, body, signed_text, headers }) => {
-    const pair = `service-merchant-webhook-resend-v1\nPOST\n${path}\n${timestamp}\n${nonce}\n\n`
-    expect(signed_text).toBe((timestamp === null ? '' : pair) + body + secret)
-    expect(opensslSha512(signed_text)).toBe(headers['X-Data-Hash'])
-  })
+  testWithOpenssl.each(resends)(
+    'resend: $name',
+    ({ secret, path, timestamp, nonce, body, signed_text, headers }) => {
+      const pair = `service-merchant-webhook-resend-v1\nPOST\n${path}\n${timestamp}\n${nonce}\n\n`
+      expect(signed_text).toBe((timestamp === null ? '' : pair) + body + secret)
+      expect(opensslSha512(signed_text)).toBe(headers['X-Data-Hash'])
+    },
+  )
 
-  test.each(callbacks)('callback: $name', (vector) => {
+  testWithOpenssl.each(callbacks)('callback: $name', (vector) => {
     const { secret, timestamp, nonce, webhook_id, body, signed_text, headers } = vector
     expect(signed_text).toEqual({
       'X-Data-Hash': body + secret,
@@ -71,8 +78,11 @@ describeWithOpenssl(`openssl computes the same${OPENSSL_MISSING ? ` (${OPENSSL_M
     expect(v3).toBe(headers['X-Webhook-Signature-V3'])
   })
 
-  test.each(webhookSecrets)('webhook secret: $name', ({ api_secret, signed_text, webhook_secret }) => {
-    expect(signed_text).toBe('service:merchant-webhook-signing:v1')
-    expect(opensslHmac('sha256', api_secret, signed_text)).toBe(webhook_secret)
-  })
+  testWithOpenssl.each(webhookSecrets)(
+    'webhook secret: $name',
+    ({ api_secret, signed_text, webhook_secret }) => {
+      expect(signed_text).toBe('service:merchant-webhook-signing:v1')
+      expect(opensslHmac('sha256', api_secret, signed_text)).toBe(webhook_secret)
+    },
+  )
 })

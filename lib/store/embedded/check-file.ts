@@ -21,10 +21,9 @@ export async function refuseDamagedFile(directory: string): Promise<void> {
   })
   if (!file) return
   try {
-    const { size } = await file.stat()
-    if (size === 0) return
     const header = Buffer.alloc(HEADER.bytes)
-    await file.read(header, 0, HEADER.bytes, 0)
+    const { bytesRead } = await file.read(header, 0, HEADER.bytes, 0)
+    if (bytesRead === 0) return
     const page_bytes = header.readUInt32LE(HEADER.page_size)
     if (header.readUInt32LE(HEADER.magic) !== MAGIC || page_bytes < PAGE_MIN_BYTES) throw damaged(path)
     const second = Buffer.alloc(HEADER.bytes)
@@ -34,6 +33,8 @@ export async function refuseDamagedFile(directory: string): Promise<void> {
       meta.readBigUInt64LE(HEADER.free_root),
       meta.readBigUInt64LE(HEADER.main_root),
     ])
+    // Last, because another process may write: what the headers name was in the file before they named it.
+    const { size } = await file.stat()
     // Pages past the end may be free ones that were never written; the roots of the trees cannot be.
     const reached = roots.filter((root) => root !== NO_PAGE).map((root) => (root + 1n) * BigInt(page_bytes))
     if (reached.some((end) => end > BigInt(size))) throw damaged(path)

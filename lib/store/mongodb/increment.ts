@@ -54,6 +54,7 @@ async function add(
 
 /** Which counters can take the sum, within the ceiling and 64 bits; `undefined` when none could. */
 function roomFor({ field, by, max }: IncrementPlan): Condition | undefined {
+  // biome-ignore lint/complexity/useMathMinMax: Math.min takes no bigint
   const most = max - by < INT64_MAX ? max - by : INT64_MAX
   const least = by < 0n ? INT64_MIN - by : INT64_MIN
   if (most < least) return undefined

@@ -60,7 +60,7 @@ export const CallbackTargetSchema: GenMessage<CallbackTarget> = /*@__PURE__*/
  */
 export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   /**
-   * event_key is unique and deterministic: aggregate id and number of its transition.
+   * event_key is unique and deterministic: aggregate id and number of its transition, or id of the request for it.
    *
    * @generated from field: string event_key = 1;
    */

@@ -284,7 +284,8 @@ export type RotateSecretRequest = Message<"multihub.merchants.v1.RotateSecretReq
   applicationId: string;
 
   /**
-   * overlap_seconds is how long the old secret also verifies, at most 30 days; 0 ends it at once.
+   * overlap_seconds is how long the old secret also verifies, at most 30 days; 0 ends it, and all older ones, at once.
+   * With an overlap at most ten older secrets may verify.
    *
    * @generated from field: int32 overlap_seconds = 2;
    */
@@ -312,7 +313,7 @@ export type RotateSecretResponse = Message<"multihub.merchants.v1.RotateSecretRe
   secret: string;
 
   /**
-   * old_secret_expire_time is until when the old secret also verifies.
+   * old_secret_expire_time is until when the secret that was replaced also verifies.
    *
    * @generated from field: google.protobuf.Timestamp old_secret_expire_time = 2;
    */
@@ -395,7 +396,7 @@ export const CredentialService: GenService<{
     output: typeof UpdateCredentialResponseSchema;
   },
   /**
-   * RotateSecret issues a new secret; the old one also verifies until the overlap ends.
+   * RotateSecret issues a new secret; every older one also verifies until the time that was stated for it.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.RotateSecret
    */

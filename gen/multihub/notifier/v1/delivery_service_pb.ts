@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
+import type { MerchantEvent } from "../../events/v1/event_pb.ts";
+import { file_multihub_events_v1_event } from "../../events/v1/event_pb.ts";
 import type { Delivery, DeliveryStatus } from "./delivery_pb.ts";
 import { file_multihub_notifier_v1_delivery } from "./delivery_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,49 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSL3AQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkiZQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKEkdldERlbGl2ZXJ5UmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnky4gEKD0RlbGl2ZXJ5U2VydmljZRJrCg5MaXN0RGVsaXZlcmllcxIrLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USYgoLR2V0RGVsaXZlcnkSKC5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlcXVlc3QaKS5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_environment, file_multihub_notifier_v1_delivery]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki9wEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJImUKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMgoKZGVsaXZlcmllcxgBIAMoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIpChJHZXREZWxpdmVyeVJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiRwoTR2V0RGVsaXZlcnlSZXNwb25zZRIwCghkZWxpdmVyeRgBIAEoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5MsMCCg9EZWxpdmVyeVNlcnZpY2USXwoKUXVldWVFdmVudBInLm11bHRpaHViLm5vdGlmaWVyLnYxLlF1ZXVlRXZlbnRSZXF1ZXN0GigubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery]);
+
+/**
+ * QueueEventRequest holds an event.
+ *
+ * @generated from message multihub.notifier.v1.QueueEventRequest
+ */
+export type QueueEventRequest = Message<"multihub.notifier.v1.QueueEventRequest"> & {
+  /**
+   * event is stored once for its key: another event under that key changes nothing and gets the first answer.
+   *
+   * @generated from field: multihub.events.v1.MerchantEvent event = 1;
+   */
+  event?: MerchantEvent | undefined;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.QueueEventRequest.
+ * Use `create(QueueEventRequestSchema)` to create a new message.
+ */
+export const QueueEventRequestSchema: GenMessage<QueueEventRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 0);
+
+/**
+ * QueueEventResponse is given when event and deliveries are durable.
+ *
+ * @generated from message multihub.notifier.v1.QueueEventResponse
+ */
+export type QueueEventResponse = Message<"multihub.notifier.v1.QueueEventResponse"> & {
+  /**
+   * delivery_ids are one for each destination.
+   *
+   * @generated from field: repeated string delivery_ids = 1;
+   */
+  deliveryIds: string[];
+};
+
+/**
+ * Describes the message multihub.notifier.v1.QueueEventResponse.
+ * Use `create(QueueEventResponseSchema)` to create a new message.
+ */
+export const QueueEventResponseSchema: GenMessage<QueueEventResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 1);
 
 /**
  * ListDeliveriesRequest asks for a page of deliveries.
@@ -84,7 +128,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_service, 0);
+  messageDesc(file_multihub_notifier_v1_delivery_service, 2);
 
 /**
  * ListDeliveriesResponse is a page of deliveries.
@@ -112,7 +156,7 @@ export type ListDeliveriesResponse = Message<"multihub.notifier.v1.ListDeliverie
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_service, 1);
+  messageDesc(file_multihub_notifier_v1_delivery_service, 3);
 
 /**
  * GetDeliveryRequest names a delivery.
@@ -133,7 +177,7 @@ export type GetDeliveryRequest = Message<"multihub.notifier.v1.GetDeliveryReques
  * Use `create(GetDeliveryRequestSchema)` to create a new message.
  */
 export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_service, 2);
+  messageDesc(file_multihub_notifier_v1_delivery_service, 4);
 
 /**
  * GetDeliveryResponse holds the delivery.
@@ -154,14 +198,24 @@ export type GetDeliveryResponse = Message<"multihub.notifier.v1.GetDeliveryRespo
  * Use `create(GetDeliveryResponseSchema)` to create a new message.
  */
 export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_service, 3);
+  messageDesc(file_multihub_notifier_v1_delivery_service, 5);
 
 /**
- * DeliveryService shows the operator what happened to callbacks.
+ * DeliveryService queues callbacks that are asked for, and shows the operator what happened to all of them.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
+  /**
+   * QueueEvent stores an event for everybody who wants it now; without a destination it is refused with 1003.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.QueueEvent
+   */
+  queueEvent: {
+    methodKind: "unary";
+    input: typeof QueueEventRequestSchema;
+    output: typeof QueueEventResponseSchema;
+  },
   /**
    * ListDeliveries reads the deliveries of a merchant, newest first.
    *

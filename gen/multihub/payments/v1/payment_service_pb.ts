@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/payment_service.proto.
  */
 export const file_multihub_payments_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki7QQKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgIIAEoCUgAiAEBEioKBXBheWVyGAkgASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISNgoLYmVuZWZpY2lhcnkYCiABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CZW5lZmljaWFyeRIXCgpvbl9zdWNjZXNzGAsgASgJSAGIAQESFAoHb25fZmFpbBgMIAEoCUgCiAEBEhUKCGxhbmd1YWdlGA0gASgJSAOIAQESFAoHY291bnRyeRgOIAEoCUgEiAEBEi4KB3dlYmhvb2sYDyABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5XZWJob29rQg4KDF9kZXNjcmlwdGlvbkINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbEILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnkiRwoVQ3JlYXRlUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItEBChRMb29rVXBQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQFCBwoFX2NfaWRCBwoFX2hfaWQiRwoVTG9va1VwUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IicKEUdldFBheW1lbnRSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkiRAoSR2V0UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IqACChNMaXN0UGF5bWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjUKCHN0YXR1c2VzGAMgAygOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIwCgxjcmVhdGVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImAKFExpc3RQYXltZW50c1Jlc3BvbnNlEi8KCHBheW1lbnRzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPQoUTGlzdEFub21hbGllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiYgoVTGlzdEFub21hbGllc1Jlc3BvbnNlEjAKCWFub21hbGllcxgBIAMoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqcBCgtTdHVja0VmZmVjdBIRCgllZmZlY3RfaWQYASABKAkSEgoKcGF5bWVudF9pZBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRIMCgRraW5kGAQgASgJEg0KBXRyaWVzGAUgASgFEg8KB2ZhaWx1cmUYBiABKAkSLgoKc3R1Y2tfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoXTGlzdFN0dWNrRWZmZWN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZwoYTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEjIKB2VmZmVjdHMYASADKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5TdHVja0VmZmVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOwoSUmV0cnlFZmZlY3RSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSEQoJZWZmZWN0X2lkGAIgASgJIkUKE1JldHJ5RWZmZWN0UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQy7QUKDlBheW1lbnRTZXJ2aWNlEmgKDUNyZWF0ZVBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRSZXNwb25zZRJoCg1Mb29rVXBQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuTG9va1VwUGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5Mb29rVXBQYXltZW50UmVzcG9uc2USXwoKR2V0UGF5bWVudBInLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXF1ZXN0GigubXVsdGlodWIucGF5bWVudHMudjEuR2V0UGF5bWVudFJlc3BvbnNlEmUKDExpc3RQYXltZW50cxIpLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQYXltZW50c1JlcXVlc3QaKi5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXNwb25zZRJoCg1MaXN0QW5vbWFsaWVzEioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1JlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0QW5vbWFsaWVzUmVzcG9uc2UScQoQTGlzdFN0dWNrRWZmZWN0cxItLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXF1ZXN0Gi4ubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEmIKC1JldHJ5RWZmZWN0EigubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXF1ZXN0GikubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment]);
+  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki7QQKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgIIAEoCUgAiAEBEioKBXBheWVyGAkgASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISNgoLYmVuZWZpY2lhcnkYCiABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CZW5lZmljaWFyeRIXCgpvbl9zdWNjZXNzGAsgASgJSAGIAQESFAoHb25fZmFpbBgMIAEoCUgCiAEBEhUKCGxhbmd1YWdlGA0gASgJSAOIAQESFAoHY291bnRyeRgOIAEoCUgEiAEBEi4KB3dlYmhvb2sYDyABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5XZWJob29rQg4KDF9kZXNjcmlwdGlvbkINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbEILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnkiRwoVQ3JlYXRlUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItEBChRMb29rVXBQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQFCBwoFX2NfaWRCBwoFX2hfaWQiRwoVTG9va1VwUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IpMCChROb3RpZnlQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQESGQoMb3BlcmF0aW9uX2lkGAYgASgJSAKIAQESFAoMcGF5bG9hZF9oYXNoGAcgASgJQgcKBV9jX2lkQgcKBV9oX2lkQg8KDV9vcGVyYXRpb25faWQiRwoVTm90aWZ5UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItQBChVSZXNlbmRDYWxsYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNgoGcG9saWN5GAMgASgLMiYubXVsdGlodWIucGF5bWVudHMudjEuQ3JlZGVudGlhbFBvbGljeRIMCgRoX2lkGAQgASgJEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkiLgoWUmVzZW5kQ2FsbGJhY2tSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAkiJwoRR2V0UGF5bWVudFJlcXVlc3QSEgoKcGF5bWVudF9pZBgBIAEoCSJEChJHZXRQYXltZW50UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQioAIKE0xpc3RQYXltZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNQoIc3RhdHVzZXMYAyADKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50U3RhdHVzEjAKDGNyZWF0ZWRfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkiYAoUTGlzdFBheW1lbnRzUmVzcG9uc2USLwoIcGF5bWVudHMYASADKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChRMaXN0QW5vbWFsaWVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJiChVMaXN0QW5vbWFsaWVzUmVzcG9uc2USMAoJYW5vbWFsaWVzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipwEKC1N0dWNrRWZmZWN0EhEKCWVmZmVjdF9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEgwKBGtpbmQYBCABKAkSDQoFdHJpZXMYBSABKAUSDwoHZmFpbHVyZRgGIAEoCRIuCgpzdHVja190aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJAChdMaXN0U3R1Y2tFZmZlY3RzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJnChhMaXN0U3R1Y2tFZmZlY3RzUmVzcG9uc2USMgoHZWZmZWN0cxgBIAMoCzIhLm11bHRpaHViLnBheW1lbnRzLnYxLlN0dWNrRWZmZWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI7ChJSZXRyeUVmZmVjdFJlcXVlc3QSEgoKcGF5bWVudF9pZBgBIAEoCRIRCgllZmZlY3RfaWQYAiABKAkiRQoTUmV0cnlFZmZlY3RSZXNwb25zZRIuCgdwYXltZW50GAEgASgLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudDLEBwoOUGF5bWVudFNlcnZpY2USaAoNQ3JlYXRlUGF5bWVudBIqLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFJlc3BvbnNlEmgKDUxvb2tVcFBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5Mb29rVXBQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLkxvb2tVcFBheW1lbnRSZXNwb25zZRJoCg1Ob3RpZnlQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuTm90aWZ5UGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5Ob3RpZnlQYXltZW50UmVzcG9uc2USawoOUmVzZW5kQ2FsbGJhY2sSKy5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNlbmRDYWxsYmFja1JlcXVlc3QaLC5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNlbmRDYWxsYmFja1Jlc3BvbnNlEl8KCkdldFBheW1lbnQSJy5tdWx0aWh1Yi5wYXltZW50cy52MS5HZXRQYXltZW50UmVxdWVzdBooLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXNwb25zZRJlCgxMaXN0UGF5bWVudHMSKS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFBheW1lbnRzUmVzcG9uc2USaAoNTGlzdEFub21hbGllcxIqLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RBbm9tYWxpZXNSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1Jlc3BvbnNlEnEKEExpc3RTdHVja0VmZmVjdHMSLS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0U3R1Y2tFZmZlY3RzUmVxdWVzdBouLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXNwb25zZRJiCgtSZXRyeUVmZmVjdBIoLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVxdWVzdBopLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment]);
 
 /**
  * CredentialPolicy is what the credential that authenticated the request may touch.
@@ -296,6 +296,167 @@ export const LookUpPaymentResponseSchema: GenMessage<LookUpPaymentResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 5);
 
 /**
+ * NotifyPaymentRequest names a payment by c_id, h_id or both, which then must match one payment.
+ *
+ * @generated from message multihub.payments.v1.NotifyPaymentRequest
+ */
+export type NotifyPaymentRequest = Message<"multihub.payments.v1.NotifyPaymentRequest"> & {
+  /**
+   * merchant_id is the owner.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is that of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * policy is that of the credential; it is judged by the stored route.
+   *
+   * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
+   */
+  policy?: CredentialPolicy | undefined;
+
+  /**
+   * c_id is the merchant's reference.
+   *
+   * @generated from field: optional string c_id = 4;
+   */
+  cId?: string | undefined;
+
+  /**
+   * h_id is the public id.
+   *
+   * @generated from field: optional string h_id = 5;
+   */
+  hId?: string | undefined;
+
+  /**
+   * operation_id is the idempotency key; without it equal requests about a payment within a minute are one.
+   *
+   * @generated from field: optional string operation_id = 6;
+   */
+  operationId?: string | undefined;
+
+  /**
+   * payload_hash tells the same payload from another; it is taken over the request without its operation_id.
+   *
+   * @generated from field: string payload_hash = 7;
+   */
+  payloadHash: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.NotifyPaymentRequest.
+ * Use `create(NotifyPaymentRequestSchema)` to create a new message.
+ */
+export const NotifyPaymentRequestSchema: GenMessage<NotifyPaymentRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 6);
+
+/**
+ * NotifyPaymentResponse holds the payment; a repeat under the same key gets the very first answer.
+ *
+ * @generated from message multihub.payments.v1.NotifyPaymentResponse
+ */
+export type NotifyPaymentResponse = Message<"multihub.payments.v1.NotifyPaymentResponse"> & {
+  /**
+   * payment is as it stood when its event was queued.
+   *
+   * @generated from field: multihub.payments.v1.Payment payment = 1;
+   */
+  payment?: Payment | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.NotifyPaymentResponse.
+ * Use `create(NotifyPaymentResponseSchema)` to create a new message.
+ */
+export const NotifyPaymentResponseSchema: GenMessage<NotifyPaymentResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 7);
+
+/**
+ * ResendCallbackRequest names a payment that has ended.
+ *
+ * @generated from message multihub.payments.v1.ResendCallbackRequest
+ */
+export type ResendCallbackRequest = Message<"multihub.payments.v1.ResendCallbackRequest"> & {
+  /**
+   * merchant_id is the owner.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is that of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * policy is that of the credential; it is judged by the stored route.
+   *
+   * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
+   */
+  policy?: CredentialPolicy | undefined;
+
+  /**
+   * h_id is the public id.
+   *
+   * @generated from field: string h_id = 4;
+   */
+  hId: string;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 5;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash tells the same payload from another; it is taken over the request without its operation_id.
+   *
+   * @generated from field: string payload_hash = 6;
+   */
+  payloadHash: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ResendCallbackRequest.
+ * Use `create(ResendCallbackRequestSchema)` to create a new message.
+ */
+export const ResendCallbackRequestSchema: GenMessage<ResendCallbackRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 8);
+
+/**
+ * ResendCallbackResponse tells what was queued; a repeat under the same key gets the very first answer.
+ *
+ * @generated from message multihub.payments.v1.ResendCallbackResponse
+ */
+export type ResendCallbackResponse = Message<"multihub.payments.v1.ResendCallbackResponse"> & {
+  /**
+   * delivery_ids are the fresh deliveries, one for each destination.
+   *
+   * @generated from field: repeated string delivery_ids = 1;
+   */
+  deliveryIds: string[];
+};
+
+/**
+ * Describes the message multihub.payments.v1.ResendCallbackResponse.
+ * Use `create(ResendCallbackResponseSchema)` to create a new message.
+ */
+export const ResendCallbackResponseSchema: GenMessage<ResendCallbackResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 9);
+
+/**
  * GetPaymentRequest names a payment.
  *
  * @generated from message multihub.payments.v1.GetPaymentRequest
@@ -314,7 +475,7 @@ export type GetPaymentRequest = Message<"multihub.payments.v1.GetPaymentRequest"
  * Use `create(GetPaymentRequestSchema)` to create a new message.
  */
 export const GetPaymentRequestSchema: GenMessage<GetPaymentRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 6);
+  messageDesc(file_multihub_payments_v1_payment_service, 10);
 
 /**
  * GetPaymentResponse holds the payment.
@@ -335,7 +496,7 @@ export type GetPaymentResponse = Message<"multihub.payments.v1.GetPaymentRespons
  * Use `create(GetPaymentResponseSchema)` to create a new message.
  */
 export const GetPaymentResponseSchema: GenMessage<GetPaymentResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 7);
+  messageDesc(file_multihub_payments_v1_payment_service, 11);
 
 /**
  * ListPaymentsRequest asks for a page of a merchant's payments.
@@ -398,7 +559,7 @@ export type ListPaymentsRequest = Message<"multihub.payments.v1.ListPaymentsRequ
  * Use `create(ListPaymentsRequestSchema)` to create a new message.
  */
 export const ListPaymentsRequestSchema: GenMessage<ListPaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 8);
+  messageDesc(file_multihub_payments_v1_payment_service, 12);
 
 /**
  * ListPaymentsResponse is a page of payments.
@@ -426,7 +587,7 @@ export type ListPaymentsResponse = Message<"multihub.payments.v1.ListPaymentsRes
  * Use `create(ListPaymentsResponseSchema)` to create a new message.
  */
 export const ListPaymentsResponseSchema: GenMessage<ListPaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 9);
+  messageDesc(file_multihub_payments_v1_payment_service, 13);
 
 /**
  * ListAnomaliesRequest asks for a page of anomalies.
@@ -454,7 +615,7 @@ export type ListAnomaliesRequest = Message<"multihub.payments.v1.ListAnomaliesRe
  * Use `create(ListAnomaliesRequestSchema)` to create a new message.
  */
 export const ListAnomaliesRequestSchema: GenMessage<ListAnomaliesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 10);
+  messageDesc(file_multihub_payments_v1_payment_service, 14);
 
 /**
  * ListAnomaliesResponse is a page of anomalies.
@@ -482,7 +643,7 @@ export type ListAnomaliesResponse = Message<"multihub.payments.v1.ListAnomaliesR
  * Use `create(ListAnomaliesResponseSchema)` to create a new message.
  */
 export const ListAnomaliesResponseSchema: GenMessage<ListAnomaliesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 11);
+  messageDesc(file_multihub_payments_v1_payment_service, 15);
 
 /**
  * StuckEffect is an act that keeps failing: it waits for the operator and holds up only what depends on it.
@@ -545,7 +706,7 @@ export type StuckEffect = Message<"multihub.payments.v1.StuckEffect"> & {
  * Use `create(StuckEffectSchema)` to create a new message.
  */
 export const StuckEffectSchema: GenMessage<StuckEffect> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 12);
+  messageDesc(file_multihub_payments_v1_payment_service, 16);
 
 /**
  * ListStuckEffectsRequest asks for a page of stuck effects.
@@ -573,7 +734,7 @@ export type ListStuckEffectsRequest = Message<"multihub.payments.v1.ListStuckEff
  * Use `create(ListStuckEffectsRequestSchema)` to create a new message.
  */
 export const ListStuckEffectsRequestSchema: GenMessage<ListStuckEffectsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 13);
+  messageDesc(file_multihub_payments_v1_payment_service, 17);
 
 /**
  * ListStuckEffectsResponse is a page of stuck effects.
@@ -601,7 +762,7 @@ export type ListStuckEffectsResponse = Message<"multihub.payments.v1.ListStuckEf
  * Use `create(ListStuckEffectsResponseSchema)` to create a new message.
  */
 export const ListStuckEffectsResponseSchema: GenMessage<ListStuckEffectsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 14);
+  messageDesc(file_multihub_payments_v1_payment_service, 18);
 
 /**
  * RetryEffectRequest names a stuck effect.
@@ -629,7 +790,7 @@ export type RetryEffectRequest = Message<"multihub.payments.v1.RetryEffectReques
  * Use `create(RetryEffectRequestSchema)` to create a new message.
  */
 export const RetryEffectRequestSchema: GenMessage<RetryEffectRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 15);
+  messageDesc(file_multihub_payments_v1_payment_service, 19);
 
 /**
  * RetryEffectResponse holds the payment.
@@ -650,7 +811,7 @@ export type RetryEffectResponse = Message<"multihub.payments.v1.RetryEffectRespo
  * Use `create(RetryEffectResponseSchema)` to create a new message.
  */
 export const RetryEffectResponseSchema: GenMessage<RetryEffectResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 16);
+  messageDesc(file_multihub_payments_v1_payment_service, 20);
 
 /**
  * PaymentService creates payments and tells how they stand.
@@ -677,6 +838,26 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof LookUpPaymentRequestSchema;
     output: typeof LookUpPaymentResponseSchema;
+  },
+  /**
+   * NotifyPayment queues the event of a payment's present state again; under one operation_id it does so once.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.NotifyPayment
+   */
+  notifyPayment: {
+    methodKind: "unary";
+    input: typeof NotifyPaymentRequestSchema;
+    output: typeof NotifyPaymentResponseSchema;
+  },
+  /**
+   * ResendCallback queues the event of a payment's end again; under one operation_id it does so once.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.ResendCallback
+   */
+  resendCallback: {
+    methodKind: "unary";
+    input: typeof ResendCallbackRequestSchema;
+    output: typeof ResendCallbackResponseSchema;
   },
   /**
    * GetPayment reads any payment, for the operator.

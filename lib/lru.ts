@@ -5,11 +5,16 @@ export interface Lru<V> {
   set(key: string, value: V): void
   delete(key: string): void
   deleteWhere(matches: (value: V) => boolean): void
+  /** The entries, the one that went unused for longest first; they may change meanwhile, as those of a map may. */
+  values(): IterableIterator<V>
   clear(): void
 }
 
-/** Makes an empty one. A JavaScript map remembers the order of insertion, which is all that it takes. */
-export function createLru<V>(max: number): Lru<V> {
+/**
+ * Makes an empty one; `pushedOut` is told of what had to make room. A JavaScript map remembers the order of insertion,
+ * which is all that it takes.
+ */
+export function createLru<V>(max: number, pushedOut: (value: V) => void = () => {}): Lru<V> {
   const entries = new Map<string, V>()
   const putNewest = (key: string, value: V): void => {
     entries.delete(key)
@@ -24,14 +29,19 @@ export function createLru<V>(max: number): Lru<V> {
     set(key, value) {
       putNewest(key, value)
       if (entries.size <= max) return
-      const oldest = entries.keys().next()
-      if (!oldest.done) entries.delete(oldest.value)
+      const { value: oldest } = entries.entries().next()
+      if (oldest === undefined) return
+      entries.delete(oldest[0])
+      pushedOut(oldest[1])
     },
     delete(key) {
       entries.delete(key)
     },
     deleteWhere(matches) {
       for (const [key, value] of entries) if (matches(value)) entries.delete(key)
+    },
+    values() {
+      return entries.values()
     },
     clear() {
       entries.clear()

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Asks for the callback of a payment once more, with the replay pair: resend.sh PAYMENT_ID OPERATION_ID
+set -euo pipefail
+payment_id=${1:?is missing: give PAYMENT_ID and OPERATION_ID}
+operation_id=${2:?is missing: give PAYMENT_ID and OPERATION_ID}
+: "${BASE_URL:?is not set}" "${APPLICATION_ID:?is not set}" "${SECRET:?is not set}"
+path="/api/v1/payments/$payment_id/webhook/resend"
+body="{\"payment_id\":\"$payment_id\",\"operation_id\":\"$operation_id\"}"
+
+timestamp=$(date +%s)
+nonce=$(openssl rand -hex 16)
+hash=$(printf 'service-merchant-webhook-resend-v1\nPOST\n%s\n%s\n%s\n\n%s%s' \
+  "$path" "$timestamp" "$nonce" "$body" "$SECRET" | openssl dgst -sha512 -r | cut -d' ' -f1)
+curl -sS "$BASE_URL$path" --data-binary "$body" \
+  -H 'Content-Type: application/json' -H "X-Data-Application-Id: $APPLICATION_ID" \
+  -H "X-Data-Timestamp: $timestamp" -H "X-Data-Nonce: $nonce" -H "X-Data-Hash: $hash"

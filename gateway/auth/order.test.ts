@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { clock, useClock } from '#lib/time.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import {
+  asResend,
+  asV2,
+  createTestGateway,
+  type FixtureOptions,
+  type Sent,
+  send,
+  signedHeaders,
+} from '../gateway.fixture.ts'
+import { V1_PATH, V2_PATH } from '../paths.ts'
+
+/** One thing that is wrong with a request: alone, it is refused with the code. */
+interface Fault {
+  readonly what: string
+  readonly code: number
+  readonly sent?: Sent
+  readonly options?: FixtureOptions
+}
+
+const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
+const stale = { timestamp: '1', nonce: 'a-nonce-of-some-length' }
+const header = (name: string, value: string | undefined): Sent => ({ headers: { [name]: value } })
+const credential = (given: FixtureOptions['credential']): FixtureOptions => ({ credential: given ?? {} })
+
+/** What a caller without the secret can meet, in the order of A1. */
+const beforeProof = (signature_header: string, path: string, signed_pair: boolean): readonly Fault[] => [
+  { what: 'path', code: 1001, sent: { path: `${path}/` } },
+  { what: 'verb', code: 1007, sent: { verb: 'PUT' } },
+  { what: 'content type', code: 1006, sent: header('content-type', 'text/plain') },
+  { what: 'encoding', code: 1006, sent: header('content-encoding', 'gzip') },
+  { what: 'size', code: 1003, sent: { raw: Buffer.alloc(1024 * 1024 + 1) } },
+  { what: 'application id', code: 3001, sent: header('x-data-application-id', undefined) },
+  { what: 'signature form', code: 3002, sent: header(signature_header, 'ABC') },
+  { what: 'application', code: 3003, sent: header('x-data-application-id', '9') },
+  ...(signed_pair ? [{ what: 'pair', code: 3000, sent: header('x-data-nonce', 'a b') }] : []),
+  { what: 'signature', code: 3000, sent: { secret: 'wrong' } },
+]
+
+/** What only who has proved the secret can meet, up to the body. */
+const afterProof = (sign: Sent['sign']): readonly Fault[] => [
+  { what: 'settings', code: 3007, options: credential({ status: CredentialStatus.UNSPECIFIED }) },
+  { what: 'disabled', code: 3004, options: credential({ status: CredentialStatus.DISABLED }) },
+  { what: 'blocked', code: 3005, options: credential({ status: CredentialStatus.BLOCKED }) },
+  { what: 'address', code: 3006, options: credential({ ipAllowlist: ['198.51.100.7'] }) },
+  { what: 'environment', code: 3008, options: { merchant_environments: [Environment.PRODUCTION] } },
+  { what: 'freshness', code: 3000, sent: sign === undefined ? {} : { sign } },
+  { what: 'daily limit', code: 3009, options: credential({ dailyLimit: 1n }) },
+  { what: 'JSON', code: 1005, sent: { raw: '{' } },
+]
+
+const BALANCE = { method: 'balance.get', params: {} }
+const ofEnvelope: readonly Fault[] = [
+  { what: 'method', code: 1002, options: credential({ disabledMethods: ['balance.get'] }) },
+  { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'balance.get': 1 } }) },
+  { what: 'content', code: 9000, sent: { body: { ...BALANCE, params: { x: 1 } } } },
+]
+
+const ROUTES = {
+  v1: {
+    good: { body: BALANCE },
+    options: credential({ apiVersion: ApiVersion.V1 }),
+    faults: [
+      ...beforeProof('x-data-hash', V1_PATH, false),
+      ...afterProof((payload, secret) => signedHeaders(payload, secret, stale)),
+      ...ofEnvelope,
+    ],
+  },
+  v2: {
+    good: { body: BALANCE, ...asV2() },
+    options: credential({ apiVersion: ApiVersion.V2 }),
+    faults: [
+      ...beforeProof('x-data-signature', V2_PATH, true),
+      ...afterProof(asV2(stale).sign),
+      ...ofEnvelope,
+    ],
+  },
+  resend: {
+    good: { body: { payment_id: PAYMENT_ID, operation_id: 'a' }, ...asResend(PAYMENT_ID) },
+    options: credential({ apiVersion: ApiVersion.V1, scopes: ['webhooks.update'] }),
+    faults: [
+      ...beforeProof('x-data-hash', asResend(PAYMENT_ID).path, true),
+      ...afterProof(asResend(PAYMENT_ID, stale).sign),
+      { what: 'method', code: 1002, options: credential({ disabledMethods: ['webhook.resend'] }) },
+      { what: 'scope', code: 3008, options: credential({ scopes: [] }) },
+      { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'webhook.resend': 1 } }) },
+      { what: 'content', code: 9000, sent: { body: { payment_id: 'b', operation_id: 'a' } } },
+    ],
+  },
+} as const satisfies Record<string, { good: Sent; options: FixtureOptions; faults: readonly Fault[] }>
+
+const merged = <T extends object>(first: T | undefined, second: T | undefined): T =>
+  ({ ...first, ...second }) as T
+
+let kept: Awaited<ReturnType<typeof openTestStore>>
+let restoreClock: () => void
+
+/** Time stands still, so that what is used up here, the day and the buckets of one call, stays used up. */
+beforeAll(async () => {
+  restoreClock = useClock(createManualClock(clock.now_ms()))
+  kept = await openTestStore()
+  const { v1, resend } = ROUTES
+  const limits = [
+    { route: v1, limit: { rateLimits: { 'balance.get': 1 } } },
+    { route: resend, limit: { rateLimits: { 'webhook.resend': 1 } } },
+    { route: v1, limit: { dailyLimit: 1n } },
+  ]
+  for (const { route, limit } of limits) {
+    const parts = [{ options: credential(limit) }, { sent: route.good, options: route.options }]
+    expect(await answerTo(parts)).toEqual([200, undefined, true])
+  }
+})
+
+afterAll(async () => {
+  restoreClock()
+  await kept[Symbol.asyncDispose]()
+})
+
+/** Status, code, and whether the answer is signed, for a request to which all of this applies, the first foremost. */
+async function answerTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise<readonly unknown[]> {
+  let sent: Sent = {}
+  let options: FixtureOptions = {}
+  for (const part of [...parts].reverse()) {
+    sent = { ...sent, ...part.sent, headers: merged(sent.headers, part.sent?.headers) }
+    options = {
+      ...options,
+      ...part.options,
+      credential: merged(options.credential, part.options?.credential),
+    }
+  }
+  const app = await createTestGateway({
+    store: kept.store,
+    balances: { getBalances: () => ({}) },
+    payments: { resendCallback: () => ({ deliveryIds: [] }) },
+    ...options,
+  })
+  const { status, body, headers } = await send(app, sent)
+  return [status, body.error?.code, 'x-data-hash' in headers || 'x-data-signature' in headers]
+}
+
+describe.each(Object.entries(ROUTES))('the order of refusals on %s', (_name, { good, options, faults }) => {
+  const base = { sent: good, options }
+  const known: readonly Fault[] = faults
+  const proved_from = known.findIndex(({ what }) => what === 'settings')
+  const expectFirst = async (chosen: readonly Fault[]): Promise<void> => {
+    const [first] = chosen
+    const answer = await answerTo([...chosen, base])
+    expect(answer.slice(1)).toEqual([first?.code, first === undefined || known.indexOf(first) >= proved_from])
+  }
+
+  test('takes the good request', () => expectFirst([]))
+
+  test.each(known)('$what alone is $code', (fault) => expectFirst([fault]))
+
+  test('of several faults the first is told', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.subarray([...known], { minLength: 2 }), (chosen) => expectFirst(chosen)),
+      { numRuns: 150 },
+    )
+  })
+})

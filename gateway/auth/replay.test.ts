@@ -1,0 +1,168 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
+import { clock, useClock } from '#lib/time.ts'
+import { freshPair, type ReplayPair } from '../../test/support/door.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import {
+  asResend,
+  asV2,
+  createTestGateway,
+  type FixtureOptions,
+  OLD_SECRET,
+  SECRET,
+  type Sent,
+  send,
+  signedHeaders,
+} from '../gateway.fixture.ts'
+import { createNonces } from '../limits/nonces.ts'
+import { openEdgeStore } from '../limits/store.ts'
+
+const kept = await openTestStore()
+afterAll(async () => kept[Symbol.asyncDispose]())
+beforeEach(() => kept.setAway(false))
+
+const resend = (pair: ReplayPair): Sent => ({
+  ...asResend('p1', pair),
+  body: { payment_id: 'p1', operation_id: 'o1' },
+})
+const mayResend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
+const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
+
+/** Every way to send a pair, with a credential that may send it. */
+const WAYS: readonly (readonly [name: string, sent: (pair: ReplayPair) => Sent, options: FixtureOptions])[] =
+  [
+    ['v1', (pair) => ({ sign: (payload, secret) => signedHeaders(payload, secret, pair) }), {}],
+    ['v2', asV2, { credential: { apiVersion: ApiVersion.V2 } }],
+    ['resend with v1', resend, { payments, credential: mayResend }],
+    ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
+  ]
+
+describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
+  const open = () => createTestGateway({ ...options, store: kept.store })
+  /** With a clock of its own, a whole second, that only the test moves. */
+  const withClock = async (work: (moved: ReturnType<typeof createManualClock>) => Promise<void>) => {
+    const manual = createManualClock(Math.floor(clock.now_ms() / 1000) * 1000)
+    const restore = useClock(manual)
+    try {
+      await work(manual)
+    } finally {
+      restore()
+    }
+  }
+  const pairOf = (age_s: number): ReplayPair => ({
+    ...freshPair(),
+    timestamp: String(clock.now_ms() / 1000 - age_s),
+  })
+
+  test.each([
+    [300, 0, undefined],
+    [300, 999, undefined],
+    [301, 0, 3000],
+    [-300, 0, undefined],
+    [-300, -1, 3000],
+    [0, 0, undefined],
+    [86_400, 0, 3000],
+    [-86_400, 0, 3000],
+  ])('is fresh for 300 s in either direction: %d s and %d ms old', async (age_s, more_ms, code) => {
+    await withClock(async (manual) => {
+      const pair = pairOf(age_s)
+      manual.stepWall(more_ms)
+      const { body, headers } = await send(await open(), sent(pair))
+      expect(body.error?.code).toBe(code)
+      expect('x-data-hash' in headers || 'x-data-signature' in headers).toBe(true)
+    })
+  })
+
+  test('is good once, for this gateway and for another on the same store', async () => {
+    const pair = freshPair()
+    expect((await send(await open(), sent(pair))).body.success).toBe(true)
+    for (const app of [await open(), await open()]) {
+      const again = await send(app, sent(pair))
+      expect(again.body.error?.code).toBe(3000)
+      expect('x-data-hash' in again.headers || 'x-data-signature' in again.headers).toBe(true)
+    }
+  })
+
+  test('is good once for both secrets of a rotation together', async () => {
+    const app = await open()
+    for (const [secret, other_secret] of [[SECRET, OLD_SECRET] as const, [OLD_SECRET, SECRET] as const]) {
+      const pair = freshPair()
+      expect((await send(app, { ...sent(pair), secret })).body.success).toBe(true)
+      expect((await send(app, { ...sent(pair), secret: other_secret })).body.error?.code).toBe(3000)
+    }
+  })
+
+  test('is good once although it comes many times at once', async () => {
+    const [first, second] = [await open(), await open()]
+    const pair = freshPair()
+    const twenty = [...Array(20).keys()].flatMap(() => [send(first, sent(pair)), send(second, sent(pair))])
+    const answers = await Promise.all(twenty)
+    const codes = answers.map(({ body }) => body.error?.code)
+    expect(codes.filter((code) => code === undefined)).toHaveLength(1)
+    expect(codes.filter((code) => code === 3000)).toHaveLength(39)
+  })
+
+  test('is another application’s affair when that one used the nonce', async () => {
+    const { nonces } = await openEdgeStore(kept.store)
+    const pair = freshPair()
+    await createNonces(nonces, { remembered_ms: 60_000 }).spend('1002', pair.nonce)
+    expect((await send(await open(), sent(pair))).body.success).toBe(true)
+  })
+
+  test.each([
+    ['as long as it is fresh', -300, [300_000, 300_999]],
+    ['when the clock is set back and forward again', -100, [-200_000, 200_000, 300_000, 100_000]],
+  ])('stays spent %s', async (_when, age_s, steps_ms) => {
+    await withClock(async (manual) => {
+      const app = await open()
+      const pair = pairOf(age_s)
+      expect((await send(app, sent(pair))).body.success).toBe(true)
+      for (const step_ms of steps_ms) {
+        manual.stepWall(step_ms)
+        expect((await send(app, sent(pair))).body.error?.code).toBe(3000)
+        const unused = { ...pair, nonce: freshPair().nonce }
+        expect((await send(app, sent(unused))).body.success).toBe(true)
+      }
+    })
+  })
+
+  test('is not spent by a request whose signature or policy fails', async () => {
+    const pair = freshPair()
+    const spoiled: [Sent, FixtureOptions, number][] = [
+      [{ secret: 'wrong' }, {}, 3000],
+      [{}, { credential: { ...options.credential, ipAllowlist: ['::1'] } }, 3006],
+    ]
+    for (const [more, changed, code] of spoiled) {
+      const app = await createTestGateway({ ...options, store: kept.store, ...changed })
+      expect((await send(app, { ...sent(pair), ...more })).body.error?.code).toBe(code)
+    }
+    expect((await send(await open(), sent(pair))).body.success).toBe(true)
+  })
+
+  test('is spent by a request that fails later', async () => {
+    const app = await open()
+    const pair = freshPair()
+    expect((await send(app, { ...sent(pair), raw: '{' })).body.error?.code).toBe(1005)
+    expect((await send(app, sent(pair))).body.error?.code).toBe(3000)
+  })
+
+  test(`is ${name === 'v2' ? 'refused' : 'let through, with a warning,'} while nobody can say if it is new`, async () => {
+    const lines: string[] = []
+    const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
+    const app = await createTestGateway({ ...options, store: kept.store, log })
+    kept.setAway(true)
+    const { status, body } = await send(app, sent(freshPair()))
+    if (name === 'v2') expect([status, body.error?.code]).toEqual([503, 2002])
+    else if (name === 'v1') expect(body.success).toBe(true)
+    // The bucket of the resend route is small, and kept in the same store.
+    else expect([status, body.error?.code]).toEqual([400, 2002])
+    expect(lines.join('')).toContain(name === 'v2' ? '"code":2002' : 'a nonce could not be reserved')
+    const outcome = name === 'v2' ? 'refused' : 'accepted'
+    expect(await metricsText()).toMatch(
+      new RegExp(`multihub_gateway_nonces_unsure_total\\{outcome="${outcome}"\\} [1-9]`),
+    )
+  })
+})

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { freshPair } from '../../test/support/door.ts'
+import { testWith } from '../../test/support/needs.ts'
+import { opensslSha512 } from '../../test/support/openssl.ts'
+import {
+  asResend,
+  asV2,
+  createTestGateway,
+  type FixtureOptions,
+  OLD_SECRET,
+  SECRET,
+  type Sent,
+  send,
+  signedHeaders,
+} from '../gateway.fixture.ts'
+import { resendPath } from '../paths.ts'
+
+const ID = '019aa5b0-7c00-7000-8000-000000000001'
+const PATH = resendPath(ID)
+const RAW = `{"payment_id": "${ID}", "operation_id": "o1"}`
+const scopes = ['webhooks.update']
+const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
+const V1: FixtureOptions = { payments, credential: { scopes } }
+const V2: FixtureOptions = { payments, credential: { scopes, apiVersion: ApiVersion.V2 } }
+const WITHOUT = asResend(ID)
+
+const hashOf = (text: string, secret = SECRET): string =>
+  createHash('sha512')
+    .update(text + secret)
+    .digest('hex')
+
+const ask = async (sent: Sent, options = V1) => send(await createTestGateway(options), { raw: RAW, ...sent })
+const codeOf = async (sent: Sent, options = V1) => (await ask(sent, options)).body.error?.code
+
+testWith('openssl')(
+  'takes both forms of a hash that openssl made, and signs its answers the v1 way',
+  async () => {
+    const { timestamp, nonce } = freshPair()
+    const text = `service-merchant-webhook-resend-v1\nPOST\n${PATH}\n${timestamp}\n${nonce}\n\n${RAW}`
+    const pair = { 'x-data-timestamp': timestamp, 'x-data-nonce': nonce }
+    for (const headers of [
+      { 'x-data-hash': opensslSha512(RAW + SECRET) },
+      { 'x-data-hash': opensslSha512(text + SECRET), ...pair },
+    ]) {
+      const answered = await ask({ path: PATH, headers })
+      expect([answered.status, answered.body.success]).toEqual([200, true])
+      expect(answered.headers['x-data-hash']).toBe(opensslSha512(answered.text + SECRET))
+      expect(answered.headers).not.toHaveProperty('x-data-signature')
+    }
+  },
+)
+
+test('the answer is signed with the secret of a rotation that was used', async () => {
+  for (const sent of [WITHOUT, asResend(ID, freshPair())]) {
+    const answered = await ask({ ...sent, secret: OLD_SECRET })
+    expect(answered.body.success).toBe(true)
+    expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text, OLD_SECRET))
+  }
+})
+
+test('a credential of v2 has to send the pair, which it is told once it has proved itself', async () => {
+  expect(await codeOf(asResend(ID, freshPair()), V2)).toBeUndefined()
+  const without = await ask(WITHOUT, V2)
+  expect([without.status, without.body.error?.code]).toEqual([400, 3000])
+  expect(without.headers['x-data-hash']).toBe(hashOf(without.text))
+  const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
+  expect(await codeOf(WITHOUT, elsewhere)).toBe(3006)
+})
+
+test.each([
+  [15, 3000],
+  [16, undefined],
+  [128, undefined],
+])('a credential of v2 sends a nonce as v2 wants it: of %i characters', async (length, code) => {
+  const sent = asResend(ID, { ...freshPair(), nonce: 'n'.repeat(length) })
+  const answered = await ask(sent, V2)
+  expect(answered.body.error?.code).toBe(code)
+  expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text))
+  expect(await codeOf(sent, V1)).toBeUndefined()
+  const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
+  expect(await codeOf(sent, elsewhere)).toBe(3006)
+})
+
+const pair = freshPair()
+
+test.each<[string, Sent]>([
+  ['a timestamp alone', { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp } }],
+  ['a nonce alone', { ...WITHOUT, headers: { 'x-data-nonce': pair.nonce } }],
+  ['a malformed timestamp', { ...WITHOUT, headers: { 'x-data-timestamp': 'now', 'x-data-nonce': 'n' } }],
+  ['a malformed timestamp that is signed', asResend(ID, { ...pair, timestamp: '1e9' })],
+  ['a malformed nonce that is signed', asResend(ID, { ...pair, nonce: 'n n' })],
+  ['a nonce of 129 characters that is signed', asResend(ID, { ...pair, nonce: 'n'.repeat(129) })],
+  [
+    'a pair that is not signed',
+    { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp, 'x-data-nonce': 'n' } },
+  ],
+  [
+    'a signed pair that is not sent',
+    { ...asResend(ID, pair), headers: { 'x-data-timestamp': undefined, 'x-data-nonce': undefined } },
+  ],
+  ['a pair signed for another payment', { ...asResend('p2', pair), path: PATH }],
+  ['a pair of v1', { path: PATH, sign: (payload, secret) => signedHeaders(payload, secret, pair) }],
+  [
+    'a signature of v2 as its hash',
+    { path: PATH, headers: { 'x-data-hash': asV2(pair).sign(Buffer.from(RAW), SECRET)['x-data-signature'] } },
+  ],
+  ['a wrong hash', { ...WITHOUT, secret: 'wrong' }],
+])('refuses %s: 3000, unsigned', async (_what, sent) => {
+  for (const options of [V1, V2]) {
+    const { status, body, headers } = await ask(sent, options)
+    expect([status, body.error?.code]).toEqual([400, 3000])
+    expect(headers).not.toHaveProperty('x-data-hash')
+  }
+})
+
+test('a signature in the header of v2 is none', async () => {
+  expect(await codeOf({ path: PATH, sign: asV2().sign })).toBe(3002)
+})
+
+test('one byte changed in any signed part never succeeds', async () => {
+  const app = await createTestGateway(V1)
+  const parts = [
+    'payment_id',
+    'body',
+    'x-data-application-id',
+    'x-data-timestamp',
+    'x-data-nonce',
+    'x-data-hash',
+  ]
+  const bytes = [...'0123456789abcdefXYZ!']
+  const places = fc.tuple(fc.constantFrom(...parts), fc.nat(1000), fc.constantFrom(...bytes), fc.boolean())
+  await fc.assert(
+    fc.asyncProperty(places, async ([part, place, byte, has_pair]) => {
+      const changed = (name: string, text: string): string => {
+        if (name !== part) return text
+        const at = place % text.length
+        return text.slice(0, at) + (byte === text[at] ? '~' : byte) + text.slice(at + 1)
+      }
+      const signed = asResend(ID, has_pair ? freshPair() : undefined).sign(Buffer.from(RAW), SECRET)
+      const sent_parts = [...Object.keys(signed), 'payment_id', 'body']
+      const { body } = await send(app, {
+        path: resendPath(changed('payment_id', ID)),
+        raw: changed('body', RAW),
+        sign: () =>
+          Object.fromEntries(Object.entries(signed).map(([name, value]) => [name, changed(name, value)])),
+      })
+      if (sent_parts.includes(part)) expect([3000, 3001, 3002, 3003, 9000]).toContain(body.error?.code)
+      else expect(body.success).toBe(true)
+      // Without a pair the hash says nothing of the path, but the body does.
+      if (body.error?.code === 9000) expect([part, has_pair]).toEqual(['payment_id', false])
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test.each<[string, Sent, number]>([
+  ['another verb', { ...WITHOUT, verb: 'GET' }, 1007],
+  ['a slash at the end', { ...WITHOUT, path: `${PATH}/` }, 1001],
+  ['an empty id', { ...WITHOUT, path: resendPath('') }, 1001],
+  ['two ids', { ...WITHOUT, path: resendPath(`${ID}/${ID}`) }, 1001],
+  ['a path in another case', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/Resend` }, 1001],
+  ['another spelling of its words', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/%72esend` }, 1001],
+  ['a query', { ...WITHOUT, path: `${PATH}?a=1` }, 1003],
+  ['an id that is too long for any', { ...asResend('a'.repeat(5000)) }, 9000],
+  ['another spelling of the id', { ...WITHOUT, path: PATH.replace('019', '%3019') }, 9000],
+])('refuses %s', async (_what, sent, code) => {
+  expect(await codeOf(sent)).toBe(code)
+})
+
+test('asks for its scope, and exists only while it is switched on', async () => {
+  const without = await ask(WITHOUT, { payments, credential: { scopes: ['tickets.read'] } })
+  expect([without.status, without.body.error?.code]).toEqual([403, 3008])
+  const off = await ask(WITHOUT, { payments, credential: { scopes, disabledMethods: ['webhook.resend'] } })
+  expect([off.status, off.body.error?.code]).toEqual([404, 1002])
+  expect(
+    await codeOf(WITHOUT, { payments, credential: { scopes, disabledMethods: ['payment.in'] } }),
+  ).toBeUndefined()
+})
+
+test('is no method of the envelope', async () => {
+  const { status, body } = await send(await createTestGateway(V1), {
+    body: { method: 'webhook.resend', params: {} },
+  })
+  expect([status, body.error?.code]).toEqual([404, 1002])
+})

@@ -1,0 +1,271 @@
+import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { afterAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { clock } from '#lib/time.ts'
+import { freshPair } from '../../test/support/door.ts'
+import { testWith } from '../../test/support/needs.ts'
+import { opensslHmac } from '../../test/support/openssl.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import {
+  type Answered,
+  APPLICATION_ID,
+  asV2,
+  createTestGateway,
+  type FixtureOptions,
+  OLD_SECRET,
+  SECRET,
+  type Sent,
+  send,
+  signedHeaders,
+} from '../gateway.fixture.ts'
+import { V1_PATH, V2_PATH } from '../paths.ts'
+
+const PING = '{"method":"gateway.ping","params":{}}'
+const V2 = { credential: { apiVersion: ApiVersion.V2 } }
+
+const kept = await openTestStore()
+afterAll(async () => kept[Symbol.asyncDispose]())
+
+const now_s = (): string => String(Math.floor(clock.now_ms() / 1000))
+const codeOf = async (sent: Sent, options: FixtureOptions = V2): Promise<number | undefined> =>
+  (await send(await createTestGateway(options), { ...asV2(), ...sent })).body.error?.code
+
+const hmac = (text: string, secret = SECRET): string =>
+  createHmac('sha512', secret).update(text).digest('hex')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The text that the signature of an answer must be over (spec: v2). */
+function answerText({ text, status, headers }: Answered, nonce: string): string {
+  const lines = [
+    'service-multihub-response-v2',
+    APPLICATION_ID,
+    nonce,
+    headers['x-request-id'],
+    status,
+    sha256(text),
+  ]
+  return lines.join('\n')
+}
+
+const answerSignature = (answered: Answered, nonce: string, secret = SECRET): string =>
+  hmac(answerText(answered, nonce), secret)
+
+testWith('openssl')(
+  'takes a signature that openssl made, and signs answers and refusals so that openssl agrees',
+  async () => {
+    const app = await createTestGateway(V2)
+    for (const raw of [PING, '{', '{"method":"none"}']) {
+      const { timestamp, nonce } = freshPair()
+      const lines = [
+        'service-multihub-request-v2',
+        APPLICATION_ID,
+        'POST',
+        V2_PATH,
+        timestamp,
+        nonce,
+        sha256(raw),
+      ]
+      const headers = {
+        'content-type': 'application/json',
+        'x-data-application-id': APPLICATION_ID,
+        'x-data-timestamp': timestamp,
+        'x-data-nonce': nonce,
+        'x-data-signature': opensslHmac('sha512', SECRET, lines.join('\n')),
+      }
+      const answered = await send(app, { raw, path: V2_PATH, sign: () => headers })
+      expect(answered.body.success).toBe(raw === PING)
+      const signature = opensslHmac('sha512', SECRET, answerText(answered, nonce))
+      expect(answered.headers['x-data-signature']).toBe(signature)
+      expect(answered.headers['x-data-hash']).toBeUndefined()
+    }
+  },
+)
+
+test('takes the envelope of v1', async () => {
+  const app = await createTestGateway({ ...V2, balances: { getBalances: () => ({}) } })
+  const { body } = await send(app, { ...asV2(), body: { method: 'balance.get', params: {} } })
+  expect(body.result).toMatchObject({ balance: { id: 7001 } })
+})
+
+test('both secrets of a rotation verify, and the answer is signed with the one that was used', async () => {
+  const app = await createTestGateway(V2)
+  for (const secret of [SECRET, OLD_SECRET]) {
+    const pair = freshPair()
+    const answered = await send(app, { ...asV2(pair), secret })
+    expect(answered.body.success).toBe(true)
+    expect(answered.headers['x-data-signature']).toBe(answerSignature(answered, pair.nonce, secret))
+  }
+  expect(await codeOf({ secret: OLD_SECRET }, { ...V2, old_secret_expires_ms: clock.now_ms() })).toBe(3000)
+})
+
+const visible = 'abcdefgh-_.~!$&*=:;@/[]{}<>?%^|`"\''
+
+test.each<[string, Record<string, string | undefined>, number]>([
+  ['no application id', { 'x-data-application-id': undefined }, 3001],
+  ['an application id with a sign', { 'x-data-application-id': '+1001' }, 3001],
+  ['no signature', { 'x-data-signature': undefined }, 3002],
+  ['an empty signature', { 'x-data-signature': '' }, 3002],
+  ['a signature in upper case', { 'x-data-signature': 'AB'.repeat(64) }, 3002],
+  ['a signature of 127 characters', { 'x-data-signature': 'a'.repeat(127) }, 3002],
+  ['a hash instead', { 'x-data-signature': undefined, 'x-data-hash': 'a'.repeat(128) }, 3002],
+  ['neither signature nor pair', { 'x-data-signature': undefined, 'x-data-nonce': undefined }, 3002],
+  ['an unknown application', { 'x-data-application-id': '9' }, 3003],
+  [
+    'an unknown application without a pair',
+    { 'x-data-application-id': '9', 'x-data-nonce': undefined },
+    3003,
+  ],
+  ['a wrong signature', { 'x-data-signature': 'ab'.repeat(64) }, 3000],
+  ['no timestamp', { 'x-data-timestamp': undefined }, 3000],
+  ['no nonce', { 'x-data-nonce': undefined }, 3000],
+  ['no pair', { 'x-data-timestamp': undefined, 'x-data-nonce': undefined }, 3000],
+  ['an empty timestamp', { 'x-data-timestamp': '' }, 3000],
+  ['a timestamp of 13 digits', { 'x-data-timestamp': '1'.repeat(13) }, 3000],
+  ['a timestamp with a sign', { 'x-data-timestamp': '-1' }, 3000],
+  ['a nonce of 15 characters', { 'x-data-nonce': 'n'.repeat(15) }, 3000],
+  ['a nonce of 129 characters', { 'x-data-nonce': 'n'.repeat(129) }, 3000],
+  ['a nonce with a blank', { 'x-data-nonce': `${'n'.repeat(20)} n` }, 3000],
+  ['a nonce beyond ASCII', { 'x-data-nonce': `${'n'.repeat(20)}\u00e9` }, 3000],
+])('refuses %s, unsigned', async (_what, headers, code) => {
+  const { body, headers: shown, status } = await send(await createTestGateway(V2), { ...asV2(), headers })
+  expect([status, body.error?.code]).toEqual([400, code])
+  expect(shown).not.toHaveProperty('x-data-signature')
+  expect(shown).not.toHaveProperty('x-data-hash')
+})
+
+test.each<[string, { timestamp?: string; nonce?: string }, number | undefined]>([
+  ['a nonce of 16 characters', { nonce: 'n'.repeat(16) }, undefined],
+  ['a nonce of 128 characters', { nonce: '~'.repeat(128) }, undefined],
+  ['a nonce of every kind of sign', { nonce: visible }, undefined],
+  ['a short nonce, although it is signed', { nonce: 'n'.repeat(15) }, 3000],
+  ['a long nonce, although it is signed', { nonce: 'n'.repeat(129) }, 3000],
+  ['a timestamp with leading zeros', { timestamp: `00${now_s()}` }, undefined],
+  ['milliseconds, although they are signed', { timestamp: `${now_s()}000` }, 3000],
+])('judges %s', async (_what, given, code) => {
+  expect(await codeOf(asV2({ ...freshPair(), ...given }))).toBe(code)
+})
+
+test('each header must come once', async () => {
+  const app = await createTestGateway(V2)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const address = app.server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const headers = Object.entries(asV2().sign(Buffer.from(PING), SECRET))
+  const codeOfRepeated = async (repeated: string): Promise<unknown> => {
+    const lines = headers.flatMap(([name, value]) =>
+      name === repeated ? [name, value, name, value] : [name, value],
+    )
+    const sent = request({
+      port,
+      host: '127.0.0.1',
+      path: V2_PATH,
+      method: 'POST',
+      headers: ['host', 'a', ...lines],
+    })
+    sent.end(PING)
+    const [response] = await once(sent, 'response')
+    return JSON.parse((await response.toArray()).join('')).error?.code
+  }
+  expect(await codeOfRepeated('x-data-application-id')).toBe(3001)
+  expect(await codeOfRepeated('x-data-signature')).toBe(3002)
+  expect(await codeOfRepeated('x-data-timestamp')).toBe(3000)
+  expect(await codeOfRepeated('x-data-nonce')).toBe(3000)
+  expect(await codeOfRepeated('none')).toBeUndefined()
+  app.server.closeAllConnections()
+  await app.close()
+})
+
+test('one byte changed in any signed part never succeeds', async () => {
+  const app = await createTestGateway(V2)
+  const parts = [
+    'path',
+    'body',
+    'x-data-application-id',
+    'x-data-timestamp',
+    'x-data-nonce',
+    'x-data-signature',
+  ]
+  const bytes = [...'0123456789abcdefXYZ!']
+  const places = fc.tuple(fc.constantFrom(...parts), fc.nat(1000), fc.constantFrom(...bytes))
+  await fc.assert(
+    fc.asyncProperty(places, async ([part, place, byte]) => {
+      const changed = (name: string, text: string): string => {
+        if (name !== part) return text
+        const at = place % text.length
+        return text.slice(0, at) + (byte === text[at] ? '~' : byte) + text.slice(at + 1)
+      }
+      const headers = Object.entries(asV2().sign(Buffer.from(PING), SECRET))
+      const { body } = await send(app, {
+        path: `/${changed('path', V2_PATH.slice(1))}`,
+        raw: changed('body', PING),
+        sign: () => Object.fromEntries(headers.map(([name, value]) => [name, changed(name, value)])),
+      })
+      expect([1001, 1003, 3000, 3001, 3002, 3003]).toContain(body.error?.code)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a signature for another path, verb or version of the text is 3000', async () => {
+  const pair = freshPair()
+  const good = [
+    'service-multihub-request-v2',
+    APPLICATION_ID,
+    'POST',
+    V2_PATH,
+    pair.timestamp,
+    pair.nonce,
+    sha256(PING),
+  ]
+  const withLine = (place: number, line: string): string => good.with(place, line).join('\n')
+  for (const text of [
+    withLine(0, 'service-multihub-response-v2'),
+    withLine(2, 'PUT'),
+    withLine(3, V1_PATH),
+    withLine(3, `${V2_PATH}/`),
+    `${good.join('\n')}\n`,
+    good.join('\r\n'),
+    good.slice(0, 6).join('\n'),
+  ]) {
+    const headers = { 'x-data-signature': hmac(text) }
+    expect(await codeOf({ ...asV2(pair), raw: PING, headers })).toBe(3000)
+  }
+  expect(
+    await codeOf({ ...asV2(pair), raw: PING, headers: { 'x-data-signature': hmac(good.join('\n')) } }),
+  ).toBe(undefined)
+})
+
+test('neither version proves itself by the other’s signature', async () => {
+  const hash = signedHeaders(PING)['x-data-hash'] ?? ''
+  const signature = asV2().sign(Buffer.from(PING), SECRET)['x-data-signature'] ?? ''
+  expect(await codeOf({ raw: PING, headers: { 'x-data-signature': hash } })).toBe(3000)
+  const as_hash = { path: V1_PATH, sign: signedHeaders, raw: PING, headers: { 'x-data-hash': signature } }
+  for (const options of [{}, V2]) expect(await codeOf(as_hash, options)).toBe(3000)
+})
+
+test('a credential of the other version is 3008, signed the way of the route', async () => {
+  const pair = freshPair()
+  const v1_on_v2 = await send(await createTestGateway(), asV2(pair))
+  expect([v1_on_v2.status, v1_on_v2.body.error?.code]).toEqual([403, 3008])
+  expect(v1_on_v2.headers['x-data-signature']).toBe(answerSignature(v1_on_v2, pair.nonce))
+  expect(v1_on_v2.headers).not.toHaveProperty('x-data-hash')
+  const v2_on_v1 = await send(await createTestGateway(V2), {})
+  expect([v2_on_v1.status, v2_on_v1.body.error?.code]).toEqual([403, 3008])
+  expect(v2_on_v1.headers['x-data-hash']).toBe(signedHeaders(v2_on_v1.text)['x-data-hash'])
+  expect(v2_on_v1.headers).not.toHaveProperty('x-data-signature')
+})
+
+test('a nonce that nobody can reserve ends the request: 2002, HTTP 503, signed', async () => {
+  const app = await createTestGateway({ ...V2, store: kept.store })
+  const pair = freshPair()
+  kept.setAway(true)
+  const refused = await send(app, asV2(pair))
+  kept.setAway(false)
+  expect([refused.status, refused.body.error?.code]).toEqual([503, 2002])
+  expect(refused.headers['x-data-signature']).toBe(answerSignature(refused, pair.nonce))
+  // It was not spent.
+  expect((await send(app, asV2(pair))).body.success).toBe(true)
+})

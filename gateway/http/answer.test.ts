@@ -1,0 +1,80 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, test } from '@jest/globals'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { createTestGateway } from '../gateway.fixture.ts'
+import { createAnswerer } from './answer.ts'
+import { beginExchange } from './exchange.ts'
+import { type Head, PING, requestText, talk } from './socket.fixture.ts'
+
+/** Sends requests to a gateway of their own and answers what it told them and what it wrote about them. */
+async function exchanged(heads: readonly Head[], failures_per_minute = 1_000) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('gateway', {
+    level: 'info',
+    writer: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const app = await createTestGateway({ log, failures_per_minute })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const text = heads.map((head) => requestText(PING, head)).join('')
+  const { answers } = await talk(app, text, heads.length)
+  await app.close()
+  return { answers, lines }
+}
+
+test.each<[string, string[], string | undefined]>([
+  ['one character', ['x-request-id: a'], 'a'],
+  ['128 of them', [`X-Request-ID: ${'~'.repeat(128)}`], '~'.repeat(128)],
+  ['what would end a JSON text', ['x-request-id: a"\\b'], 'a"\\b'],
+  ['none', ['x-request-id: '], undefined],
+  ['129', [`x-request-id: ${'a'.repeat(129)}`], undefined],
+  ['a blank', ['x-request-id: a b'], undefined],
+  ['a tab', ['x-request-id: a\tb'], undefined],
+  ['a letter beyond ASCII', ['x-request-id: \xe9'], undefined],
+  ['two headers', ['x-request-id: a', 'x-request-id: b'], undefined],
+])('the id that a caller gives its request is logged at the most: %s', async (_what, lines, logged) => {
+  const { answers, lines: written } = await exchanged([{ lines }])
+  const [line, ...more] = written
+  expect(more).toEqual([])
+  expect(line?.['client_request_id']).toBe(logged)
+  expect(answers[0]?.headers.get('x-request-id')).toBe(line?.['request_id'])
+  expect(JSON.parse(answers[0]?.body ?? '').request_id).toBe(line?.['request_id'])
+  expect(line?.['request_id']).not.toBe(logged)
+})
+
+test('requests on one connection have ids of their own', async () => {
+  const { answers } = await exchanged([{}, {}, {}])
+  expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
+})
+
+test('who is told to wait is told how long in a header', async () => {
+  const refused = { lines: [`x-data-hash: ${'a'.repeat(128)}`] }
+  const [first, second] = (await exchanged([refused, refused], 1)).answers
+  expect([first?.http_status, first?.headers.has('retry-after')]).toEqual([400, false])
+  expect(second?.http_status).toBe(429)
+  const { retry_after_seconds } = JSON.parse(second?.body ?? '').error.details
+  expect(second?.headers.get('retry-after')).toBe(String(retry_after_seconds))
+})
+
+test.each([
+  [
+    'with its cause',
+    new Error('nobody there'),
+    ['a request met a dependency that is down', 'request answered'],
+  ],
+  ['in one line if there is no cause', undefined, ['request answered']],
+])('a dependency that is down is logged %s', (_what, cause, messages) => {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('gateway', {
+    level: 'info',
+    writer: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const request = new IncomingMessage(new Socket())
+  createAnswerer(log).failure(
+    beginExchange(request, new ServerResponse(request)),
+    new PublicError(2002, { cause }),
+  )
+  expect(lines.map(({ message }) => message)).toEqual(messages)
+  expect(lines.at(-1)).toMatchObject({ code: 2002, http_status: 400 })
+})

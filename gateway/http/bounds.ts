@@ -1,0 +1,48 @@
+/** The largest body of a request (E7). */
+export const BODY_MAX_BYTES = 1024 * 1024
+
+/** What a connection and its requests may take, in one place. Node and Fastify have no limit for most of it. */
+export const HTTP_BOUNDS = {
+  /** Of a request's head: ten times what the longest permitted one needs, and what Node's own clients can send. */
+  head_max_bytes: 16_384,
+  /** More headers than any client sends. */
+  headers_max: 100,
+  /** Of any unfinished body, always: longer than nearly every request, and bounded by the number of connections. */
+  short_body_bytes: 8 * 1024,
+  /**
+   * Beyond that, of the unfinished bodies of one address: one caller that sends many long requests at once. What has
+   * come in is counted; the room for it doubles, and so takes up to twice as much memory.
+   */
+  held_of_address_bytes: 16 * 1024 * 1024,
+  /**
+   * Beyond that, of those in the process, counted the same way. They come before anybody has proved who he is, so
+   * without it a few hundred strangers could take all memory.
+   */
+  held_max_bytes: 128 * 1024 * 1024,
+  /**
+   * Of the pieces in which a body comes: so many, and one more for each `piece_bytes` of it. A piece of one byte costs as
+   * much as one of a thousand, and no honest sender makes such.
+   */
+  pieces_min: 256,
+  piece_bytes: 256,
+  /** Beyond it new connections are closed at once, so that those there are keep their files and memory. */
+  connections_max: 10_000,
+  /** The same from one network that is no trusted proxy, so that no single host can take all of them. */
+  connections_of_network_max: 5_000,
+  /** Under way in the process. Callers that wait for their answers never get there; one that sends without end would. */
+  requests_max: 10_000,
+  /** The same of one merchant: a provider that is slow for it holds up nobody else. */
+  requests_of_merchant_max: 2_500,
+  /** For a head to come in: one is a packet or two, and who sends it by the byte only means to hold a connection. */
+  head_timeout_ms: 10_000,
+  /** For a whole request to come in: 1 MiB over a very slow line. */
+  request_timeout_ms: 30_000,
+  /** Of an unused connection: longer than the minute that load balancers keep theirs, so that they close it first. */
+  idle_timeout_ms: 72_000,
+  /** Of silence on a connection: longer than a create may take to be answered. */
+  silence_timeout_ms: 75_000,
+  /** How late a time-out may be noticed; Node looks every 30 s when nobody says so. */
+  timeouts_checked_ms: 1_000,
+  /** For a refused caller to read its answer: a connection that is closed with unread bytes is reset. */
+  linger_ms: 1_000,
+} as const

@@ -1,0 +1,118 @@
+import { connect } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { signedHeaders } from '../gateway.fixture.ts'
+import { V1_PATH } from '../paths.ts'
+
+/** The smallest request that is right. */
+export const PING = '{"method":"gateway.ping","params":{}}'
+
+/** One that is answered when a test lets it be. */
+export const BALANCE = '{"method":"balance.get","params":{}}'
+
+/** In what a request's head differs from that of a right one. Lines are taken as they are. */
+export interface Head {
+  readonly lines?: readonly string[]
+  readonly verb?: string
+  readonly target?: string
+  readonly version?: string
+  readonly type?: string
+  /** What is sent instead of the body that was signed. */
+  readonly sent?: string
+}
+
+/** A signed request as text. Its length is told unless a line says how the body is framed. */
+export function requestText(body: string, head: Head = {}): string {
+  const { lines = [], verb = 'POST', target = V1_PATH, version = 'HTTP/1.1', sent = body } = head
+  const signed = { ...signedHeaders(body), 'content-type': head.type ?? 'application/json' }
+  const is_framed = lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
+  return [
+    `${verb} ${target} ${version}`,
+    'host: a',
+    ...Object.entries(signed).map(([name, value]) => `${name}: ${value}`),
+    ...(is_framed ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
+    ...lines,
+    '',
+    sent,
+  ].join('\r\n')
+}
+
+/** One answer as it came. */
+export interface SocketAnswer {
+  readonly http_status: number
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+}
+
+/** What was said on one connection. */
+export interface Talk {
+  readonly answers: readonly SocketAnswer[]
+  /** Whether the gateway ended the connection, and not we. */
+  readonly closed: boolean
+}
+
+/**
+ * Sends bytes on a connection of their own and reads until the gateway closes it. Once `count` answers are there it
+ * closes its own side, so that whatever else would come still does. Throws when anything but answers came.
+ */
+export async function talk(
+  app: FastifyInstance,
+  bytes: string | Uint8Array,
+  count = Number.POSITIVE_INFINITY,
+): Promise<Talk> {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1', allowHalfOpen: true })
+  let received = ''
+  let ended = false
+  let closed = false
+  const done = Promise.withResolvers<void>()
+  socket.setEncoding('latin1')
+  socket.on('data', (text: string) => {
+    received += text
+    if (ended || readAnswers(received).length < count) return
+    ended = true
+    socket.end()
+  })
+  socket.on('end', () => {
+    closed = !ended
+    socket.end()
+  })
+  socket.on('error', () => socket.destroy())
+  socket.on('close', () => done.resolve())
+  if (count === 0) socket.end(bytes)
+  else socket.write(bytes)
+  await done.promise
+  const answers = readAnswers(received)
+  const length = answers.reduce((sum, { length: one }) => sum + one, 0)
+  if (length !== received.length) throw new Error(`no answer: ${JSON.stringify(received.slice(length))}`)
+  return { answers, closed }
+}
+
+/** Where a gateway listens. */
+export function portOf(app: FastifyInstance): number {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening')
+  return address.port
+}
+
+/** The complete answers at the beginning of what came. */
+function readAnswers(received: string): (SocketAnswer & { readonly length: number })[] {
+  const answers: (SocketAnswer & { readonly length: number })[] = []
+  let at = 0
+  for (;;) {
+    const head_end = received.indexOf('\r\n\r\n', at)
+    if (head_end < 0) return answers
+    const [status_line = '', ...lines] = received.slice(at, head_end).split('\r\n')
+    const status = /^HTTP\/1\.1 ([1-5][0-9][0-9]) /.exec(status_line)?.[1]
+    if (status === undefined) return answers
+    const headers = new Map(lines.map((line) => nameAndValue(line)))
+    const body_end = head_end + 4 + Number(headers.get('content-length') ?? 0)
+    if (received.length < body_end) return answers
+    const body = Buffer.from(received.slice(head_end + 4, body_end), 'latin1').toString()
+    answers.push({ http_status: Number(status), headers, body, length: body_end - at })
+    at = body_end
+  }
+}
+
+function nameAndValue(line: string): readonly [string, string] {
+  const colon = line.indexOf(':')
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+}

@@ -1,0 +1,338 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { useClock } from '#lib/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import {
+  callerWith,
+  type EdgeFixture,
+  intercepted,
+  losingAnswers,
+  openEdgeFixture,
+  tally,
+} from './limits.fixture.ts'
+import { createLimits, type Limits } from './limits.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const TODAY = 'daily:2026-11-21'
+const OFTEN = 'payment.in'
+/** The first lease of the bucket for many calls. */
+const LEASE = 1_000
+/** From this time on, and at most a second later, an unused lease is given back. */
+const IDLE_MS = 5_000
+
+let edge: EdgeFixture
+let clock: ManualClock
+let restore: () => void
+let started: Limits[]
+beforeEach(async () => {
+  edge = await openEdgeFixture()
+  clock = createManualClock()
+  restore = useClock(clock)
+  started = []
+})
+afterEach(async () => {
+  await Promise.all(started.map((limits) => limits.close()))
+  restore()
+  await edge[Symbol.asyncDispose]()
+})
+
+/** The limits of a gateway, which the test ends. */
+function start(counters = edge.counters, leases_max?: number): Limits {
+  const limits = createLimits(counters, leases_max === undefined ? {} : { leases_max })
+  started.push(limits)
+  return limits
+}
+
+const caller = callerWith()
+const daily = callerWith({ daily_limit: 5_000n })
+const count = (calls: number, by: Limits, from = daily) => tally(calls, () => by.countRequest(from))
+const admit = (calls: number, by: Limits, bucket = OFTEN, from = caller) =>
+  tally(calls, () => by.admit(bucket, from))
+const usedOf = async (name: string, application_id = '1001'): Promise<number | undefined> =>
+  (await edge.counters.get({ application_id, name }))?.used
+const reaches = (name: string, used: number, application_id?: string): Promise<unknown> =>
+  eventually(
+    () => usedOf(name, application_id),
+    (seen) => seen === used,
+  )
+
+describe('a lease that is not used', () => {
+  test('goes back, so that a day shared with an idle gateway is used up to its last request', async () => {
+    const [idle, busy] = [start(), start()]
+    await count(1, idle)
+    const { admitted } = await count(6_000, busy)
+    expect(admitted).toBeLessThan(4_999)
+    await clock.advance(IDLE_MS + 1_000)
+    await reaches(TODAY, admitted + 1)
+    expect(await count(6_000, busy)).toMatchObject({ admitted: 4_999 - admitted })
+    expect(await count(1, idle)).toMatchObject({ refused: 1 })
+    expect(await usedOf(TODAY)).toBe(5_000)
+  })
+
+  test('goes back to the bucket of its window, and to no later one', async () => {
+    const [first, second] = [start(), start()]
+    await admit(3, first)
+    await admit(1, first, 'payment.out')
+    await clock.advance(IDLE_MS + 1_000)
+    await reaches(OFTEN, 3)
+    await reaches('payment.out', 1)
+    await admit(1, first)
+    clock.stepWall(MINUTE_MS)
+    await admit(1, second)
+    await clock.advance(IDLE_MS + 1_000)
+    await reaches(OFTEN, 1)
+  })
+
+  test('stays while it is used', async () => {
+    const limits = start()
+    for (let round = 1; round <= 5; round += 1) {
+      expect(await count(1, limits)).toMatchObject({ admitted: 1 })
+      await clock.advance(IDLE_MS - 1)
+      expect(await usedOf(TODAY)).toBe(78)
+    }
+  })
+
+  test('goes back also when others write its counter at that moment', async () => {
+    const busy = start()
+    let rivals = 3
+    const disturbed = intercepted(edge.counters, async (kind, work) => {
+      const result = await work()
+      if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS && rivals-- > 0) await count(100, busy)
+      return result
+    })
+    await count(1, start(disturbed))
+    await clock.advance(IDLE_MS + 1_000)
+    await eventually(
+      async () => rivals,
+      (left) => left !== undefined && left < 0,
+    )
+    await busy.close()
+    await reaches(TODAY, 301)
+  })
+
+  test('is kept when the store does not say what is there, and goes back later', async () => {
+    let away = false
+    const fragile = intercepted(edge.counters, (_kind, work) =>
+      away ? Promise.reject(new Unavailable('nobody there')) : work(),
+    )
+    const limits = start(fragile)
+    await admit(1, limits)
+    away = true
+    await clock.advance(IDLE_MS + 3_000)
+    expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
+    away = false
+    await clock.advance(IDLE_MS + 1_000)
+    await reaches(OFTEN, 10)
+  })
+
+  test('keeps what it takes in a new window at that moment', async () => {
+    let reads = 0
+    const taken = Promise.withResolvers<void>()
+    const disturbed = intercepted(edge.counters, async (kind, work) => {
+      const result = await work()
+      if (kind === 'read') reads += 1
+      if (kind === 'read' && reads === 2) {
+        clock.stepWall(MINUTE_MS)
+        await admit(1, limits)
+        taken.resolve()
+      }
+      return result
+    })
+    const limits = start(disturbed)
+    await admit(1, limits)
+    await clock.advance(IDLE_MS + 1_000)
+    await taken.promise
+    await settled()
+    expect(await admit(LEASE - 1, limits)).toMatchObject({ admitted: LEASE - 1 })
+    expect(reads).toBe(3)
+  })
+
+  test('goes back once: an answer that was lost is not followed by another try', async () => {
+    const limits = start(intercepted(edge.counters, losingAnswers(2, 9)))
+    await admit(1, limits)
+    await clock.advance(IDLE_MS + 1_000)
+    await reaches(OFTEN, 1)
+    const other = start()
+    await admit(1, other)
+    await clock.advance(IDLE_MS + 1_000)
+    await limits.close()
+    await reaches(OFTEN, 2)
+  })
+})
+
+describe('what others give back', () => {
+  test.each([
+    ['a bucket', OFTEN, (by: Limits, calls: number) => admit(calls, by, OFTEN, quota)],
+    ['a day', TODAY, (by: Limits, calls: number) => count(calls, by, quota)],
+  ])('can be used a second after %s was found used up', async (_what, name, take) => {
+    const [first, second] = [start(), start()]
+    await take(first, 1)
+    const { admitted } = await take(second, 1_280)
+    expect(admitted).toBeLessThan(1_279)
+    await first.close()
+    await clock.advance(999)
+    expect(await take(second, 1)).toMatchObject({ refused: 1 })
+    await clock.advance(1)
+    expect(await take(second, 1_280)).toMatchObject({ admitted: 1_279 - admitted })
+    expect(await usedOf(name)).toBe(1_280)
+  })
+  const quota = callerWith({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })
+})
+
+describe('a gateway with more leases than it can hold', () => {
+  test('gives back the one that went unused for longest, and nothing of it is lost', async () => {
+    const limits = start(edge.counters, 2)
+    const from = (application_id: string) => callerWith({ application_id, daily_limit: 5_000n })
+    for (const id of ['1001', '1002', '1003'])
+      expect(await count(1, limits, from(id))).toMatchObject({ admitted: 1 })
+    await clock.advance(1_000)
+    await reaches(TODAY, 1, '1001')
+    expect(await usedOf(TODAY, '1002')).toBe(78)
+    expect(await count(5_000, limits, from('1001'))).toMatchObject({ admitted: 4_999, refused: 1 })
+  })
+
+  test('admits exactly what each quota holds, though every call pushes out a lease', async () => {
+    const limits = start(edge.counters, 1)
+    const quotas = ['1001', '1002', '1003'].map((application_id) => ({ application_id, admitted: 0 }))
+    const round = async (): Promise<number> => {
+      for (const quota of quotas) {
+        const from = callerWith({ application_id: quota.application_id, daily_limit: 1_234n })
+        quota.admitted += (await count(40, limits, from)).admitted
+      }
+      await clock.advance(1_000)
+      return quotas.reduce((sum, { admitted }) => sum + admitted, 0)
+    }
+    await eventually(round, (sum) => sum === 3 * 1_234)
+    await round()
+    expect(quotas.map(({ admitted }) => admitted)).toEqual([1_234, 1_234, 1_234])
+  })
+
+  test('gives back what was pushed out later when the store is away', async () => {
+    let away = false
+    const fragile = intercepted(edge.counters, (_kind, work) =>
+      away ? Promise.reject(new Unavailable('nobody there')) : work(),
+    )
+    const limits = start(fragile, 1)
+    await admit(1, limits)
+    await admit(1, limits, 'payment.out')
+    away = true
+    await clock.advance(3_000)
+    expect(await usedOf(OFTEN)).toBe(LEASE)
+    away = false
+    await clock.advance(1_000)
+    await reaches(OFTEN, 1)
+  })
+
+  test('gives back what was pushed out when it stops', async () => {
+    const limits = start(edge.counters, 1)
+    await admit(1, limits)
+    await admit(1, limits, 'payment.out')
+    await limits.close()
+    expect([await usedOf(OFTEN), await usedOf('payment.out')]).toEqual([1, 1])
+  })
+})
+
+describe('a gateway that stops', () => {
+  test('gives back what it did not use, also of a take under way, and admits nobody any more', async () => {
+    const limits = start()
+    await admit(3, limits)
+    const under_way = limits.admit('payment.out', caller)
+    await limits.close()
+    await under_way
+    expect(await usedOf(OFTEN)).toBe(3)
+    expect(await usedOf('payment.out')).toBe(1)
+    expect(await admit(1, limits)).toMatchObject({ unavailable: 1 })
+    await limits.close()
+    expect(await usedOf(OFTEN)).toBe(3)
+  })
+
+  test('gives nothing back to a window that is not the one it took from', async () => {
+    const [limits, other] = [start(), start()]
+    await admit(1, limits)
+    clock.stepWall(MINUTE_MS)
+    await admit(1, other)
+    clock.stepWall(-1)
+    await limits.close()
+    expect(await usedOf(OFTEN)).toBe(LEASE)
+  })
+
+  test('asks nothing of the store for days and windows that are over', async () => {
+    let calls = 0
+    const watched = intercepted(edge.counters, (_kind, work) => {
+      calls += 1
+      return work()
+    })
+    const limits = start(watched)
+    await count(1, limits)
+    await admit(1, limits)
+    clock.stepWall(DAY_MS)
+    calls = 0
+    await limits.close()
+    expect(calls).toBe(0)
+  })
+
+  test('stops without its store, after a bounded number of tries', async () => {
+    let tries = 0
+    let away = false
+    const fragile = intercepted(edge.counters, (_kind, work) => {
+      if (!away) return work()
+      tries += 1
+      return Promise.reject(new Unavailable('nobody there'))
+    })
+    const limits = start(fragile)
+    await tally(120, (place) => limits.admit(OFTEN, callerWith({ application_id: `${place + 1}` })))
+    away = true
+    await limits.close()
+    expect(tries).toBe(50)
+  })
+
+  test('stops within three seconds when its store does not answer', async () => {
+    let stalled = false
+    const limits = start(
+      intercepted(edge.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
+    )
+    await admit(1, limits)
+    stalled = true
+    let closed = false
+    const closing = limits.close().then(() => {
+      closed = true
+    })
+    await clock.advance(2_999)
+    expect(closed).toBe(false)
+    await clock.advance(1)
+    await closing
+  })
+
+  test('leaves no timer behind', async () => {
+    const timers = new Set<object>()
+    const restore_uncounted = useClock({
+      ...clock,
+      after(delay_ms, action) {
+        const running = {}
+        timers.add(running)
+        const timer = clock.after(delay_ms, action)
+        return {
+          cancel() {
+            timers.delete(running)
+            timer.cancel()
+          },
+        }
+      },
+    })
+    const limits = start()
+    await admit(1, limits)
+    expect(timers.size).toBe(1)
+    await limits.close()
+    expect(timers.size).toBe(0)
+    restore_uncounted()
+    restore = useClock(clock)
+  })
+
+  test('loses no more than its leases when it is killed', async () => {
+    const lowered = callerWith({ rate_limits: new Map([[OFTEN, 3_200]]) })
+    await admit(1, start(), OFTEN, lowered)
+    expect(await admit(4_000, start(), OFTEN, lowered)).toMatchObject({ admitted: 3_150, refused: 850 })
+  })
+})

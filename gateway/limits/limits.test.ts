@@ -1,0 +1,321 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { currentRequest, withRequest } from '#lib/context.ts'
+import type { PublicError } from '#lib/errors/public-error.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { useClock } from '#lib/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import {
+  callerWith,
+  type EdgeFixture,
+  intercepted,
+  losingAnswers,
+  openEdgeFixture,
+  tally,
+} from './limits.fixture.ts'
+import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
+
+const MINUTE_MS = 60_000
+const RARE = 'payment.notification'
+const OFTEN = 'payment.in'
+/** The first lease of the bucket for many calls. */
+const LEASE = 1_000
+
+let edge: EdgeFixture
+let clock: ManualClock
+let restore: () => void
+let limits: Limits
+beforeEach(async () => {
+  edge = await openEdgeFixture()
+  clock = createManualClock()
+  restore = useClock(clock)
+  limits = createLimits(edge.counters)
+})
+afterEach(async () => {
+  restore()
+  await edge[Symbol.asyncDispose]()
+})
+
+const caller = callerWith()
+const limitedTo = (limit: number, bucket = RARE): LimitedCaller =>
+  callerWith({ rate_limits: new Map([[bucket, limit]]) })
+const admit = (count: number, from = caller, bucket = RARE, by = limits) =>
+  tally(count, () => by.admit(bucket, from))
+const usedOf = async (name: string): Promise<number | undefined> =>
+  (await edge.counters.get({ application_id: '1001', name }))?.used
+const failureOf = async (work: Promise<void>): Promise<PublicError> =>
+  work.then(
+    () => Promise.reject(new Error('it was admitted')),
+    (error: PublicError) => error,
+  )
+
+/** Limits whose reads and writes are counted. */
+function counted(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
+  const calls = { read: 0, write: 0 }
+  const counters = intercepted(edge.counters, (kind, work) => {
+    calls[kind] += 1
+    return work()
+  })
+  return { limits: createLimits(counters), calls }
+}
+
+describe('a bucket', () => {
+  test('admits so many calls in a window that opens with the first, and tells the others when it ends', async () => {
+    clock.stepWall(17_123)
+    expect(await admit(4)).toMatchObject({ admitted: 4 })
+    clock.stepWall(12_345)
+    expect(await admit(9)).toEqual({ admitted: 6, refused: 3, unavailable: 0 })
+    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({
+      code: 1000,
+      http: 429,
+      details: { bucket: RARE, limit: 10, window_seconds: 60, retry_after_seconds: 48 },
+    })
+    clock.stepWall(47_654)
+    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({ details: { retry_after_seconds: 1 } })
+    clock.stepWall(1)
+    expect(await admit(11)).toMatchObject({ admitted: 10, refused: 1 })
+  })
+
+  test('has room again when its caller has waited for what it was told', async () => {
+    for (const late_ms of [0, 1, 999, 1_000, 31_415, 59_000, 59_999]) {
+      expect(await admit(10)).toMatchObject({ admitted: 10 })
+      clock.stepWall(late_ms)
+      const { details } = await failureOf(limits.admit(RARE, caller))
+      clock.stepWall(Number(details?.['retry_after_seconds']) * 1_000)
+      expect(await admit(1)).toMatchObject({ admitted: 1 })
+      clock.stepWall(MINUTE_MS)
+    }
+  })
+
+  test('is apart from other buckets and other applications', async () => {
+    expect(await admit(11)).toMatchObject({ admitted: 10 })
+    expect(await admit(11, caller, 'refund.request')).toMatchObject({ admitted: 10 })
+    expect(await admit(11, callerWith({ application_id: '1002' }))).toMatchObject({ admitted: 10 })
+  })
+
+  test('costs nothing where there is none', async () => {
+    for (const name of ['gateway.ping', 'no.such.method', '__proto__', '']) {
+      expect(await admit(500, caller, name)).toMatchObject({ admitted: 500 })
+      expect(await usedOf(name)).toBeUndefined()
+    }
+  })
+
+  test('has the quota that the operator gave the credential, also where there is none by default', async () => {
+    expect(await admit(40, limitedTo(25))).toMatchObject({ admitted: 25 })
+    expect(await admit(9, limitedTo(3, 'gateway.ping'), 'gateway.ping')).toMatchObject({ admitted: 3 })
+    expect(await admit(9, limitedTo(0, 'ticket.get'), 'ticket.get')).toMatchObject({ refused: 9 })
+  })
+
+  test('admits more at once when its limit is raised, and less when it is lowered', async () => {
+    expect(await admit(12, limitedTo(10))).toMatchObject({ admitted: 10 })
+    expect(await admit(12, limitedTo(15))).toMatchObject({ admitted: 5 })
+    expect(await admit(12, limitedTo(12))).toMatchObject({ refused: 12 })
+    expect(await failureOf(limits.admit(RARE, limitedTo(12)))).toMatchObject({ details: { limit: 12 } })
+    expect(await admit(12, limitedTo(20))).toMatchObject({ admitted: 5 })
+    expect(await admit(2_000, limitedTo(2_000))).toMatchObject({ admitted: 1_980 })
+    expect(await admit(1, limitedTo(1_000))).toMatchObject({ refused: 1 })
+  })
+
+  test('holds for two gateways together', async () => {
+    const other = createLimits(edge.counters)
+    const results = await Promise.all([admit(200, limitedTo(50)), admit(200, limitedTo(50), RARE, other)])
+    expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(50)
+    expect(results.every(({ unavailable }) => unavailable === 0)).toBe(true)
+  })
+
+  test('locks nobody out because a clock was wrong for a while, and not for longer than six minutes', async () => {
+    clock.stepWall(3_600_000)
+    expect(await admit(11)).toMatchObject({ admitted: 10 })
+    clock.stepWall(-3_600_000)
+    expect(await admit(11)).toMatchObject({ admitted: 10 })
+    clock.stepWall(-300_000)
+    const { details } = await failureOf(limits.admit(RARE, caller))
+    expect(details).toMatchObject({ retry_after_seconds: 360 })
+    clock.stepWall(360_000)
+    expect(await admit(11)).toMatchObject({ admitted: 10 })
+    clock.stepWall(-300_001)
+    expect(await admit(11)).toMatchObject({ admitted: 10 })
+  })
+
+  test('admits no more to gateways whose clocks are minutes apart', async () => {
+    const other = createLimits(edge.counters)
+    clock.stepWall(200_000)
+    expect(await admit(10)).toMatchObject({ admitted: 10 })
+    for (const step_ms of [-200_000, 200_000, -200_000, 200_000]) {
+      clock.stepWall(step_ms)
+      const by = step_ms < 0 ? other : limits
+      expect(await admit(5, caller, RARE, by)).toMatchObject({ refused: 5 })
+    }
+  })
+})
+
+describe('the daily limit', () => {
+  const daily = (limit: bigint): LimitedCaller => callerWith({ daily_limit: limit })
+  const count = (calls: number, from: LimitedCaller, by = limits) => tally(calls, () => by.countRequest(from))
+
+  test('is none when it is 0', async () => {
+    expect(await count(500, daily(0n))).toMatchObject({ admitted: 500 })
+  })
+
+  test('ends at midnight in UTC, and says how long that is', async () => {
+    clock.stepWall(3_600_500)
+    expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
+    expect(await failureOf(limits.countRequest(daily(50n)))).toMatchObject({
+      code: 3009,
+      http: 429,
+      details: { bucket: 'daily', limit: 50, window_seconds: 86_400, retry_after_seconds: 82_800 },
+    })
+    clock.stepWall(82_799_499)
+    expect(await count(1, daily(50n))).toMatchObject({ refused: 1 })
+    clock.stepWall(1)
+    expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
+    clock.stepWall(-1)
+    expect(await count(1, daily(50n))).toMatchObject({ refused: 1 })
+  })
+
+  test('does not count what it refused', async () => {
+    expect(await count(30, daily(5n))).toMatchObject({ admitted: 5 })
+    expect(await count(30, daily(6n))).toMatchObject({ admitted: 1 })
+  })
+
+  test('holds for two gateways together', async () => {
+    const other = createLimits(edge.counters)
+    const results = await Promise.all([count(200, daily(75n)), count(200, daily(75n), other)])
+    expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(75)
+  })
+
+  test('is counted in its own day by those who waited over midnight', async () => {
+    const gate = Promise.withResolvers<void>()
+    const held = createLimits(intercepted(edge.counters, (_kind, work) => gate.promise.then(work)))
+    await count(50, daily(50n))
+    clock.stepWall(86_399_999)
+    const waiting = count(5, daily(50n), held)
+    clock.stepWall(1)
+    gate.resolve()
+    expect(await waiting).toMatchObject({ refused: 5 })
+  })
+
+  test('may be as large as the registry lets it be', async () => {
+    expect(await count(500, daily(2n ** 53n - 1n))).toMatchObject({ admitted: 500 })
+  })
+})
+
+describe('what limits cost', () => {
+  test('one write for a thousand calls of a large quota', async () => {
+    const { limits, calls } = counted()
+    await limits.admit(OFTEN, caller)
+    await tally(LEASE - 1, () => limits.admit(OFTEN, caller))
+    expect(calls).toEqual({ read: 1, write: 1 })
+    await limits.admit(OFTEN, caller)
+    expect(calls).toEqual({ read: 2, write: 2 })
+  })
+
+  test('one write for all who wait', async () => {
+    const { limits, calls } = counted()
+    expect(await admit(200, limitedTo(500), RARE, limits)).toMatchObject({ admitted: 200 })
+    expect(calls.write).toBeLessThanOrEqual(2)
+  })
+
+  test('nothing for a refusal once it is known that the quota is used up', async () => {
+    const { limits, calls } = counted()
+    await admit(10, caller, RARE, limits)
+    const before = { ...calls }
+    expect(await admit(500, caller, RARE, limits)).toMatchObject({ refused: 500 })
+    expect(calls).toEqual(before)
+    const other = counted()
+    expect(await admit(500, caller, RARE, other.limits)).toMatchObject({ refused: 500 })
+    expect(other.calls).toEqual({ read: 1, write: 0 })
+  })
+
+  test('no more than a bounded queue of callers who wait', async () => {
+    const gate = Promise.withResolvers<void>()
+    const held = createLimits(intercepted(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const all = admit(5_101, caller, OFTEN, held)
+    await settled()
+    gate.resolve()
+    expect(await all).toEqual({ admitted: 5_001, refused: 0, unavailable: 100 })
+  })
+
+  test('no deadline and no identity of the request that happened to ask first', async () => {
+    const seen: unknown[] = []
+    const watched = intercepted(edge.counters, (_kind, work) => {
+      seen.push(currentRequest())
+      return work()
+    })
+    const context = { request_id: 'r', deadline_ms: 1 }
+    await withRequest(context, () => createLimits(watched).admit(RARE, caller))
+    expect(seen).toEqual([undefined, undefined])
+  })
+})
+
+describe('without the store', () => {
+  test('it is asked again after a second, by one call, while the others are 2002 at once', async () => {
+    const stalled = Promise.withResolvers<void>()
+    let answers: () => Promise<void> = () => Promise.reject(new Unavailable('nobody there'))
+    let asked = 0
+    const own = createLimits(
+      intercepted(edge.counters, async (kind, work) => {
+        if (kind === 'read') asked += 1
+        await answers()
+        return work()
+      }),
+    )
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    const first = asked
+    answers = () => stalled.promise
+    await clock.advance(999)
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    expect(asked).toBe(first)
+    await clock.advance(1)
+    const probe = admit(1, caller, RARE, own)
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    await clock.advance(60_000)
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    expect(asked).toBe(first + 1)
+    stalled.resolve()
+    expect(await probe).toMatchObject({ admitted: 1 })
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 9, refused: 11 })
+  })
+
+  test.each([
+    ['is away', 2002, new Unavailable('nobody there')],
+    ['has a fault', 2001, new TypeError('a fault')],
+  ])(
+    'the call that learns that it %s has the cause, those refused from memory have none',
+    async (_what, code, cause) => {
+      const own = createLimits(intercepted(edge.counters, () => Promise.reject(cause)))
+      expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
+      const refused = await failureOf(own.admit(RARE, caller))
+      expect([refused.code, refused.cause]).toEqual([2002, undefined])
+      await clock.advance(1_000)
+      expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
+    },
+  )
+
+  test('calls go on as far as the lease goes, and are 2002 then', async () => {
+    await limits.admit(OFTEN, caller)
+    await edge.store.close()
+    const result = await admit(LEASE + 9, caller, OFTEN)
+    expect(result).toEqual({ admitted: LEASE - 1, refused: 0, unavailable: 10 })
+    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({ code: 2002 })
+  })
+
+  test('a known refusal stays one', async () => {
+    await admit(10)
+    await edge.store.close()
+    expect(await admit(5)).toMatchObject({ refused: 5 })
+  })
+
+  test('an answer that was lost grants nothing, though the tokens are gone', async () => {
+    const own = createLimits(intercepted(edge.counters, losingAnswers(1, 1)))
+    expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
+    await clock.advance(1_000)
+    expect(await admit(1, caller, RARE, own)).toMatchObject({ admitted: 1 })
+    expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 8, refused: 12 })
+  })
+
+  test('a fault is no refusal and nothing of the quota', async () => {
+    const broken = intercepted(edge.counters, () => Promise.reject(new TypeError('a fault')))
+    const failure = await failureOf(createLimits(broken).admit(RARE, caller))
+    expect(failure).toMatchObject({ code: 2001, cause: expect.any(TypeError) })
+  })
+})

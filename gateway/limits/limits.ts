@@ -1,0 +1,67 @@
+import type { Collection } from '#lib/store/port.ts'
+import { clock } from '#lib/time.ts'
+import type { Quota } from './counter.ts'
+import { createLease } from './lease.ts'
+import { createLeases } from './leases.ts'
+import { DEFAULT_QUOTAS } from './quotas.ts'
+import { DAILY_BUCKET } from './refusal.ts'
+import type { Counter } from './store.ts'
+
+/** What of a caller decides how much it may ask. */
+export interface LimitedCaller {
+  readonly application_id: string
+  /** Requests in a UTC day; 0 means no limit. */
+  readonly daily_limit: bigint
+  /** Calls a minute of the buckets for which the operator wants another quota than the default. */
+  readonly rate_limits: ReadonlyMap<string, number>
+}
+
+/** What callers may use up. All gateways on one store together admit no more than a limit, whatever fails. */
+export interface Limits {
+  /** Counts a request against the credential's UTC day; throws 3009 (429) with details when it is used up. */
+  countRequest(caller: LimitedCaller): Promise<void>
+  /** Takes one call from the caller's bucket; throws 1000 (429). A method without a bucket costs nothing. */
+  admit(bucket: string, caller: LimitedCaller): Promise<void>
+  /** Gives back what is left of the leases, once (R5); from then on every call is 2002. */
+  close(): Promise<void>
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** Makes the limits over the shared counters, of which this process holds at most `leases_max` leases at a time. */
+export function createLimits(
+  counters: Collection<Counter>,
+  { leases_max }: { readonly leases_max?: number } = {},
+): Limits {
+  const { leaseOf, close } = createLeases(leases_max)
+
+  // The limit is a part of the key: when the operator changes it, its callers start afresh, and what the old one ran
+  // out of does not bind them.
+  return {
+    async countRequest({ application_id, daily_limit }) {
+      if (daily_limit === 0n) return
+      const limit = Number(daily_limit)
+      const day = Math.floor(clock.now_ms() / DAY_MS)
+      const make = () =>
+        createLease({ counters, bucket: DAILY_BUCKET, quota: dayQuota(application_id, day, limit) })
+      await leaseOf(`${application_id} ${day} ${limit}`, make).take()
+    },
+    async admit(bucket, { application_id, rate_limits }) {
+      const limit = rate_limits.get(bucket) ?? DEFAULT_QUOTAS.get(bucket)
+      if (limit === undefined) return
+      const make = () => {
+        const quota = { application_id, name: bucket, limit, window_ms: MINUTE_MS }
+        return createLease({ counters, bucket, quota })
+      }
+      await leaseOf(`${application_id} ${bucket} ${limit}`, make).take()
+    },
+    close,
+  }
+}
+
+function dayQuota(application_id: string, day: number, limit: number): Quota {
+  const opens_at_ms = day * DAY_MS
+  const date = new Date(opens_at_ms).toISOString().slice(0, 10)
+  return { application_id, name: `${DAILY_BUCKET}:${date}`, limit, window_ms: DAY_MS, opens_at_ms }
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
+import { useClock } from '#lib/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type EdgeFixture, intercepted, losingAnswers, openEdgeFixture } from './limits.fixture.ts'
+import { createNonces } from './nonces.ts'
+
+const REMEMBERED_MS = 660_000
+
+let edge: EdgeFixture
+let clock: ManualClock
+let restore: () => void
+beforeEach(async () => {
+  edge = await openEdgeFixture()
+  clock = createManualClock()
+  restore = useClock(clock)
+})
+afterEach(async () => {
+  restore()
+  await edge[Symbol.asyncDispose]()
+})
+
+test('an application spends a nonce once; another application may use the same', async () => {
+  const nonces = createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS })
+  expect(await nonces.spend('1001', 'n')).toBe('spent')
+  expect(await nonces.spend('1001', 'n')).toBe('reused')
+  expect(await nonces.spend('1001', 'N')).toBe('spent')
+  expect(await nonces.spend('1002', 'n')).toBe('spent')
+})
+
+test('the longest application id and nonce fit', async () => {
+  const nonces = createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS })
+  expect(await nonces.spend('9'.repeat(16), '~'.repeat(128))).toBe('spent')
+  expect(await nonces.spend('9'.repeat(16), '~'.repeat(128))).toBe('reused')
+})
+
+test('a nonce is remembered for so long and then forgotten', async () => {
+  const nonces = createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS })
+  await nonces.spend('1001', 'n')
+  clock.stepWall(REMEMBERED_MS - 1)
+  expect(await nonces.spend('1001', 'n')).toBe('reused')
+  clock.stepWall(1)
+  expect(await nonces.spend('1001', 'n')).toBe('spent')
+})
+
+test('nobody is sure when the store is closed', async () => {
+  const nonces = createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS })
+  await nonces.spend('1001', 'n')
+  await edge.store.close()
+  expect(await nonces.spend('1001', 'n')).toBe('unsure')
+  expect(await nonces.spend('1001', 'other')).toBe('unsure')
+})
+
+describe('when the answer of the store was lost', () => {
+  const lossy = (nonces = edge.nonces) =>
+    createNonces(intercepted(nonces, losingAnswers(1, 1)), { remembered_ms: REMEMBERED_MS })
+
+  test('the nonce is spent if it is there by this request', async () => {
+    const nonces = lossy()
+    expect(await nonces.spend('1001', 'n')).toBe('spent')
+    expect(await nonces.spend('1001', 'n')).toBe('reused')
+  })
+
+  test('the nonce is reused if it is there by another request', async () => {
+    await createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS }).spend('1001', 'n')
+    const swallowed = {
+      ...edge.nonces,
+      insert: () => Promise.reject(new Ambiguous('it was a duplicate, but nobody heard that')),
+    }
+    expect(await createNonces(swallowed, { remembered_ms: REMEMBERED_MS }).spend('1001', 'n')).toBe('reused')
+  })
+
+  test('nobody is sure if it is not there, for it may yet come', async () => {
+    const late = { ...edge.nonces, insert: () => Promise.reject(new Ambiguous('it is on its way')) }
+    expect(await createNonces(late, { remembered_ms: REMEMBERED_MS }).spend('1001', 'n')).toBe('unsure')
+  })
+
+  test('nobody is sure if it cannot be read within a second', async () => {
+    const silent = { ...edge.nonces, get: () => new Promise<never>(() => {}) }
+    const spending = lossy(silent).spend('1001', 'n')
+    await eventually(
+      () => edge.nonces.get({ application_id: '1001', nonce: 'n' }),
+      (there) => there !== undefined,
+    )
+    await clock.advance(1_000)
+    expect(await spending).toBe('unsure')
+  })
+
+  test('nobody is sure if it cannot be read at all', async () => {
+    const gone = { ...edge.nonces, get: () => Promise.reject(new Unavailable('nobody there')) }
+    expect(await lossy(gone).spend('1001', 'n')).toBe('unsure')
+    expect(await lossy().spend('1001', 'n')).toBe('reused')
+  })
+})
+
+test('a fault stays a fault', async () => {
+  const nonces = createNonces(edge.nonces, { remembered_ms: REMEMBERED_MS })
+  await expect(nonces.spend('1001', '\ud800')).rejects.toThrow(TypeError)
+})

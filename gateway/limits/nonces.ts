@@ -1,0 +1,58 @@
+import { randomHex } from '#lib/crypto/random.ts'
+import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/port.ts'
+import { clock, withinTime } from '#lib/time.ts'
+import type { SpentNonce } from './store.ts'
+
+/**
+ * What became of a nonce. `unsure`: the store is down, or its answer was lost, and nobody can tell whether the nonce was
+ * spent now, before, or not at all.
+ */
+export type Spending = 'spent' | 'reused' | 'unsure'
+
+/** Sees to it that an application uses a nonce once, whichever gateway it asks (A3). */
+export interface Nonces {
+  /** Spends a nonce of an application. */
+  spend(application_id: string, nonce: string): Promise<Spending>
+}
+
+/** Short: a store that lost an answer has taken its time already. */
+const READ_BACK_MS = 1_000
+
+/**
+ * Makes the nonces. `remembered_ms` has to be at least twice the window of freshness, because a timestamp may lie as
+ * far ahead as behind, and on top of it what the clocks of the gateways differ by.
+ */
+export function createNonces(
+  nonces: Collection<SpentNonce>,
+  { remembered_ms }: { readonly remembered_ms: number },
+): Nonces {
+  /** Whose nonce it is, when the answer to the insert of `attempt` was lost. One that is not there may yet come. */
+  async function readBack(application_id: string, nonce: string, attempt: string): Promise<Spending> {
+    try {
+      const there = await withinTime(nonces.get({ application_id, nonce }), READ_BACK_MS)
+      if (there === undefined) return 'unsure'
+      return there.attempt === attempt ? 'spent' : 'reused'
+    } catch (error) {
+      if (error instanceof Unavailable) return 'unsure'
+      throw error
+    }
+  }
+
+  return {
+    async spend(application_id, nonce) {
+      const attempt = randomHex(8)
+      try {
+        const expires_at = new Date(clock.now_ms() + remembered_ms)
+        await nonces.insert({ application_id, nonce, attempt, expires_at })
+        return 'spent'
+      } catch (error) {
+        if (error instanceof Duplicate) return 'reused'
+        if (error instanceof Ambiguous) return readBack(application_id, nonce, attempt)
+        if (error instanceof Unavailable) return 'unsure'
+        throw error
+      }
+    },
+  }
+}

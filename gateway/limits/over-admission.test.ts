@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { ManualClock } from '../../test/support/manual-clock.ts'
+import { type Fate, GATEWAYS, type Gateways, startGateways, useGatewayClocks } from './gateways.fixture.ts'
+import { type EdgeFixture, openEdgeFixture } from './limits.fixture.ts'
+
+const PLACES = Array.from({ length: GATEWAYS }, (_, place) => place)
+/** A gateway asks the store again a second after it said that nothing was left. */
+const REST_MS = 1_000
+
+const place = fc.nat(GATEWAYS - 1)
+const limits_drawn = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1_001, max: 3_000 }))
+const demand = fc.record({
+  kind: fc.constant('demand' as const),
+  place,
+  calls: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 1_200 })),
+})
+const stop = fc.record({ kind: fc.constant('stop' as const), place })
+const settle = fc.record({ kind: fc.constant('settle' as const) })
+/** Time in which gateways sweep. */
+const idle = fc.record({ kind: fc.constant('idle' as const), time_ms: fc.integer({ min: 1, max: 8_000 }) })
+const trouble = fc.oneof(
+  { arbitrary: demand, weight: 8 },
+  { arbitrary: settle, weight: 4 },
+  { arbitrary: idle, weight: 2 },
+  stop,
+  fc.record({ kind: fc.constant('time' as const), time_ms: fc.integer({ min: 1, max: 70_000 }) }),
+  fc.record({
+    kind: fc.constant('clock' as const),
+    place,
+    offset_ms: fc.integer({ min: -100_000, max: 100_000 }),
+  }),
+  fc.record({ kind: fc.constant('limit' as const), limit: limits_drawn }),
+  fc.record({ kind: fc.constant('crash' as const), place }),
+)
+type Step = typeof trouble extends fc.Arbitrary<infer T> ? T : never
+const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
+  fc.oneof(
+    { arbitrary: fc.constant('well' as const), weight: 6 },
+    fc.constantFrom('unavailable' as const, 'ambiguous' as const),
+  ),
+  { minLength: 1, maxLength: 12 },
+)
+
+let edge: EdgeFixture
+let clock: ManualClock
+let restore: () => void
+beforeAll(async () => {
+  ;({ clock, restore } = useGatewayClocks())
+  edge = await openEdgeFixture()
+})
+afterAll(async () => {
+  restore()
+  await edge[Symbol.asyncDispose]()
+})
+
+let applications = 0
+
+/** Runs `work` with gateways of their own, in a window of their own. */
+async function withGateways(
+  scheduler: fc.Scheduler,
+  write_fates: readonly Fate[],
+  work: (gateways: Gateways) => Promise<void>,
+): Promise<void> {
+  applications += 1
+  const application_id = String(applications)
+  const gateways = startGateways(edge.counters, { application_id, scheduler, fates: write_fates })
+  try {
+    await work(gateways)
+  } finally {
+    gateways.end()
+    await gateways.settle()
+    clock.stepWall(7_200_000)
+  }
+}
+
+async function take(step: Step, gateways: Gateways): Promise<void> {
+  if (step.kind === 'demand') gateways.demand(step.place, step.calls)
+  else if (step.kind === 'settle') await gateways.settle()
+  else if (step.kind === 'idle') await clock.advance(step.time_ms)
+  else if (step.kind === 'stop') gateways.stop(step.place)
+  else if (step.kind === 'time') clock.stepWall(step.time_ms)
+  else if (step.kind === 'clock') gateways.setClock(step.place, step.offset_ms)
+  else if (step.kind === 'limit') gateways.setLimit(step.limit)
+  else gateways.crash(step.place)
+}
+
+/** How many are admitted when every gateway is asked for the limit, first by one call, which finds out if all is well. */
+async function admittedOf(gateways: Gateways, limit: number): Promise<number> {
+  await clock.advance(REST_MS)
+  let admitted = await gateways.settle()
+  for (const calls of [1, limit]) {
+    for (const at of PLACES) gateways.demand(at, calls)
+    admitted += await gateways.settle()
+  }
+  return admitted
+}
+
+test('whatever fails, no more is admitted than was counted and no more counted than the limit; later all of it is', async () => {
+  const steps = fc.array(trouble, { minLength: 5, maxLength: 25 })
+  const property = fc.asyncProperty(
+    limits_drawn,
+    steps,
+    fates,
+    fc.scheduler(),
+    (first, steps, fates, scheduler) =>
+      withGateways(scheduler, fates, async (gateways) => {
+        const drawn = steps.flatMap((step) => (step.kind === 'limit' ? [step.limit] : []))
+        gateways.setLimit(first)
+        for (const step of steps) await take(step, gateways)
+        await gateways.settle()
+        expect(gateways.peak()).toBeLessThanOrEqual(Math.max(first, ...drawn))
+        const counted = gateways.windows().reduce((sum, { used }) => sum + used, 0)
+        expect(gateways.admitted()).toBeLessThanOrEqual(counted)
+        // However far apart the clocks are, no window opens before the one before it has ended.
+        const opened_ms = gateways.windows().map(({ opened_at }) => opened_at.getTime())
+        for (const [index, at_ms] of opened_ms.slice(1).entries())
+          expect(at_ms - (opened_ms[index] ?? 0)).toBeGreaterThanOrEqual(60_000)
+
+        gateways.heal()
+        for (const at of PLACES) gateways.setClock(at, 0)
+        clock.stepWall(7_200_000)
+        const limit = drawn.at(-1) ?? first
+        expect(await admittedOf(gateways, limit)).toBe(limit)
+      }),
+  )
+  await fc.assert(property, { numRuns: 80 })
+})
+
+test('in each window exactly the limit is admitted when nothing fails, whoever idles or stops meanwhile', async () => {
+  const steps = fc.array(fc.oneof({ arbitrary: demand, weight: 4 }, settle, idle, stop), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  const rounds = fc.array(steps, { minLength: 1, maxLength: 4 })
+  const property = fc.asyncProperty(limits_drawn, rounds, fc.scheduler(), (limit, rounds, scheduler) =>
+    withGateways(scheduler, ['well'], async (gateways) => {
+      gateways.setLimit(limit)
+      for (const round of rounds) {
+        const before = gateways.admitted()
+        for (const step of round) await take(step, gateways)
+        await gateways.settle()
+        await admittedOf(gateways, limit)
+        expect(gateways.admitted() - before).toBe(limit)
+        clock.stepWall(60_000)
+      }
+    }),
+  )
+  await fc.assert(property, { numRuns: 40 })
+})

@@ -1,0 +1,44 @@
+import { type Method, RESEND_BUCKET } from '#lib/vocabulary.ts'
+
+const CEILING = 300_000
+const READ = 120
+const WRITE = 30
+const SUMMARY = 30
+const ATTACHMENT = 20
+const RARE = 10
+
+/** A method that is not here does not type-check; only the ping is free. */
+const DEFAULTS: Readonly<Record<Exclude<Method, 'gateway.ping'> | typeof RESEND_BUCKET, number>> = {
+  'payment.in': CEILING,
+  'payment.out': CEILING,
+  'payment.status': CEILING,
+  'payment.notification': RARE,
+  [RESEND_BUCKET]: RARE,
+  'balance.get': 60_000,
+  'ticket.create': WRITE,
+  'ticket.get': READ,
+  'ticket.list': READ,
+  'ticket.summary': SUMMARY,
+  'ticket.description.update': WRITE,
+  'ticket.reopen': WRITE,
+  'ticket.comment.create': WRITE,
+  'ticket.comments.list': READ,
+  'ticket.comment.update': WRITE,
+  'refund.request': RARE,
+  'refund.get': READ,
+  'refund.list': READ,
+  'refund.summary': SUMMARY,
+  'refund.comment.create': WRITE,
+  'refund.comments.list': READ,
+  'chargeback.get': READ,
+  'chargeback.list': READ,
+  'chargeback.summary': SUMMARY,
+  'chargeback.attachments.list': READ,
+  'attachment.prepare': ATTACHMENT,
+  'attachment.finalize': ATTACHMENT,
+  'attachment.status': ATTACHMENT,
+  'attachment.get': ATTACHMENT,
+}
+
+/** The quota of each bucket in calls a minute, for credentials of which the operator said nothing else (E10). */
+export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(Object.entries(DEFAULTS))

@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals'
+import { PublicError } from '#lib/errors/public-error.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
+import { METHODS, RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { DEFAULT_QUOTAS } from './quotas.ts'
+import { DAILY_BUCKET, FLOOD_BUCKET, refusalOf, retryHeaders } from './refusal.ts'
+
+const refusal = (bucket: string, retry_after_ms = 12_345): PublicError =>
+  refusalOf({ bucket, limit: 10, window_ms: 60_000, retry_after_ms })
+
+describe('the refusal of a quota', () => {
+  test('is 429 and 1000 with what a client needs to wait', () => {
+    expect(refusal('payment.notification')).toMatchObject({
+      http: 429,
+      code: 1000,
+      details: { bucket: 'payment.notification', limit: 10, window_seconds: 60, retry_after_seconds: 13 },
+    })
+  })
+
+  test('is 3009 for the day', () => {
+    expect(
+      refusalOf({ bucket: DAILY_BUCKET, limit: 9, window_ms: 86_400_000, retry_after_ms: 1 }),
+    ).toMatchObject({
+      http: 429,
+      code: 3009,
+      details: { bucket: 'daily', limit: 9, window_seconds: 86_400, retry_after_seconds: 1 },
+    })
+  })
+
+  test.each([
+    [60_000, 60],
+    [59_001, 60],
+    [1_001, 2],
+    [1_000, 1],
+    [1, 1],
+    [0, 1],
+    [-5_000, 1],
+  ])('of %i ms says %i whole seconds', (retry_after_ms, seconds) => {
+    expect(refusal('payment.in', retry_after_ms).details?.['retry_after_seconds']).toBe(seconds)
+  })
+
+  test('is counted by its bucket', async () => {
+    refusal('ticket.reopen')
+    expect(await metricsText()).toMatch(/multihub_limit_refusals_total\{bucket="ticket.reopen"\} 1/)
+  })
+})
+
+describe('the headers of a refusal', () => {
+  test.each([
+    ['payment.notification', 'Retry-After-Payment-Notification'],
+    ['ticket.description.update', 'Retry-After-Ticket-Description-Update'],
+    [RESEND_BUCKET, 'Retry-After-Webhook-Resend'],
+  ])('of %s are Retry-After and %s', (bucket, name) => {
+    expect(retryHeaders(refusal(bucket))).toEqual(['Retry-After', '13', name, '13'])
+  })
+
+  test.each([DAILY_BUCKET, FLOOD_BUCKET])('of %s, which is no method, is Retry-After alone', (bucket) => {
+    expect(retryHeaders(refusal(bucket))).toEqual(['Retry-After', '13'])
+  })
+
+  test.each([new PublicError(1000), new PublicError(6010), new PublicError(1000, { http: 429 })])(
+    'are none for another error',
+    (error) => {
+      expect(retryHeaders(error)).toEqual([])
+    },
+  )
+})
+
+describe('the default quotas', () => {
+  test('are there for every method but the ping, and for the resend route', () => {
+    const named = METHODS.filter((name) => name !== 'gateway.ping')
+    expect([...DEFAULT_QUOTAS.keys()].sort()).toEqual([...named, RESEND_BUCKET].sort())
+  })
+
+  test.each([
+    [300_000, ['payment.in', 'payment.out', 'payment.status']],
+    [60_000, ['balance.get']],
+    [10, ['payment.notification', 'webhook.resend', 'refund.request']],
+    [20, ['attachment.prepare', 'attachment.finalize', 'attachment.status', 'attachment.get']],
+  ])('are %i a minute for %p', (quota, names) => {
+    expect([...DEFAULT_QUOTAS].flatMap(([name, limit]) => (limit === quota ? [name] : [])).sort()).toEqual(
+      names.sort(),
+    )
+  })
+
+  test('are 30 for what writes tickets and comments and for summaries, 120 for the other reads', () => {
+    const writing = /^ticket\.(create|reopen|.*update)$|comment\.create$|summary$/
+    for (const [name, quota] of DEFAULT_QUOTAS) {
+      if (/^(payment|balance|webhook|attachment)\./.test(name) || name === 'refund.request') continue
+      expect([name, quota]).toEqual([name, writing.test(name) ? 30 : 120])
+    }
+  })
+})

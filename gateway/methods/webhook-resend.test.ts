@@ -1,0 +1,105 @@
+import { describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import type { ResendCallbackRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PublicError } from '#lib/errors/public-error.ts'
+import type { ErrorCode } from '#lib/errors/table.ts'
+import { createTestGateway, faultOf, type Sent, send } from '../gateway.fixture.ts'
+import { resendPath } from '../paths.ts'
+
+const PAYMENT_ID = '118432100000420001'
+
+/** A gateway, and a way to knock at its resend route with a body. */
+async function withPayments(refusal?: ErrorCode) {
+  const asked: ResendCallbackRequest[] = []
+  const app = await createTestGateway({
+    credential: { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000 } },
+    payments: {
+      resendCallback(message) {
+        asked.push(message)
+        if (refusal !== undefined) throw new PublicError(refusal)
+        return { deliveryIds: ['one', 'two'] }
+      },
+    },
+  })
+  const resend = (sent: Sent) => send(app, { path: resendPath(PAYMENT_ID), ...sent })
+  return { resend, asked }
+}
+
+const body = (more: object = {}): object => ({ payment_id: PAYMENT_ID, operation_id: 'once', ...more })
+
+describe('the resend route', () => {
+  test('asks for the payment of its path, and answers the deliveries that were queued', async () => {
+    const { resend, asked } = await withPayments()
+    const answer = await resend({ body: body() })
+    expect(asked[0]).toMatchObject({
+      merchantId: '7001',
+      environment: Environment.TEST,
+      policy: { applicationId: '1001' },
+      hId: PAYMENT_ID,
+      operationId: 'once',
+    })
+    expect([answer.status, answer.body]).toMatchObject([
+      200,
+      {
+        success: true,
+        result: {
+          payment_id: PAYMENT_ID,
+          operation_id: 'once',
+          delivery_ids: ['one', 'two'],
+          status: 'queued',
+        },
+      },
+    ])
+  })
+
+  test('has one payload hash for a payment, whatever the key and the spelling', async () => {
+    const { resend, asked } = await withPayments()
+    await resend({ body: body() })
+    await resend({ raw: `{ "operation_id":"twice", "payment_id":"${PAYMENT_ID}" }` })
+    await resend({ body: body({ payment_id: 'other' }), path: resendPath('other') })
+    const [first, again, other] = asked.map(({ payloadHash }) => payloadHash)
+    expect(first).toMatch(/^[0-9a-f]{64}$/)
+    expect(again).toBe(first)
+    expect(other).not.toBe(first)
+  })
+
+  test.each<[string, unknown, number, string]>([
+    ['no payment_id', { operation_id: 'a' }, 1005, 'payment_id'],
+    ['a numeric payment_id', body({ payment_id: 5 }), 1005, 'payment_id'],
+    ['the payment_id of another path', body({ payment_id: 'other' }), 9000, 'payment_id'],
+    ['a payment_id with a space behind it', body({ payment_id: `${PAYMENT_ID} ` }), 9000, 'payment_id'],
+    ['an empty payment_id', body({ payment_id: '' }), 9000, 'payment_id'],
+    ['no operation_id', { payment_id: PAYMENT_ID }, 1005, 'operation_id'],
+    ['an empty operation_id', body({ operation_id: '' }), 9000, 'operation_id'],
+    ['a long operation_id', body({ operation_id: 'o'.repeat(129) }), 9000, 'operation_id'],
+    ['null as operation_id', body({ operation_id: null }), 1005, 'operation_id'],
+    ['two faults: the first is told', body({ payment_id: '', operation_id: '' }), 9000, 'payment_id'],
+    [
+      'a wrong field before another path',
+      body({ payment_id: 'other', operation_id: '' }),
+      9000,
+      'operation_id',
+    ],
+    ['a wrong shape before wrong content', { payment_id: 'other' }, 1005, 'operation_id'],
+    ['a method', body({ method: 'payment.notification' }), 9000, 'method'],
+    ['a service_id', body({ service_id: 5 }), 9000, 'service_id'],
+    ['a list', [], 1005, 'body'],
+  ])('refuses %s', async (_what, sent, code, description) => {
+    const { resend, asked } = await withPayments()
+    expect(faultOf(await resend({ body: sent }))).toEqual([code, description])
+    expect(asked).toHaveLength(0)
+  })
+
+  test.each([
+    [6010, 400],
+    [8801, 400],
+    [1003, 400],
+    [1013, 409],
+    [3008, 403],
+    [2002, 400],
+  ] as const)('passes on what payments refuses with: %d', async (code, status) => {
+    const { resend } = await withPayments(code)
+    const answer = await resend({ body: body() })
+    expect([answer.status, answer.body.error?.code]).toEqual([status, code])
+  })
+})

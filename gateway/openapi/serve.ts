@@ -1,0 +1,27 @@
+import { checkHead } from '../http/framing.ts'
+import type { PublicRoute } from '../http/server.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/**
+ * The route of a gateway that is told to show its reference: to anybody, unsigned. The text is made once. `serve` rejects
+ * with what is wrong with a request's head.
+ */
+export function referenceRoute(document: JsonSchema): PublicRoute {
+  const text = JSON.stringify(document)
+  const length = String(Buffer.byteLength(text))
+  return {
+    path: '/openapi.json',
+    target: /^\/openapi\.json$/,
+    verb: 'GET',
+    async serve({ request, response, request_id }) {
+      checkHead(request)
+      response.writeHead(200, {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': length,
+        'Cache-Control': 'public, max-age=3600',
+        'X-Request-ID': request_id,
+      })
+      response.end(text)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { isDate } from 'node:util/types'
+import { describeFault, maskText } from './faults.ts'
+import { LOG_FIELDS, type LogField } from './fields.ts'
+import type { LogFields } from './log.ts'
+import { counter } from './metrics.ts'
+
+/** Makes the text of a line, with its newline. */
+export type FormatLine = (said: Said) => string
+
+/** What a line is made of: what was said, when, and for which request. */
+export interface Said {
+  readonly fields: LogFields
+  readonly message: string
+  readonly now_ms: number
+  readonly request_id: string | undefined
+}
+
+const ALLOWED: ReadonlySet<string> = new Set(LOG_FIELDS)
+const ITEMS_MAX = 20
+
+const fieldsDropped = counter('multihub_log_fields_dropped_total', 'Log fields that the allow-list refused.')
+
+/**
+ * Makes what writes the lines of one level and role. The text is put together here and not by a library: every request
+ * writes a line, and what a line may hold is decided in the same place.
+ */
+export function createFormatLine(level: string, role: string | undefined): FormatLine {
+  const start = `{"level":"${level}","time":"`
+  const who = role === undefined ? '"' : `","role":${JSON.stringify(role)}`
+  return ({ fields, message, now_ms, request_id }) => {
+    let line = `${start}${timeText(now_ms)}${who}`
+    if (request_id !== undefined && fields.request_id === undefined)
+      line += `,"request_id":${stringText(request_id)}`
+    for (const name in fields) {
+      const value: unknown = fields[name as LogField]
+      const text = value === undefined ? undefined : textOf(name, value)
+      if (text !== undefined) line += `,"${name}":${text}`
+    }
+    return `${line},"message":${stringText(message)}}\n`
+  }
+}
+
+let written_ms = Number.NaN
+let written = ''
+
+/** Many lines are of one millisecond. */
+function timeText(now_ms: number): string {
+  if (now_ms !== written_ms) {
+    written = new Date(now_ms).toISOString()
+    written_ms = now_ms
+  }
+  return written
+}
+
+/** The JSON of one field's value; `undefined` when it may not be shown. A name that is shown needs no escaping. */
+function textOf(name: string, value: unknown): string | undefined {
+  if (name === 'error') return JSON.stringify(describeFault(value))
+  if (ALLOWED.has(name)) return Array.isArray(value) ? listText(value) : plainText(value)
+  fieldsDropped.increment({})
+  return undefined
+}
+
+function listText(items: readonly unknown[]): string {
+  return `[${items
+    .slice(0, ITEMS_MAX)
+    .map((item) => plainText(item) ?? 'null')
+    .join(',')}]`
+}
+
+/** Most texts are ids and words: they have nothing to mask, to cut or to escape, and seeing that is quick. */
+const PLAIN_TEXT = /^[\w .-]{0,200}$/
+
+function stringText(text: string): string {
+  return PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(maskText(text))
+}
+
+/** Only plain values pass, so that no body travels in a permitted field's clothes. */
+function plainText(value: unknown): string | undefined {
+  if (typeof value === 'string') return stringText(value)
+  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null'
+  if (typeof value === 'boolean' || value === null) return `${value}`
+  if (typeof value === 'bigint') return `"${value}"`
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? '"invalid date"' : `"${value.toISOString()}"`
+  fieldsDropped.increment({})
+  return undefined
+}

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from '@jest/globals'
+
+const CHILD = new URL('./writer.child.ts', import.meta.url).pathname
+
+/** The lines that a process wrote until it ended, or until it said its last words. */
+async function linesOf(count: number, ending: string): Promise<readonly Record<string, unknown>[]> {
+  const child = spawn(process.execPath, [CHILD, String(count), ending], {
+    env: { ...process.env, MULTIHUB_LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let written = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    written += chunk
+    if (written.includes('last words')) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  const lines = written.split('\n').filter((line) => line.startsWith('{"level"'))
+  return lines.map((line) => JSON.parse(line))
+}
+
+test.each(['end', 'exit', 'throw', 'reject'])(
+  'loses no line, and keeps their order, by %s',
+  async (ending) => {
+    const numbers = (await linesOf(20_000, ending)).map(({ seq }) => seq)
+    expect(numbers).toHaveLength(20_000)
+    expect(numbers.every((seq, at) => seq === at + 1)).toBe(true)
+  },
+)
+
+test('an error leaves at once, after the lines before it', async () => {
+  const lines = await linesOf(3, 'error')
+  expect(lines.map(({ message }) => message)).toEqual(['a line', 'a line', 'a line', 'the last words'])
+})

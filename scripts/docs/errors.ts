@@ -1,0 +1,28 @@
+import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/errors/table.ts'
+import { ADVICE } from '../../gateway/openapi/advice.ts'
+import { codesByStatus } from '../../gateway/openapi/envelope.ts'
+
+const AGAIN: Readonly<Record<Retry, string>> = {
+  no: 'no',
+  yes: 'yes, the same',
+  depends: 'it depends',
+  next_day: 'the next day in UTC',
+  while_scanning: 'while it is scanned',
+}
+
+/** The error table for merchants, in the order of the codes. */
+export function errorTable(): string {
+  const by_status = [...codesByStatus()]
+  const statusesOf = (code: ErrorCode): string => {
+    const others = by_status.filter(
+      ([http, codes]) => codes.includes(code) && http !== ERROR_TABLE[code].http,
+    )
+    return [ERROR_TABLE[code].http, ...others.map(([http]) => http)].join(' or ')
+  }
+  const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
+  const lines = codes.map((code) => {
+    const { message, retry } = ERROR_TABLE[code]
+    return `| ${code} | ${message} | ${statusesOf(code)} | ${AGAIN[retry]} | ${ADVICE[code]} |`
+  })
+  return ['| Code | Meaning | HTTP | Try again | What to do |', '|---|---|---|---|---|', ...lines].join('\n')
+}

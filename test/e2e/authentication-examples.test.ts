@@ -1,0 +1,173 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { testWith } from '../support/needs.ts'
+import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import { startAlone, type TestSystem } from '../support/system.ts'
+
+const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
+const EXAMPLES = join(MERCHANTS, 'examples')
+const PING = '{"method":"gateway.ping","params":{}}'
+
+test('the page shows every example as it is in its file', async () => {
+  const page = await readFile(join(MERCHANTS, 'authentication.md'), 'utf8')
+  const shown = [...page.matchAll(/\[(examples\/[\w.-]+)\]\(\1\)\n\n```\w+\n([\s\S]*?)```\n/g)]
+  for (const [, path = '', text] of shown) expect(text).toBe(await readFile(join(MERCHANTS, path), 'utf8'))
+  const files = await readdir(EXAMPLES)
+  expect(shown.map(([, path]) => path).sort()).toEqual(files.map((name) => `examples/${name}`).sort())
+})
+
+const testInBash = testWith('bash', 'openssl', 'curl')
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+  readonly complaint: string
+}
+
+/** Runs an example as a merchant does: with the credential in its environment, and its input when it takes one. */
+async function run(
+  name: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input: Buffer | string = '',
+): Promise<Ran> {
+  const [program, script] = programOf(name)
+  const { promise, resolve } = Promise.withResolvers<Ran>()
+  const env = { PATH: process.env['PATH'] ?? '', ...environment }
+  const child = execFile(program, [script, ...parameters], { env }, (_error, output, complaint) =>
+    resolve({ code: child.exitCode, output, complaint }),
+  )
+  child.stdin?.end(input)
+  return promise
+}
+
+function programOf(name: string): readonly [program: string, script: string] {
+  return [name.endsWith('.ts') ? process.execPath : 'bash', join(EXAMPLES, name)]
+}
+
+describe('the examples of the authentication page, run', () => {
+  let system: TestSystem
+  let receiver: Receiver
+  beforeAll(async () => {
+    system = await startAlone()
+    receiver = await startReceiver()
+  }, 90_000)
+  afterAll(async () => {
+    await receiver?.stop()
+    await system?.end()
+  }, 60_000)
+
+  /** What the page tells merchants to set. */
+  const variables = (version: 'v1' | 'v2'): Record<string, string> => {
+    const { base_url, merchants } = system.demo()
+    const credential = merchants[0]?.credentials.find(({ api_version }) => api_version === version)
+    if (!credential) throw new Error(`demo.json has no ${version} credential`)
+    return {
+      BASE_URL: base_url,
+      APPLICATION_ID: String(credential.application_id),
+      SECRET: credential.secret,
+    }
+  }
+  const depositBody = (webhook_url: string): string =>
+    JSON.stringify({
+      method: 'payment.in',
+      service_id: merchantClient(system.demo).route({}),
+      params: {
+        payment: {
+          identifiers: { c_id: `order-${webhook_url}` },
+          amount: { value: 12_300, currency: 'INR' },
+          payer: { email: 'customer@example.com' },
+          webhook_url,
+        },
+      },
+    })
+
+  async function pings(name: string, version: 'v1' | 'v2'): Promise<void> {
+    const { output, complaint, code } = await run(name, [PING], variables(version))
+    expect({ complaint, code }).toEqual({ complaint: '', code: 0 })
+    expect(JSON.parse(output)).toMatchObject({ success: true, result: { message: 'pong' } })
+    const stranger = { ...variables(version), SECRET: '0'.repeat(64) }
+    const refused = await run(name, [PING], stranger)
+    expect(JSON.parse(refused.output)).toMatchObject({ error: { code: 3000 } })
+    expect(refused.complaint).toContain('not signed')
+  }
+  testInBash('v1 in bash', () => pings('v1.sh', 'v1'))
+  test('v1 in TypeScript', () => pings('v1.ts', 'v1'))
+  testInBash('v2 in bash', () => pings('v2.sh', 'v2'))
+  test('v2 in TypeScript', () => pings('v2.ts', 'v2'))
+
+  /** A deposit with an example, the callbacks that it brings, and one more by another example. */
+  async function callsBackAgain(create: string, resend: string): Promise<readonly ReceivedCallback[]> {
+    const { output } = await run(create, [depositBody(`${receiver.url}?${create}`)], variables('v1'))
+    const { c_id, h_id } = JSON.parse(output).result.payment.identifiers
+    const seen = (count: number) =>
+      eventually(
+        async () => receiver.of(c_id).filter(({ body }) => body.id === `${h_id}:payment.completed`),
+        (callbacks) => callbacks?.length === count,
+      )
+    await seen(1)
+    const queued = await run(resend, [h_id, `again-${h_id}`], variables('v1'))
+    expect(JSON.parse(queued.output)).toMatchObject({ success: true, result: { status: 'queued' } })
+    return seen(2)
+  }
+  test('a deposit and a resend in TypeScript', async () => {
+    const [first, second] = await callsBackAgain('v1.ts', 'resend.ts')
+    expect(second?.headers['x-webhook-id']).not.toBe(first?.headers['x-webhook-id'])
+  }, 60_000)
+
+  testInBash(
+    'a deposit, a resend and the verification of callbacks in bash',
+    async () => {
+      for (const { headers, raw } of await callsBackAgain('v1.sh', 'resend.sh')) {
+        const names = ['timestamp', 'nonce', 'id', 'signature-v3']
+        const parameters = names.map((name) => headers[`x-webhook-${name}`] ?? '')
+        const verify = (body: Buffer | string, environment = variables('v1')) =>
+          run('verify-callback.sh', parameters, environment, body)
+        expect(await verify(raw)).toMatchObject({ code: 0, output: 'verified\n' })
+        expect(await verify(`${raw} `)).toMatchObject({ code: 1, output: 'not verified\n' })
+        expect(await verify(raw, { WEBHOOK_SECRET: '0'.repeat(64) })).toMatchObject({ code: 1 })
+      }
+    },
+    60_000,
+  )
+
+  test('the receiver in TypeScript takes what verifies and nothing else', async () => {
+    const [program, script] = programOf('receiver.ts')
+    const child = spawn(program, [script], { env: { ...variables('v1'), PORT: '0' } })
+    try {
+      let said = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += chunk
+      })
+      const port = await eventually(
+        async () => /port: (\d+)/.exec(said)?.[1],
+        (found) => found !== undefined,
+      )
+      const url = `http://127.0.0.1:${port}/`
+      const forged = await fetch(url, { method: 'POST', body: '{}' })
+      expect(forged.status).toBe(401)
+      const { output } = await run('v1.ts', [depositBody(url)], variables('v1'))
+      const { h_id } = JSON.parse(output).result.payment.identifiers
+      const told = (line: string) =>
+        eventually(
+          async () => said,
+          (text) => text?.includes(line) ?? false,
+        )
+      await told(`verified ${h_id}:payment.created`)
+      await told(`verified ${h_id}:payment.completed success`)
+    } finally {
+      await ended(child)
+    }
+  }, 60_000)
+})
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  child.kill()
+  await once(child, 'exit')
+}

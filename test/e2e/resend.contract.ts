@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import type { TestSystem } from '../support/system.ts'
+
+/** Callbacks that are asked for again through the public door; each method is asked less than ten times a minute. */
+export function resendContract(
+  name: string,
+  start: () => Promise<TestSystem>,
+  { roles_apart }: { readonly roles_apart: boolean },
+): void {
+  describe(`callbacks once more, ${name}`, () => {
+    let system: TestSystem
+    let alpha: MerchantClient
+    let receiver: Receiver
+    beforeAll(async () => {
+      system = await start()
+      alpha = merchantClient(system.demo)
+      receiver = await startReceiver()
+    }, 90_000)
+    afterAll(async () => {
+      await receiver?.stop()
+      await system?.end()
+    }, 60_000)
+
+    const callbacks = (c_id: string, count: number): Promise<readonly ReceivedCallback[]> =>
+      eventually(
+        async () => receiver.of(c_id),
+        (seen = []) => seen.length >= count,
+      )
+    /** A deposit that was paid, and whose two callbacks came by themselves. */
+    async function paid(): Promise<{ c_id: string; h_id: string }> {
+      const { c_id, body } = await alpha.deposit(5_908, { webhook_url: receiver.url })
+      await callbacks(c_id, 2)
+      return { c_id, h_id: body.result.payment.identifiers.h_id }
+    }
+
+    test('a resend and a notification are one delivery each, however often they are repeated', async () => {
+      const { c_id, h_id } = await paid()
+      const operation_id = randomUUID()
+      const resent = await alpha.resend(h_id, operation_id)
+      expect([resent.http_status, resent.body.result]).toEqual([
+        200,
+        { payment_id: h_id, operation_id, delivery_ids: [expect.any(String)], status: 'queued' },
+      ])
+      expect((await alpha.resend(h_id, operation_id)).body.result).toEqual(resent.body.result)
+
+      const [told, again] = [
+        await alpha.notify({ c_id, h_id }, operation_id),
+        await alpha.notify({ c_id, h_id }, operation_id),
+      ]
+      expect(told.http_status).toBe(200)
+      expect(resultText(again.raw)).toBe(resultText(told.raw))
+      expect(resultText(told.raw)).toBe(resultText((await alpha.status(c_id)).raw))
+
+      await callbacks(c_id, 4)
+      const last = await alpha.resend(h_id, randomUUID())
+      const all = await eventually(
+        async () => receiver.of(c_id),
+        (seen = []) => seen.some((one) => deliveryOf(one) === last.body.result.delivery_ids[0]),
+      )
+      expect(all).toHaveLength(5)
+      expect(all.map(deliveryOf)).toContain(resent.body.result.delivery_ids[0])
+      const completed = all.filter(({ body }) => body.id === `${h_id}:payment.completed`)
+      expect(completed).toHaveLength(4)
+      expect(new Set(completed.map(deliveryOf)).size).toBe(4)
+    })
+
+    test('what cannot be done is told, and queues nothing', async () => {
+      const { c_id, h_id } = await paid()
+      const operation_id = randomUUID()
+      await alpha.resend(h_id, operation_id)
+      const waiting = await alpha.deposit(5_905, { webhook_url: receiver.url })
+      const waiting_id = waiting.body.result.payment.identifiers.h_id
+      const refused = async (answer: ReturnType<MerchantClient['resend']>): Promise<unknown> => {
+        const { http_status, body } = await answer
+        return [http_status, body.error.code]
+      }
+      expect(await refused(alpha.resend(waiting_id, operation_id))).toEqual([409, 1013])
+      expect(await refused(alpha.resend(waiting_id, randomUUID()))).toEqual([400, 8801])
+      const beta = merchantClient(system.demo, 'beta')
+      expect(await refused(beta.resend(h_id, operation_id))).toEqual([400, 6010])
+      expect(await refused(beta.notify({ c_id }))).toEqual([400, 6010])
+      const silent = await alpha.deposit(5_908)
+      expect(await refused(alpha.notify({ c_id: silent.c_id }))).toEqual([400, 1003])
+      await callbacks(c_id, 3)
+      expect(receiver.of(waiting.c_id)).toHaveLength(1)
+    })
+
+    if (!roles_apart) return
+
+    test('without a notifier it is 2002, and the same request works when there is one again', async () => {
+      const beta = merchantClient(system.demo, 'beta')
+      const { c_id, body: created } = await beta.deposit(5_908, { webhook_url: receiver.url })
+      await callbacks(c_id, 2)
+      const { h_id } = created.result.payment.identifiers
+      const operation_id = randomUUID()
+      await system.kill('notifier')
+      const { http_status, body } = await beta.resend(h_id, operation_id)
+      expect([http_status, body.error.code]).toEqual([400, 2002])
+
+      await system.start('notifier')
+      let asked_at_ms = 0
+      const answer = await eventually(
+        async () => {
+          // Once a second: ten times a minute is all that there is.
+          if (performance.now() - asked_at_ms < 1_000) return undefined
+          asked_at_ms = performance.now()
+          return beta.resend(h_id, operation_id)
+        },
+        (seen) => seen?.body.success === true,
+      )
+      const all = await callbacks(c_id, 3)
+      expect(all).toHaveLength(3)
+      expect(all.map(deliveryOf)).toContain(answer?.body.result.delivery_ids[0])
+    }, 60_000)
+  })
+}
+
+function deliveryOf({ headers }: ReceivedCallback): string | undefined {
+  return headers['x-webhook-id']
+}
+
+/** The bytes of an answer's result: from its key to that of the request id, which follows it. */
+function resultText(raw: string): string {
+  return raw.slice(raw.indexOf('"result":'), raw.indexOf('"request_id":'))
+}

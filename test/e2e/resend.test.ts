@@ -1,0 +1,20 @@
+import { afterAll, test } from '@jest/globals'
+import { mongodbForTests, natsForTests } from '../support/servers.ts'
+import { startAlone, startApart } from '../support/system.ts'
+import { resendContract } from './resend.contract.ts'
+
+resendContract('everything in one process', () => startAlone(), { roles_apart: false })
+
+const nats = await natsForTests()
+const mongodb = await mongodbForTests()
+afterAll(async () => {
+  if ('stop' in nats) await nats.stop()
+  if ('stop' in mongodb) await mongodb.stop()
+})
+
+if ('skip' in nats) test.skip(`callbacks once more, every role a process: ${nats.skip}`, () => {})
+else {
+  const uri = 'skip' in mongodb ? undefined : mongodb.uri
+  const name = `every role a process, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`
+  resendContract(name, () => startApart(nats.url, uri), { roles_apart: true })
+}

@@ -1,0 +1,81 @@
+import { isUtf8 } from 'node:buffer'
+import type { Known } from './requests.ts'
+
+const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const DEPTH_MAX = 32
+
+/**
+ * Whether a body may be answered with success: a second opinion, which knows only the methods that look. It is
+ * generous where the answer does not matter and exact about what makes a body strict JSON (E4, E5).
+ */
+export function maySucceed(body: Buffer, known: Known): boolean {
+  const request = strictObject(body)
+  if (request === undefined) return false
+  const { method, params, service_id, ...more } = request
+  if (Object.keys(more).length > 0) return false
+  if (method === 'gateway.ping') return isExactly(params, {})
+  const names_route = [known.service_id, known.disabled_service_id].some(
+    (id) => String(id) === String(service_id),
+  )
+  if (method === 'balance.get') return isExactly(params, {}) && (service_id === undefined || names_route)
+  if (method !== 'payment.status') return false
+  return [known.told, known.quiet].some(({ c_id, h_id }) =>
+    [{ c_id }, { h_id }, { c_id, h_id }].some((identifiers) =>
+      isExactly(params, { payment: { identifiers } }),
+    ),
+  )
+}
+
+function isExactly(value: unknown, wanted: object): boolean {
+  return sorted(value) === sorted(wanted)
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
+
+/** The object of a body, if it is strict JSON: what is not has to be refused as a whole (E4). */
+export function strictObject(body: Buffer): Record<string, unknown> | undefined {
+  if (!isUtf8(body) || body.subarray(0, 3).equals(BYTE_ORDER_MARK)) return undefined
+  const text = body.toString()
+  if (depthOf(text) > DEPTH_MAX) return undefined
+  const value = parsed(text)
+  if (!isRecord(value)) return undefined
+  const keys = [...text.matchAll(STRING)].filter(([, colon]) => colon !== undefined).length
+  return keysOf(value) === keys ? value : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** By the brackets outside strings; in what is no JSON it may be any number. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [bracket] of text.replace(STRING, '').matchAll(/[[\]{}]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+/** JSON.parse keeps one of equal keys, so that fewer are found here than were written. */
+function keysOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce((sum: number, inner) => sum + keysOf(inner), own)
+}

@@ -1,0 +1,45 @@
+/** Reads every line that the system logs and notes what must never stand in one. */
+export interface LogWatch {
+  take(chunk: string): void
+  readonly lines: () => number
+  /** What was wrong, in words; the secret itself is not repeated. */
+  readonly faults: readonly string[]
+}
+
+const FAULTS_MAX = 20
+
+/** Makes a watch for texts that must not be logged, each with the name by which it is reported. */
+export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch {
+  const faults: string[] = []
+  let lines = 0
+  let begun = ''
+  const report = (fault: string): void => {
+    if (faults.length < FAULTS_MAX) faults.push(fault)
+  }
+  const check = (line: string): void => {
+    lines += 1
+    for (const [text, name] of forbidden) {
+      if (line.includes(text)) report(`${name} was logged: ${line.replaceAll(text, '***')}`)
+    }
+    if (!isLogLine(line)) report(`this is no line of the log: ${line}`)
+  }
+  return {
+    faults,
+    lines: () => lines,
+    take(chunk) {
+      const parts = (begun + chunk).split('\n')
+      begun = parts.pop() ?? ''
+      for (const line of parts) check(line)
+    },
+  }
+}
+
+/** One JSON object with a level and a message: nobody can break a line in two or end it early. */
+function isLogLine(line: string): boolean {
+  try {
+    const { level, message } = JSON.parse(line)
+    return typeof level === 'string' && typeof message === 'string'
+  } catch {
+    return false
+  }
+}

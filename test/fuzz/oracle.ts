@@ -1,0 +1,111 @@
+import { ERROR_TABLE, isErrorCode } from '#lib/errors/table.ts'
+import type { Attempt } from './attempt.ts'
+import { maySucceed, strictObject } from './judge.ts'
+import { provenBy } from './proof.ts'
+import { headerOf, type RawAnswer } from './wire.ts'
+import type { World } from './world.ts'
+
+/** What a system that is well and has no limits to speak of must never say: limits, faults, parts that are down. */
+const NEVER: ReadonlySet<number> = new Set([1000, 2000, 2001, 2002, 3009])
+
+/** What is said of a head before anybody looks at the proof. */
+const BEFORE_PROOF: ReadonlySet<number> = new Set([1001, 1003, 1006, 1007])
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** What is wrong with an answer, in words; empty when it is as it has to be. */
+export function faultsOf(attempt: Attempt, answer: RawAnswer, world: World): readonly string[] {
+  const faults: string[] = []
+  const expect = (holds: boolean, fault: string): void => {
+    if (!holds) faults.push(fault)
+  }
+  const envelope = envelopeOf(answer.body.toString())
+  if (envelope === undefined) return ['the answer is not the envelope']
+  const { success, code } = envelope
+  expect(headerOf(answer, 'content-type') === 'application/json; charset=utf-8', 'the content type')
+  expect(headerOf(answer, 'x-request-id') === envelope.request_id, 'X-Request-ID is not the request_id')
+
+  if (success) {
+    expect(answer.status === 200, 'a success that is not 200')
+    expect(attempt.expected !== 'refusal', 'it succeeded')
+    expect(
+      attempt.expected !== 'judged' || maySucceed(attempt.wire.body, world),
+      'it succeeded and is not valid',
+    )
+  } else {
+    expect(attempt.expected !== 'success', `a valid request was refused (${code})`)
+    expect(isErrorCode(code) && ERROR_TABLE[code].http === answer.status, `HTTP ${answer.status} for ${code}`)
+    expect(!NEVER.has(code), `code ${code} from a system that is well`)
+    const blames_body = code === 1005 && envelope.field === 'body'
+    if (attempt.expected === 'judged' && !attempt.odd_head)
+      expect(blames_body === (strictObject(attempt.wire.body) === undefined), 'strict JSON, judged otherwise')
+  }
+  for (const fault of signatureFaults(attempt, answer, world, code)) faults.push(fault)
+  return faults
+}
+
+/** An answer is signed exactly when the request proved a secret (A5), with that secret. */
+function signatureFaults(
+  { wire, odd_head }: Attempt,
+  answer: RawAnswer,
+  { usable, refused }: World,
+  code: number,
+): readonly string[] {
+  const names = answer.headers.map(([name]) => name.toLowerCase())
+  const is_signed = names.includes('x-data-hash') || names.includes('x-data-signature')
+  const isSignedRight = provenBy(wire, [usable.v1, usable.v2, ...refused])
+  if (isSignedRight === undefined) return is_signed ? ['signed, though nothing was proved'] : []
+  if (!is_signed)
+    return odd_head && BEFORE_PROOF.has(code) ? [] : ['not signed, though the secret was proved']
+  return isSignedRight(answer) ? [] : ['the signature of the answer is wrong']
+}
+
+interface Envelope {
+  readonly success: boolean
+  /** 0 when it is a success. */
+  readonly code: number
+  /** What `details.description` names. */
+  readonly field: unknown
+  readonly request_id: string
+}
+
+const SUCCESS_KEYS = 'success,result,request_id,processing_time'
+const FAILURE_KEYS = 'success,result,error,request_id,processing_time'
+const ERROR_KEYS = 'code,message,details,context'
+const TIME_AT_END = /,"processing_time":(?:0|[1-9]\d*)(?:\.\d{1,3})?\}$/
+
+/** The envelope in its exact form (E1 to E4), or `undefined`. */
+function envelopeOf(text: string): Envelope | undefined {
+  const body = parsed(text)
+  if (!isRecord(body) || !TIME_AT_END.test(text)) return undefined
+  const { success, result, error, request_id } = body
+  if (typeof request_id !== 'string' || !UUID_V7.test(request_id)) return undefined
+  const keys = Object.keys(body).join()
+  if (success === true)
+    return keys === SUCCESS_KEYS && isRecord(result)
+      ? { success, code: 0, field: undefined, request_id }
+      : undefined
+  if (success !== false || keys !== FAILURE_KEYS || result !== null || !isRecord(error)) return undefined
+  const { code, message, details, context } = error
+  const well_formed =
+    Object.keys(error).join() === ERROR_KEYS &&
+    (details === null || isRecord(details)) &&
+    (context === null || isRecord(context))
+  if (!well_formed || typeof code !== 'number' || !isErrorCode(code)) return undefined
+  if (message !== ERROR_TABLE[code].message) return undefined
+  const field = isRecord(details) ? details['description'] : undefined
+  const names_field = typeof field === 'string'
+  return (code === 1005 || code === 9000) && !names_field ? undefined : { success, code, field, request_id }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

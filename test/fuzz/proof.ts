@@ -1,0 +1,132 @@
+import { createHash, createHmac } from 'node:crypto'
+import { RESEND_TARGET, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
+import { type Header, headerOf, type RawAnswer, type Wire } from './wire.ts'
+
+/** A credential as the fuzzer knows it: during a rotation it has two secrets. */
+export interface FuzzCredential {
+  readonly application_id: string
+  readonly version: 'v1' | 'v2'
+  readonly secrets: readonly string[]
+}
+
+/** What proves that a request is new. */
+export interface Pair {
+  readonly timestamp: string
+  readonly nonce: string
+}
+
+/** The two routes of the methods. */
+export const METHOD_PATHS = { v1: V1_PATH, v2: V2_PATH } as const
+
+const sha512 = (...parts: readonly (Buffer | string)[]): string => {
+  const hash = createHash('sha512')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
+}
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const hmac = (secret: string, lines: readonly string[]): string =>
+  createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
+
+/** The signature of a request by the rule of its target, with the name of its header. */
+export function signature(
+  target: string,
+  application_id: string,
+  secret: string,
+  body: Buffer,
+  pair?: Pair,
+): Header {
+  const { timestamp = '', nonce = '' } = pair ?? {}
+  if (target === METHOD_PATHS.v2) {
+    const lines = [
+      'service-multihub-request-v2',
+      application_id,
+      'POST',
+      target,
+      timestamp,
+      nonce,
+      sha256(body),
+    ]
+    return ['X-Data-Signature', hmac(secret, lines)]
+  }
+  if (target === METHOD_PATHS.v1 || pair === undefined) return ['X-Data-Hash', sha512(body, secret)]
+  const head = `service-merchant-webhook-resend-v1\nPOST\n${target}\n${timestamp}\n${nonce}\n\n`
+  return ['X-Data-Hash', sha512(head, body, secret)]
+}
+
+/** All headers by which a request proves itself. */
+export function proofHeaders(
+  target: string,
+  { application_id }: FuzzCredential,
+  secret: string,
+  body: Buffer,
+  pair?: Pair,
+): Header[] {
+  return [
+    ['X-Data-Application-Id', application_id],
+    signature(target, application_id, secret, body, pair),
+    ...(pair === undefined ? [] : pairHeaders(pair)),
+  ]
+}
+
+function pairHeaders({ timestamp, nonce }: Pair): Header[] {
+  return [
+    ['X-Data-Timestamp', timestamp],
+    ['X-Data-Nonce', nonce],
+  ]
+}
+
+/**
+ * Whether a request proves a secret, judged from the bytes that were sent: a second opinion on what the gateway does.
+ * Answers the check of the answer's signature, which then has to be there (A5).
+ */
+export function provenBy(
+  wire: Wire,
+  credentials: readonly FuzzCredential[],
+): ((answer: RawAnswer) => boolean) | undefined {
+  const { target, verb, body } = wire
+  const is_v2 = target === METHOD_PATHS.v2
+  const is_v1 = target === METHOD_PATHS.v1
+  if (verb !== 'POST' || !(is_v1 || is_v2 || RESEND_TARGET.test(target))) return undefined
+  const application_id = only(wire, 'x-data-application-id') ?? ''
+  const credential = credentials.find((one) => one.application_id === application_id)
+  const pair = pairOf(wire, is_v2 ? 16 : 1)
+  const claims_pair = has(wire, 'x-data-timestamp') || has(wire, 'x-data-nonce')
+  // Where the pair is signed, one that is incomplete or malformed leaves nothing that could be proved.
+  if (!is_v1 && pair === undefined && (claims_pair || is_v2)) return undefined
+  const secret = credential?.secrets.find((one) => {
+    const [name, value] = signature(target, application_id, one, body, pair)
+    return only(wire, name.toLowerCase()) === value
+  })
+  if (secret === undefined) return undefined
+  return (answer) => isSignedWith(secret, target, application_id, pair?.nonce ?? '', answer)
+}
+
+function pairOf(wire: Wire, nonce_min: number): Pair | undefined {
+  const timestamp = only(wire, 'x-data-timestamp') ?? ''
+  const nonce = only(wire, 'x-data-nonce') ?? ''
+  const well_formed = /^\d{1,12}$/.test(timestamp) && /^[\x21-\x7e]{1,128}$/.test(nonce)
+  return well_formed && nonce.length >= nonce_min ? { timestamp, nonce } : undefined
+}
+
+function isSignedWith(
+  secret: string,
+  target: string,
+  application_id: string,
+  nonce: string,
+  answer: RawAnswer,
+): boolean {
+  if (target !== METHOD_PATHS.v2) return headerOf(answer, 'x-data-hash') === sha512(answer.body, secret)
+  const request_id = headerOf(answer, 'x-request-id') ?? ''
+  const lines = ['service-multihub-response-v2', application_id, nonce, request_id, String(answer.status)]
+  return headerOf(answer, 'x-data-signature') === hmac(secret, [...lines, sha256(answer.body)])
+}
+
+/** HTTP takes spaces and tabs around a value away. */
+function only({ headers }: Wire, name: string): string | undefined {
+  const found = headers.filter((header) => header[0].toLowerCase() === name)
+  return found.length === 1 ? found[0]?.[1].replace(/^[ \t]+|[ \t]+$/g, '') : undefined
+}
+
+function has({ headers }: Wire, name: string): boolean {
+  return headers.some((header) => header[0].toLowerCase() === name)
+}

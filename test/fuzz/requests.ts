@@ -1,0 +1,162 @@
+import { METHODS } from '#lib/vocabulary.ts'
+import type { Dice } from './dice.ts'
+import type { Registry } from './registry.ts'
+
+/** A payment that was there before the fuzzer began. */
+export interface KnownPayment {
+  readonly c_id: string
+  readonly h_id: string
+}
+
+/** What stood in the store before the fuzzer began. */
+export interface Known extends Registry {
+  /** Where deposits call back to. */
+  readonly callback_url: string
+  /** It has called back, and was asked to again by the operation below, so that asking once more changes nothing. */
+  readonly told: KnownPayment
+  /** It has nowhere to call back to, so that asking for it is refused and stores nothing. */
+  readonly quiet: KnownPayment
+}
+
+/** The operation by which `told` was asked to call back again, on the resend route and by `payment.notification`. */
+export const KNOWN_OPERATION = 'fuzz-known-operation'
+
+/** A request that is right in every way, and what would come of it. */
+export interface ValidRequest {
+  /** The payment in the path of the resend route; the others go to the route of the methods. */
+  readonly resend_of?: string
+  readonly body: object
+}
+
+/** Texts about persons and accounts, as the fuzzer sends them. None may ever stand in a log. */
+export const PRIVATE_TEXTS = {
+  email: 'fuzz.customer@example.com',
+  phone: '+915550001234567',
+  first_name: 'Zzyzxfirst',
+  last_name: 'Zzyzxlast',
+  customer_account: 'fuzz-account-0042',
+  description: 'a description that the fuzzer made',
+  bank_account: '909090909090909',
+} as const
+
+const { email, phone, first_name, last_name, customer_account, description, bank_account } = PRIVATE_TEXTS
+
+/** Requests that succeed as often as they are sent, and change nothing. */
+export function harmless(known: Known, dice: Dice): ValidRequest {
+  const { told } = known
+  const operation_id = KNOWN_OPERATION
+  return dice.weighted<ValidRequest>([
+    [5, { body: readOnly(known, dice.pick([told, known.quiet]), dice) }],
+    [1, { body: { method: 'payment.notification', operation_id, params: namesTold(told) } }],
+    [1, { body: { payment_id: told.h_id, operation_id }, resend_of: told.h_id }],
+  ])
+}
+
+/** Of those the ones that only look, and would not ask `told` to call back if their method became another. */
+export function harmlessWhenChanged(known: Known, dice: Dice): ValidRequest {
+  return { body: readOnly(known, known.quiet, dice) }
+}
+
+function readOnly({ service_id }: Known, { c_id, h_id }: KnownPayment, dice: Dice): object {
+  const identifiers = dice.pick([{ c_id }, { h_id }, { c_id, h_id }])
+  return dice.pick<object>([
+    { method: 'gateway.ping', params: {} },
+    { method: 'gateway.ping', params: {}, service_id: 1 },
+    { method: 'balance.get', params: {} },
+    { method: 'balance.get', service_id: dice.pick([service_id, String(service_id)]), params: {} },
+    { method: 'payment.status', params: { payment: { identifiers } } },
+  ])
+}
+
+/** What `told` was asked with: the very same again is an exact retry. */
+export function namesTold({ h_id }: KnownPayment): object {
+  return { payment: { identifiers: { h_id } } }
+}
+
+/** A deposit that would be stored, if it were let in. It is only ever sent where its proof cannot hold. */
+export function wouldBeStored(known: Known, dice: Dice): ValidRequest {
+  return deposit(known, known.service_id, 'INR', dice)
+}
+
+/**
+ * Requests of the right shape that nothing can come of, however they are changed: a currency that no route of this
+ * merchant has, a route that is switched off, a payment with nowhere to call back to, scopes that were not granted.
+ */
+export function hopeless(known: Known, dice: Dice): ValidRequest {
+  const { quiet, service_id, disabled_service_id } = known
+  const identifiers = dice.pick([{ c_id: quiet.c_id }, { h_id: quiet.h_id }, quiet])
+  const operation_id = `fuzz-${dice.hex(8)}`
+  return dice.weighted<ValidRequest>([
+    [5, deposit(known, service_id, 'AUD', dice)],
+    [2, deposit(known, disabled_service_id, 'AUD', dice)],
+    [2, { body: payoutBody(dice.pick([service_id, disabled_service_id]), dice) }],
+    [1, { body: { method: 'payment.notification', operation_id, params: { payment: { identifiers } } } }],
+    [1, { body: { method: 'payment.notification', params: { payment: { identifiers } } } }],
+    [3, { body: { payment_id: quiet.h_id, operation_id }, resend_of: quiet.h_id }],
+    [2, { body: supportBody(dice) }],
+  ])
+}
+
+/** A deposit with every field that there is, or with only those that there must be. */
+export function depositBody(
+  { service_id, currency, c_id, callback_url }: DepositParts,
+  extent: 'full' | 'least',
+): object {
+  const least = { identifiers: { c_id }, amount: { value: 12_300, currency }, payer: {} }
+  const full = {
+    ...least,
+    description,
+    payer: {
+      email,
+      phone,
+      person: { first_name, last_name },
+      customer_account: { id: customer_account },
+    },
+    client: { language: 'en-IN', country: 'IN' },
+    redirect: { on_success: 'https://example.com/yes', on_fail: 'https://example.com/no' },
+    webhook_url: callback_url,
+  }
+  return { method: 'payment.in', service_id, params: { payment: extent === 'full' ? full : least } }
+}
+
+/** What differs from deposit to deposit. */
+export interface DepositParts {
+  readonly service_id: number | string
+  readonly currency: string
+  readonly c_id: string
+  readonly callback_url: string
+}
+
+function deposit({ callback_url }: Known, service_id: number, currency: string, dice: Dice): ValidRequest {
+  const c_id = `fuzz-${dice.hex(8)}`
+  const parts = { service_id: dice.pick([service_id, String(service_id)]), currency, c_id, callback_url }
+  return { body: depositBody(parts, dice.chance(0.7) ? 'full' : 'least') }
+}
+
+function payoutBody(service_id: number, dice: Dice): object {
+  const payment = {
+    identifiers: { c_id: `fuzz-${dice.hex(8)}` },
+    amount: { value: 12_300, currency: 'AUD' },
+    description,
+    receiver: {
+      bank: { account: { id: bank_account }, ifsc: 'HDFC0001234' },
+      email,
+      phone,
+      person: { first_name, last_name },
+    },
+  }
+  return { method: 'payment.out', service_id, params: { payment } }
+}
+
+function supportBody(dice: Dice): object {
+  const method = dice.pick(METHODS.filter((name) => !/^(payment|balance|gateway)\./.test(name)))
+  const identifiers = { c_id: `fuzz-${dice.hex(8)}` }
+  const params = dice.pick<object>([
+    {},
+    { identifiers },
+    { identifiers, title: 'a title', description, category: 'question' },
+    { limit: 25, statuses: ['open'] },
+    { ticket: identifiers, body: description },
+  ])
+  return { method, operation_id: `fuzz-${dice.hex(8)}`, params }
+}

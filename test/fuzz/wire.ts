@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** A header as it is written: name and value, whatever bytes they are (one a character). */
+export type Header = readonly [name: string, value: string]
+
+/** A request as it goes over the wire. */
+export interface Wire {
+  readonly verb: string
+  readonly target: string
+  readonly headers: readonly Header[]
+  readonly body: Buffer
+  /** Sends the body in chunks of this size instead of announcing its length. */
+  readonly chunk_bytes?: number
+}
+
+/** An answer as it came. */
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: readonly Header[]
+  readonly body: Buffer
+}
+
+/** A connection that is kept alive and opened anew when the server has closed it. One exchange at a time. */
+export interface Connection {
+  exchange(wire: Wire): Promise<RawAnswer>
+  close(): void
+}
+
+const ANSWER_LIMIT_MS = 30_000
+
+/** The value of an answer's header that came once; `undefined` when it is missing or repeated. `name` is lower case. */
+export function headerOf({ headers }: RawAnswer, name: string): string | undefined {
+  const found = headers.filter(([sent]) => sent.toLowerCase() === name)
+  return found.length === 1 ? found[0]?.[1] : undefined
+}
+
+/** The bytes of a request. */
+export function bytesOf({ verb, target, headers, body, chunk_bytes }: Wire): Buffer {
+  const framing: Header =
+    chunk_bytes === undefined ? ['Content-Length', String(body.length)] : ['Transfer-Encoding', 'chunked']
+  const lines = ['Host: 127.0.0.1', ...[...headers, framing].map(([name, value]) => `${name}: ${value}`)]
+  const head = Buffer.from(`${verb} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  return Buffer.concat([head, chunk_bytes === undefined ? body : chunked(body, chunk_bytes)])
+}
+
+function chunked(body: Buffer, chunk_bytes: number): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; at < body.length; at += chunk_bytes) {
+    const chunk = body.subarray(at, at + chunk_bytes)
+    parts.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}
+
+/** Makes a connection to a port of this machine; it opens with its first exchange. */
+export function createConnection(port: number): Connection {
+  let socket: Socket | undefined
+  const open = async (): Promise<Socket> => {
+    const opened = connect({ port, host: '127.0.0.1', noDelay: true })
+    opened.setTimeout(ANSWER_LIMIT_MS, () => opened.destroy(new Error('no answer in time')))
+    await once(opened, 'connect')
+    // An exchange under way hears of it; between two it only means that the next one opens anew.
+    opened.on('error', () => {})
+    return opened
+  }
+  return {
+    async exchange(wire) {
+      if (socket === undefined || socket.destroyed) socket = await open()
+      const answer = await exchangeOver(socket, bytesOf(wire))
+      if (headerOf(answer, 'connection')?.toLowerCase() === 'close') {
+        socket.destroy()
+        socket = undefined
+      }
+      return answer
+    },
+    close: () => socket?.destroy(),
+  }
+}
+
+function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    let received = Buffer.of()
+    const settle = (finish: () => void): void => {
+      for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener)
+      finish()
+    }
+    const listeners = {
+      data: (chunk: Buffer): void => {
+        received = Buffer.concat([received, chunk])
+        try {
+          const answer = parseAnswer(received)
+          if (answer !== undefined) settle(() => resolve(answer))
+        } catch (error) {
+          settle(() => reject(error))
+        }
+      },
+      error: (error: Error): void => settle(() => reject(error)),
+      close: (): void => settle(() => reject(new Error('the connection was closed without an answer'))),
+    }
+    for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener)
+    socket.write(bytes)
+  })
+}
+
+/** The first whole answer that is not an interim one (1xx). Throws when the bytes are no answer, or more than one. */
+function parseAnswer(received: Buffer): RawAnswer | undefined {
+  const head_end = received.indexOf('\r\n\r\n')
+  if (head_end < 0) return undefined
+  const [status_line = '', ...lines] = received.subarray(0, head_end).toString('latin1').split('\r\n')
+  const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) /.exec(status_line)?.[1])
+  if (Number.isNaN(status)) throw new Error(`this is no status line: ${status_line}`)
+  const after_head = received.subarray(head_end + 4)
+  if (status < 200) return parseAnswer(after_head)
+  const headers = lines.map((line): Header => {
+    const colon = line.indexOf(':')
+    return [line.slice(0, colon), line.slice(colon + 1).trim()]
+  })
+  const announced = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
+  if (announced === undefined) throw new Error('an answer without its length')
+  const length = Number(announced)
+  if (after_head.length < length) return undefined
+  if (after_head.length > length) throw new Error('there are bytes after the answer')
+  return { status, headers, body: after_head }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startProcess } from '../support/child.ts'
+import type { Demo } from '../support/merchant.ts'
+import { type Operator, operatorOf } from '../support/operator.ts'
+import { callbackSecret, startReceiver } from '../support/receiver.ts'
+import { createLogWatch, type LogWatch } from './log-watch.ts'
+import { METHOD_PATHS } from './proof.ts'
+import { createRegistry, type Registry } from './registry.ts'
+import { type Known, PRIVATE_TEXTS } from './requests.ts'
+import { createSender, prepare, type Sender } from './seed.ts'
+
+/** A running system with everything that the fuzzer has to know about it. */
+export interface World extends Known {
+  readonly port: number
+  readonly log: LogWatch
+  /** A nonce that the v2 credential has used lately: none is remembered for ever, so it is renewed now and then. */
+  readonly spent: { nonce(): string; renew(): Promise<void> }
+  readonly send: Sender
+  /** All that is stored about business, as the operator sees it. */
+  state(): Promise<object>
+  /** How many bytes its process holds: all of them, and those of its own objects. */
+  memory(): Promise<Memory>
+  /** The end of what its process wrote, for when it has died. */
+  lastWords(): string
+  end(): Promise<void>
+}
+
+/** What a process says of its memory. */
+export interface Memory {
+  readonly resident_bytes: number
+  readonly heap_bytes: number
+}
+
+const LAST_WORDS = 2_000
+
+/** Any free ports; and the flood limiter may not hide what is behind it. */
+const ENVIRONMENT = {
+  MULTIHUB_HTTP_PORT: '0',
+  MULTIHUB_GRPC_PORT: '0',
+  MULTIHUB_CONNECT_PORT: '0',
+  MULTIHUB_SANDBOX_PORT: '0',
+  MULTIHUB_PROVIDER_PORT: '0',
+  MULTIHUB_FLOOD_LIMIT: '1000000',
+}
+
+/** Starts a whole system in a process of its own and puts into it what the fuzzer needs. */
+export async function startWorld(): Promise<World> {
+  const home = await mkdtemp(join(tmpdir(), 'multihub-fuzz-'))
+  const receiver = await startReceiver()
+  const system = await startProcess('scripts/start.ts', [], { ...ENVIRONMENT, MULTIHUB_HOME: home })
+  const end = async (): Promise<void> => {
+    await system.kill()
+    await receiver.stop()
+    await rm(home, { recursive: true, force: true })
+  }
+  try {
+    const demo: Demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
+    const operator = operatorOf(demo)
+    const registry = await createRegistry(operator)
+    const port = Number(new URL(demo.base_url).port)
+    const send = createSender(registry, port)
+    const known = await prepare(registry, send, operator, receiver.url)
+    const spent = await spendNonces(registry, send)
+
+    const log = createLogWatch(await forbiddenTexts(home, demo, registry))
+    // The greeting of a first start is for a person.
+    log.take(system.log().replace(/^(?!\{).*\n/gm, ''))
+    system.child.stderr?.on('data', (chunk: Buffer) => log.take(chunk.toString()))
+    const merchants = [...demo.merchants.map(({ merchant_id }) => merchant_id), registry.merchant_id]
+    return {
+      ...{ ...known, port, log, spent, send, end },
+      state: () => stateOf(operator, merchants),
+      memory: () => memoryOf(demo),
+      lastWords: () => system.log().slice(-LAST_WORDS),
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+async function spendNonces({ usable }: Registry, send: Sender): Promise<World['spent']> {
+  let nonce = ''
+  const renew = async (): Promise<void> => {
+    const fresh = randomUUID()
+    const pair = { timestamp: String(Math.floor(Date.now() / 1000)), nonce: fresh }
+    const body = { method: 'gateway.ping', params: {} }
+    await send({ body, target: METHOD_PATHS.v2, credential: usable.v2, pair })
+    nonce = fresh
+  }
+  await renew()
+  return { nonce: () => nonce, renew }
+}
+
+/** Every secret there is, also the derived ones, and what the fuzzer sends about persons and accounts. */
+async function forbiddenTexts(
+  home: string,
+  demo: Demo,
+  { usable, refused }: Registry,
+): Promise<ReadonlyMap<string, string>> {
+  const keys: Record<string, string> = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
+  const own = [usable.v1, usable.v2, ...refused].flatMap(({ secrets }) => secrets)
+  const demonstration = demo.merchants.flatMap(({ credentials }) => credentials.map(({ secret }) => secret))
+  const api_secrets = [...own, ...demonstration]
+  return new Map([
+    ...api_secrets.map((text) => [text, 'an API secret'] as const),
+    ...api_secrets.map((text) => [callbackSecret(text), 'a callback secret'] as const),
+    ...Object.entries(keys).map(([name, text]) => [text, name] as const),
+    ...Object.entries(PRIVATE_TEXTS).map(([name, text]) => [text, name] as const),
+  ])
+}
+
+/** Everything is read to its end: what is not seen cannot be compared. */
+async function stateOf(operator: Operator, merchants: readonly string[]): Promise<object> {
+  const listed = (rpc: string, field: string, request: object = {}): Promise<unknown[]> =>
+    listAll(operator, rpc, field, request)
+  const of_merchants = await Promise.all(
+    merchants.map(async (merchantId) => ({
+      payments: await listed('multihub.payments.v1.PaymentService/ListPayments', 'payments', { merchantId }),
+      deliveries: await listed('multihub.notifier.v1.DeliveryService/ListDeliveries', 'deliveries', {
+        merchantId,
+      }),
+      balances: await operator('multihub.balances.v1.BalanceService/GetBalances', {
+        ...{ merchantId, environment: 'ENVIRONMENT_TEST' },
+      }),
+    })),
+  )
+  return {
+    of_merchants,
+    anomalies: await listed('multihub.payments.v1.PaymentService/ListAnomalies', 'anomalies'),
+    stuck: await listed('multihub.payments.v1.PaymentService/ListStuckEffects', 'effects'),
+    ledger: await operator('multihub.balances.v1.BalanceService/VerifyLedger', {}),
+  }
+}
+
+async function listAll(operator: Operator, rpc: string, field: string, request: object): Promise<unknown[]> {
+  const all: unknown[] = []
+  let pageToken = ''
+  do {
+    const page = await operator(rpc, { ...request, pageSize: 100, pageToken })
+    all.push(...(page[field] ?? []))
+    pageToken = page.nextPageToken ?? ''
+  } while (pageToken !== '')
+  return all
+}
+
+async function memoryOf({ connect_url, operator }: Demo): Promise<Memory> {
+  const headers = { Authorization: `Bearer ${operator.token}` }
+  const text = await (await fetch(`${connect_url}/metrics`, { headers })).text()
+  const read = (name: string): number => {
+    const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]
+    if (value === undefined) throw new Error(`the metrics have no ${name}`)
+    return Number(value)
+  }
+  const heap_bytes = read('nodejs_heap_size_used_bytes') + read('nodejs_external_memory_bytes')
+  return { resident_bytes: read('process_resident_memory_bytes'), heap_bytes }
+}

@@ -1,0 +1,118 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/crypto/hash.ts'
+import { Secret } from '#lib/crypto/secret.ts'
+import { useClock } from '#lib/time.ts'
+import { v1Proof } from '../../gateway/auth/v1.ts'
+import { V2_PROOF } from '../../gateway/auth/v2.ts'
+import { type Answered, createTestGateway, keyring, send } from '../../gateway/gateway.fixture.ts'
+import { sealWebhook } from '../../gateway/methods/webhook-secret.ts'
+import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
+import { signDelivery } from '../../services/notifier/sign.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import {
+  type CallbackVector,
+  type RequestVector,
+  readVectors,
+  type SignedVector,
+  type V2ResponseVector,
+  type WebhookSecretVector,
+} from './vectors.ts'
+
+/** The instant of the vectors' timestamps. */
+const VECTORS_AT_MS = 1_795_219_200_000
+
+let restoreClock: () => void
+beforeAll(() => {
+  restoreClock = useClock(createManualClock(VECTORS_AT_MS))
+})
+afterAll(() => restoreClock())
+
+/** Gives a vector's request to the gateway, whose registry knows the vector's credential and no other. */
+async function throughTheDoor(
+  vector: RequestVector,
+  path: string,
+  apiVersion: ApiVersion,
+): Promise<Answered> {
+  const { application_id: applicationId, secret, body, headers } = vector
+  const sealed = keyring.seal(new Secret(secret), `credential:${applicationId}`)
+  const environment = Environment.TEST
+  const getCredential = () => ({
+    credential: {
+      applicationId,
+      merchantId: '7001',
+      apiVersion,
+      environment,
+      status: CredentialStatus.ACTIVE,
+    },
+    secrets: [{ sealed }],
+    merchantEnvironments: [environment],
+  })
+  const app = await createTestGateway({ directory: { getCredential } })
+  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  const sent = { 'x-data-hash': undefined, ...Object.fromEntries(lowered) }
+  const answer = await send(app, { raw: body, path, headers: sent })
+  await app.close()
+  return answer
+}
+
+const resends = readVectors<RequestVector>('resend')
+
+describe('the gateway', () => {
+  test.each(readVectors<RequestVector>('v1-request'))('takes the v1 request: $name', async (vector) => {
+    const { text, headers } = await throughTheDoor(vector, V1_PATH, ApiVersion.V1)
+    const hash = sha512WithSecret(Buffer.from(text), new Secret(vector.secret))
+    expect(headers['x-data-hash']).toBe(hash)
+  })
+
+  test.each(readVectors<RequestVector>('v2-request'))('takes the v2 request: $name', async (vector) => {
+    const { text, headers, status } = await throughTheDoor(vector, V2_PATH, ApiVersion.V2)
+    const { application_id, nonce, secret } = vector
+    const lines = ['service-multihub-response-v2', application_id, nonce, headers['x-request-id'], status]
+    const signed = [...lines, sha256Hex(text)].join('\n')
+    expect(headers['x-data-signature']).toBe(hmacHex('sha512', new Secret(secret), signed))
+  })
+
+  test.each(resends)('takes the resend request: $name', async (vector) => {
+    const { text, headers } = await throughTheDoor(vector, vector.path ?? '', ApiVersion.V1)
+    const hash = sha512WithSecret(Buffer.from(text), new Secret(vector.secret))
+    expect(headers['x-data-hash']).toBe(hash)
+  })
+
+  test.each(readVectors<SignedVector>('v1-response'))('signs the v1 answer: $name', (vector) => {
+    const { digest, claim } = v1Proof(300_000)
+    const { signedAnswer } = claim(requestWith([]), '1001', Buffer.of())
+    const answer = { request_id: '', http_status: 200, body: Buffer.from(vector.body) }
+    const made = digest(signedAnswer(answer), new Secret(vector.secret))
+    expect(made).toBe(vector.headers['X-Data-Hash'])
+  })
+
+  test.each(readVectors<V2ResponseVector>('v2-response'))('signs the v2 answer: $name', (vector) => {
+    const { application_id, request_nonce, request_id, http_status, body, secret } = vector
+    const pair = ['X-Data-Timestamp', '1795219200', 'X-Data-Nonce', request_nonce]
+    const { signedAnswer } = V2_PROOF.claim(requestWith(pair), application_id, Buffer.of())
+    const answer = { request_id, http_status, body: Buffer.from(body) }
+    const made = V2_PROOF.digest(signedAnswer(answer), new Secret(secret))
+    expect(made).toBe(vector.headers['X-Data-Signature'])
+  })
+
+  test.each(readVectors<WebhookSecretVector>('webhook-secret'))('derives the secret of: $name', (vector) => {
+    const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
+    const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
+    expect(keyring.open(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(vector.webhook_secret)
+  })
+})
+
+test.each(readVectors<CallbackVector>('callback'))('the notifier signs: $name', (vector) => {
+  const { body, secret, webhook_id, timestamp, nonce, headers } = vector
+  const signed = signDelivery(Buffer.from(body), new Secret(secret), webhook_id, new Date(timestamp), nonce)
+  expect(signed).toEqual(headers)
+})
+
+/** A request that has come with these headers, for what reads nothing else of it. */
+function requestWith(raw_headers: readonly string[]): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), { rawHeaders: [...raw_headers] })
+}
