@@ -74,7 +74,8 @@ function inHome<T>(home: string, act: () => Promise<T>): Promise<T> {
   })
 }
 
-function parseJson(text: string): unknown {
+/** What a JSON file holds; `undefined`, which no schema takes, when it is damaged. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
