@@ -323,7 +323,7 @@ describe('getSince', () => {
     expect(await Promise.all([before, ...since])).toEqual(['old', 'new', 'new'])
   })
 
-  test('many events in a row cost no more than one read in 50 ms', async () => {
+  test('many events in a row cost no more than one read in 10 ms', async () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
     const answers: Promise<unknown>[] = []
@@ -333,7 +333,7 @@ describe('getSince', () => {
     }
     await clock.advance(50)
     await Promise.all(answers)
-    expect(reads.length).toBeGreaterThan(5)
-    expect(reads.length).toBeLessThanOrEqual(12)
+    expect(reads.length).toBeGreaterThan(25)
+    expect(reads.length).toBeLessThanOrEqual(52)
   })
 })

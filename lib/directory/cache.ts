@@ -40,7 +40,7 @@ export const CACHE_LIMITS: CacheLimits = {
   trusted_ms: 60_000,
   absent_ms: 1_000,
   refreshed_ms: 60_000,
-  pace_ms: 50,
+  pace_ms: 10,
 }
 
 /** The wall clocks of two processes are taken to differ by less than this. */

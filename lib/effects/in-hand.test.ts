@@ -53,6 +53,7 @@ test('an event leaves with the write of the effect that acts beside it', async (
   await clock.advance(LEASE_MS / 2 - 1)
   expect(writes).toEqual([])
   const called = await in_hand.finish(said(call))
+  in_hand.end(call)
   expect(await told).toEqual(called)
   expect(writes).toEqual([{ upon: 1, words: ['event', 'call'] }])
 })
@@ -65,6 +66,20 @@ test('an event whose companion takes long is written alone before its lease runs
   await told
   await in_hand.finish(said(call))
   expect(writes.map(({ words }) => words)).toEqual([['event'], ['event', 'call']])
+})
+
+test('events of one document leave together, also the one whose companion has only brought forth another', async () => {
+  const [call, first, second] = [leased('call', 'timer'), leased('first', 'event'), leased('second', 'event')]
+  for (const one of [call, first]) in_hand.begin(one)
+  await in_hand.finish(said(call))
+  const told = in_hand.finish(said(first))
+  in_hand.begin(second)
+  in_hand.end(call)
+  await clock.advance(1)
+  expect(writes.map(({ words }) => words)).toEqual([['call']])
+  await in_hand.finish(said(second))
+  await told
+  expect(writes.map(({ words }) => words)).toEqual([['call'], ['call', 'first', 'second']])
 })
 
 test('a write that failed holds up nothing that comes later', async () => {

@@ -10,16 +10,18 @@ export interface Acted<D> {
 
 /** One document on which this process acts, so that its own outcomes never meet each other as conflicts. */
 export interface InHand<D> {
-  /** An effect is about to be acted on; `finish` must follow. */
+  /** An effect is about to be acted on; `end` must follow. */
   begin(effect: Effect): void
   /** Resolves with the document as written, the outcome in it; `undefined` when it is gone. */
   finish(acted: Acted<D>): Promise<Stored<D> | undefined>
+  /** The effect is done with, and whatever follows from it has begun. */
+  end(effect: Effect): void
 }
 
 /**
  * Takes a document in hand. Outcomes are written one write after another, each upon the newest state, and all that wait
- * go into one. What an event leaves to write is only its own removal: while another effect acts, it waits for that
- * one's write, but never for more than half of what is left of its lease.
+ * go into one. What an event leaves to write is only its own removal: while anything else is acted on, other events
+ * too, it waits to go along, but never for more than half of what is left of its lease.
  */
 export function takeInHand<D>(
   document: Stored<D>,
@@ -28,7 +30,7 @@ export function takeInHand<D>(
   let newest: Stored<D> | undefined = document
   let waiting: Acted<D>[] = []
   let last: Promise<unknown> = Promise.resolve()
-  let acting = 0
+  const acting = new Set<Effect>()
   let quiet = Promise.withResolvers<void>()
 
   async function writeWaiting(): Promise<Stored<D> | undefined> {
@@ -38,25 +40,27 @@ export function takeInHand<D>(
     return newest
   }
 
+  function end(effect: Effect): void {
+    if (acting.delete(effect) && acting.size === 0) quiet.resolve()
+  }
+
   return {
-    begin({ lane }) {
-      if (lane === 'event') return
-      if (acting === 0) quiet = Promise.withResolvers()
-      acting += 1
+    begin(effect) {
+      if (acting.size === 0) quiet = Promise.withResolvers()
+      acting.add(effect)
     },
     async finish(acted) {
-      const { lane, lease } = acted.effect
+      const { effect } = acted
       waiting.push(acted)
-      if (lane === 'event') {
-        const left_ms = (lease?.until.getTime() ?? 0) - now().getTime()
-        if (acting > 0) await withinTime(quiet.promise, left_ms / 2)
-      } else {
-        acting -= 1
-        if (acting === 0) quiet.resolve()
+      if (effect.lane === 'event') {
+        end(effect)
+        const left_ms = (effect.lease?.until.getTime() ?? 0) - now().getTime()
+        if (acting.size > 0) await withinTime(quiet.promise, left_ms / 2)
       }
       const written = last.then(writeWaiting, writeWaiting)
       last = written
       return written
     },
+    end,
   }
 }

@@ -216,8 +216,13 @@ export function createEffectRunner<D extends EffectDocument>(
       const wait_ms = (kind.backoff_ms ?? defaultBackoff)(countedTries(one))
       apply = failed(one, kind.tries_max, wait_ms, error)
     }
-    const stored = await in_hand.finish({ effect: one, apply })
-    return stored ? act(stored, in_hand) : document
+    try {
+      const stored = await in_hand.finish({ effect: one, apply })
+      return stored ? act(stored, in_hand) : document
+    } finally {
+      // `act` above is not awaited: it has begun what follows, and that is all that events wait for.
+      in_hand.end(one)
+    }
   }
 
   function behind(work: Promise<unknown>): void {
