@@ -2,10 +2,10 @@ import { randomFraction } from '#lib/crypto/random.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
 import { createInbox, type Inbox } from './inbox.ts'
 import { type Bus, SUBSCRIPTION_DEFAULTS } from './port.ts'
-import { checkMessage, checkPattern, matches } from './subject.ts'
+import { checkMessage, checkPattern, matcherOf } from './subject.ts'
 
 interface Member {
-  readonly pattern: string
+  readonly matches: (tokens: readonly string[]) => boolean
   readonly queue: string | undefined
   readonly inbox: Inbox
 }
@@ -26,7 +26,11 @@ export function createMemoryBus(): Bus {
       if (closed) throw new Unavailable('the bus is closed')
       checkPattern(pattern)
       const { queue, ...bounds } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
-      const member = { pattern, queue, inbox: createInbox(handler, { pattern, ...bounds }) }
+      const member = {
+        matches: matcherOf(pattern),
+        queue,
+        inbox: createInbox(handler, { pattern, ...bounds }),
+      }
       members.add(member)
       return {
         close() {
@@ -49,8 +53,9 @@ export function createMemoryBus(): Bus {
 function receivers(members: ReadonlySet<Member>, subject: string): Member[] {
   const chosen: Member[] = []
   const queues = new Map<string, Member[]>()
+  const tokens = subject.split('.')
   for (const member of members) {
-    if (!matches(member.pattern, subject)) continue
+    if (!member.matches(tokens)) continue
     if (member.queue === undefined) chosen.push(member)
     else queues.set(member.queue, [...(queues.get(member.queue) ?? []), member])
   }

@@ -36,16 +36,14 @@ export function checkPattern(pattern: string): void {
   if (!isSubject(plain.join('.'))) throw new TypeError(`no subject to subscribe to: ${quote(pattern)}`)
 }
 
-/** Whether a subscription to `pattern` gets messages under `subject`. */
-export function matches(pattern: string, subject: string): boolean {
+/** Makes the test whether a subscription to `pattern` gets messages under a subject, given as its tokens. */
+export function matcherOf(pattern: string): (tokens: readonly string[]) => boolean {
   const wanted = pattern.split('.')
-  const tokens = subject.split('.')
-  if (wanted.at(-1) === '>') return tokens.length >= wanted.length && wanted.slice(0, -1).every(fits)
-  return tokens.length === wanted.length && wanted.every(fits)
-
-  function fits(token: string, at: number): boolean {
-    return token === '*' || token === tokens[at]
-  }
+  const open = wanted.at(-1) === '>'
+  const named = open ? wanted.slice(0, -1) : wanted
+  return (tokens) =>
+    (open ? tokens.length > named.length : tokens.length === named.length) &&
+    named.every((token, at) => token === '*' || token === tokens[at])
 }
 
 function isSubject(text: string): boolean {

@@ -1,6 +1,11 @@
-import { fromBinary } from '@bufbuild/protobuf'
+import { fromBinary, type Message } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import {
+  type MerchantEvent,
+  type MerchantEventHead,
+  MerchantEventHeadSchema,
+  MerchantEventSchema,
+} from '#gen/multihub/events/v1/event_pb.ts'
 import type { SealedEndpoint } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Frozen } from '#lib/directory/freeze.ts'
 import { effect } from '#lib/effects/effect.ts'
@@ -28,16 +33,23 @@ export interface ReceiveParts {
 /** The limits of a payment's own address: those that an endpoint has by default (spec: Delivery and retry, 2). */
 const CALLBACK_DEFAULTS = { timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 }
 
+/** What says who wants an event. */
+type EventHead = Omit<MerchantEventHead, keyof Message>
+
 /**
  * Takes an event in: stores it with its bytes and the list of who gets it, then one delivery for each. When it
  * resolves, with the event's key, all of that is durable and the publisher may forget the event. The same event again
  * changes nothing: the list and the delivery ids are those that were stored first.
  */
 export async function receiveEvent(parts: ReceiveParts, data: Uint8Array): Promise<string> {
-  const event = fromBinary(MerchantEventSchema, data)
-  const stored = await storeEvent(parts, event)
-  if (stored) await beginDeliveries(parts, event, stored)
-  return event.eventKey
+  // Most events are wanted by nobody, and the resource is nearly all of the work of decoding one.
+  const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
+  const destinations = await destinationsOf(parts, head)
+  if (destinations.length > 0) {
+    const event = fromBinary(MerchantEventSchema, data)
+    await beginDeliveries(parts, event, await storeOnce(parts.store, event, destinations))
+  }
+  return head.eventKey
 }
 
 /** Stores an event for everybody who wants it now; `undefined`, and nothing is stored, when nobody does. */
@@ -45,9 +57,7 @@ export async function storeEvent(
   parts: ReceiveParts,
   event: MerchantEvent,
 ): Promise<StoredEvent | undefined> {
-  const environment = environmentOf(event)
-  if (!event.eventKey) throw new TypeError('an event has no key')
-  const destinations = await destinationsOf(parts, event, environment)
+  const destinations = await destinationsOf(parts, event)
   return destinations.length === 0 ? undefined : storeOnce(parts.store, event, destinations)
 }
 
@@ -61,17 +71,15 @@ export async function beginDeliveries(
   await Promise.all(deliveries.map((delivery) => beginOnce(runner, delivery)))
 }
 
-function environmentOf(event: MerchantEvent): Environment {
+function environmentOf(event: EventHead): Environment {
   const environment = environmentFromProto(event.environment)
   if (!environment) throw new TypeError('an event has no environment')
   return environment
 }
 
-async function destinationsOf(
-  { endpointsAsOf }: ReceiveParts,
-  event: MerchantEvent,
-  environment: Environment,
-): Promise<Destination[]> {
+async function destinationsOf({ endpointsAsOf }: ReceiveParts, event: EventHead): Promise<Destination[]> {
+  const environment = environmentOf(event)
+  if (!event.eventKey) throw new TypeError('an event has no key')
   if (event.callback) {
     const { url, sealedSecret: sealed, boundTo: bound_to } = event.callback
     return [{ delivery_id: uuidv7(), url, secret: { sealed, bound_to }, ...CALLBACK_DEFAULTS }]

@@ -139,6 +139,12 @@ describe('an event', () => {
     expect(asked_as_of).toHaveLength(1)
   })
 
+  test('that nobody wants is taken whatever it carries: a newer version may know its resource', async () => {
+    endpoints = []
+    expect(await receiveEvent(parts, eventBytes({ resource: { case: undefined } }))).toBe(KEY.event_key)
+    expect(await parts.store.events.get(KEY)).toBeUndefined()
+  })
+
   test.each([
     ['no key', eventBytes({ eventKey: '' })],
     ['no environment', eventBytes({ environment: 0 })],

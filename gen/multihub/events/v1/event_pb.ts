@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/events/v1/event.proto.
  */
 export const file_multihub_events_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJGCg5DYWxsYmFja1RhcmdldBILCgN1cmwYASABKAkSFQoNc2VhbGVkX3NlY3JldBgCIAEoCRIQCghib3VuZF90bxgDIAEoCSKhAgoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASNAoIY2FsbGJhY2sYByABKAsyIi5tdWx0aWh1Yi5ldmVudHMudjEuQ2FsbGJhY2tUYXJnZXRCCgoIcmVzb3VyY2UiHQoHUmVjZWlwdBISCgpldmVudF9rZXlzGAEgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
+  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJGCg5DYWxsYmFja1RhcmdldBILCgN1cmwYASABKAkSFQoNc2VhbGVkX3NlY3JldBgCIAEoCRIQCghib3VuZF90bxgDIAEoCSKhAgoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASNAoIY2FsbGJhY2sYByABKAsyIi5tdWx0aWh1Yi5ldmVudHMudjEuQ2FsbGJhY2tUYXJnZXRCCgoIcmVzb3VyY2Ui5wEKEU1lcmNoYW50RXZlbnRIZWFkEhEKCWV2ZW50X2tleRgBIAEoCRINCgVldmVudBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRI0CgtlbnZpcm9ubWVudBgEIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoIY2FsbGJhY2sYByABKAsyIi5tdWx0aWh1Yi5ldmVudHMudjEuQ2FsbGJhY2tUYXJnZXQiHQoHUmVjZWlwdBISCgpldmVudF9rZXlzGAEgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
 
 /**
  * CallbackTarget is an address that overrides the merchant's endpoints for one event.
@@ -125,6 +125,62 @@ export const MerchantEventSchema: GenMessage<MerchantEvent> = /*@__PURE__*/
   messageDesc(file_multihub_events_v1_event, 1);
 
 /**
+ * MerchantEventHead is the event without its resource, field by field the same: enough to see whether anybody wants it.
+ *
+ * @generated from message multihub.events.v1.MerchantEventHead
+ */
+export type MerchantEventHead = Message<"multihub.events.v1.MerchantEventHead"> & {
+  /**
+   * event_key as in MerchantEvent.
+   *
+   * @generated from field: string event_key = 1;
+   */
+  eventKey: string;
+
+  /**
+   * event as in MerchantEvent.
+   *
+   * @generated from field: string event = 2;
+   */
+  event: string;
+
+  /**
+   * merchant_id as in MerchantEvent.
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * environment as in MerchantEvent.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 4;
+   */
+  environment: Environment;
+
+  /**
+   * create_time as in MerchantEvent.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * callback as in MerchantEvent.
+   *
+   * @generated from field: multihub.events.v1.CallbackTarget callback = 7;
+   */
+  callback?: CallbackTarget | undefined;
+};
+
+/**
+ * Describes the message multihub.events.v1.MerchantEventHead.
+ * Use `create(MerchantEventHeadSchema)` to create a new message.
+ */
+export const MerchantEventHeadSchema: GenMessage<MerchantEventHead> = /*@__PURE__*/
+  messageDesc(file_multihub_events_v1_event, 2);
+
+/**
  * Receipt tells a publisher which of its events are stored.
  *
  * @generated from message multihub.events.v1.Receipt
@@ -143,5 +199,5 @@ export type Receipt = Message<"multihub.events.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
-  messageDesc(file_multihub_events_v1_event, 2);
+  messageDesc(file_multihub_events_v1_event, 3);
 
