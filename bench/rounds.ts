@@ -8,18 +8,19 @@ export interface Round<T> {
 export type Better = 'more' | 'less'
 
 /**
- * Measures the two sides in turns, so that what else the machine does meets both. A first round, which only warms up,
- * is measured and left out.
+ * Measures the two sides in turns, so that what else the machine does meets both. The first rounds, one unless given,
+ * only warm up: they are measured and left out.
  */
 export async function inTurns<T>(
   rounds: number,
   sides: { readonly ours: () => Promise<T> | T; readonly floor: () => Promise<T> | T },
+  warm_up_rounds = 1,
 ): Promise<Round<T>[]> {
   const measured: Round<T>[] = []
-  for (let round = 0; round <= rounds; round += 1) {
+  for (let round = 0; round < warm_up_rounds + rounds; round += 1) {
     const floor = await sides.floor()
     const ours = await sides.ours()
-    if (round > 0) measured.push({ ours, floor })
+    if (round >= warm_up_rounds) measured.push({ ours, floor })
   }
   return measured
 }

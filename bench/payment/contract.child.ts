@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import {
+  CreatePaymentRequestSchema,
+  CreatePaymentResponseSchema,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { claim, type Effect, effect, schedule } from '#lib/effects/effect.ts'
+import { uuidv7 } from '#lib/ids.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Stored } from '#lib/store/port.ts'
+import { now } from '#lib/time.ts'
+import { createEffect } from '../../services/payments/decide.ts'
+import { enter } from '../../services/payments/enter.ts'
+import { eventEffect } from '../../services/payments/event.ts'
+import { newDeposit } from '../../services/payments/payment.fixture.ts'
+import type { Payment } from '../../services/payments/payment.ts'
+import { openPaymentsStore } from '../../services/payments/store.ts'
+import { toProto } from '../../services/payments/to-proto.ts'
+import { type Asked, servePipeline } from './pipeline.ts'
+
+const MERCHANT = { merchant_id: '7001', environment: 'test' } as const
+const LEASE_MS = 5_000
+
+const directory = join(process.env['BENCH_DIRECTORY'] ?? '', 'contract')
+const store = await openStore({ database: 'payments', directory })
+const { payments } = await openPaymentsStore(store)
+const entries = await store.collection<{ merchant_id: string; payment_id: string; amount: bigint; at: Date }>(
+  {
+    name: 'entries',
+    partition: ['merchant_id'],
+    key: ['merchant_id', 'payment_id'],
+    indexes: { by_time: { fields: ['merchant_id', 'at'] } },
+  },
+)
+
+/**
+ * What the contract obliges a deposit to keep and to say, through our own store and messages, with nothing that decides,
+ * checks, limits, repeats or recovers: guarded writes of whole documents with their indexes, effects in the document and
+ * removed from it when they are done, RPCs between gateway and payments as bytes, an event for each transition.
+ */
+await servePipeline({
+  async created(asked) {
+    cross(CreatePaymentRequestSchema, requestOf(asked))
+    return payments.insert(leased(depositOf(asked)))
+  },
+  async answered(kept: Stored<Payment>, _asked, { status }) {
+    const pending = status === 'pending'
+    const entered = enter(
+      kept,
+      pending ? 'processing' : 'error',
+      pending ? { at: now() } : { at: now(), error_code: 6044 },
+    )
+    // The receipt of the first event is there by now, so its removal costs no write of its own.
+    const told = kept.effects.filter(isEvent)
+    const replaced = await payments.replace(leased(without(entered, told)), kept.version)
+    cross(CreatePaymentResponseSchema, { payment: toProto(replaced) })
+    for (const one of told) receive(one)
+    if (!pending) setImmediate(() => void tell(replaced))
+  },
+  async paid(c_id, { amount }, credited) {
+    const stored = await payments.get({ ...MERCHANT, c_id })
+    if (stored === undefined) throw new Error('a callback for a payment that is not there')
+    const replaced = await payments.replace(leased(enter(stored, 'success', { at: now() })), stored.version)
+    setImmediate(async () => {
+      const { merchant_id, payment_id } = replaced
+      await entries.insert({ merchant_id, payment_id, amount: BigInt(amount), at: now() })
+      credited()
+      const credits = replaced.effects.filter(({ lane }) => lane === 'money')
+      await tell(await payments.replace(leased(without(replaced, credits)), replaced.version))
+    })
+  },
+})
+
+function requestOf({
+  identifiers,
+  amount,
+  payer,
+  description,
+}: Asked): MessageInitShape<typeof CreatePaymentRequestSchema> {
+  const { email, phone, person } = payer
+  return {
+    merchantId: MERCHANT.merchant_id,
+    environment: Environment.TEST,
+    policy: {},
+    serviceId: '501',
+    direction: Direction.IN,
+    cId: identifiers.c_id,
+    amount: { minor: BigInt(amount.value), currency: amount.currency },
+    description,
+    payer: { email, phone, person: { firstName: person.first_name, lastName: person.last_name } },
+  }
+}
+
+function depositOf({ identifiers, amount, payer, description }: Asked): Payment {
+  const at = now()
+  const payment_id = uuidv7()
+  const minor = BigInt(amount.value)
+  const deposit = newDeposit({
+    ...MERCHANT,
+    c_id: identifiers.c_id,
+    payment_id,
+    h_id: payment_id,
+    ids: [payment_id],
+    amount: minor,
+    history: [{ state: 'created', at, amount: minor }],
+    attempt: { number: 1, account_id: 'first', created_at: at },
+    created_at: at,
+    updated_at: at,
+    expires_at: new Date(at.getTime() + 1_800_000),
+    payer,
+    description,
+  })
+  const expiry = effect(
+    { id: `${payment_id}:expire`, kind: 'expire', lane: 'timer', due_at: deposit.expires_at },
+    at,
+  )
+  const created = eventEffect(deposit, 'payment.created', at, undefined)
+  return { ...deposit, effects: [createEffect(deposit), expiry, created] }
+}
+
+function leased(payment: Payment): Payment {
+  const at = now()
+  return schedule(
+    claim(payment, at, () => LEASE_MS),
+    at,
+  )
+}
+
+function without(payment: Payment, done: readonly Effect[]): Payment {
+  return { ...payment, effects: payment.effects.filter((one) => !done.some(({ id }) => id === one.id)) }
+}
+
+function isEvent({ lane }: Effect): boolean {
+  return lane === 'event'
+}
+
+/** A message as it crosses from one role to another, also within one process. */
+function cross<D extends DescMessage>(schema: D, message: MessageInitShape<D>): void {
+  fromBinary(schema, toBinary(schema, create(schema, message)))
+}
+
+function receive({ data }: Effect): void {
+  if (data['message'] instanceof Uint8Array) fromBinary(MerchantEventSchema, data['message'])
+}
+
+/** The events of a payment at their consumer, and then gone from the payment. */
+async function tell(payment: Stored<Payment>): Promise<void> {
+  const events = payment.effects.filter(isEvent)
+  for (const one of events) receive(one)
+  await payments.replace(schedule(without(payment, events), now()), payment.version)
+}
