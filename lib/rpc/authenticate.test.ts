@@ -43,6 +43,9 @@ describe('a token', () => {
     'Bearer  old',
     'Bearer old ',
     'Basic old',
+    'Bearer old, Bearer old',
+    'Bearer old, ',
+    ', Bearer old',
     `Bearer ${sha256Hex('old')}`,
   ])('%p proves nobody, whatever the certificate says', (authorization) => {
     expect(byToken(authorization)).toBeUndefined()

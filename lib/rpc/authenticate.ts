@@ -18,6 +18,7 @@ export interface CallerCertificate {
 
 /** What a call brings to prove who makes it. */
 export interface Proof {
+  /** Of several, where all are known, all joined: so they prove nobody. */
   readonly authorization: string | undefined
   /** The client's certificate, which the TLS layer has verified; asked for only when there is no token. */
   certificate(): PeerCertificate | undefined

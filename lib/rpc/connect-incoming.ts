@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type PeerCertificate, TLSSocket } from 'node:tls'
+import { TLSSocket } from 'node:tls'
 import type { Message } from '@bufbuild/protobuf'
 import {
   Code,
@@ -9,16 +9,19 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect'
+import type { Proof } from './authenticate.ts'
 import type { IncomingCall } from './incoming.ts'
 
-/** How the client's certificate of a connection is looked up: only when a call brings no token. */
-const certificateKey = createContextKey<() => PeerCertificate | undefined>(() => undefined)
+/** What an HTTP request brings to prove its caller, which Connect's own headers and context do not tell in full. */
+const proofKey = createContextKey<Proof>({ authorization: undefined, certificate: () => undefined })
 
 /** What an HTTP request hands to the call that it carries. */
-export function valuesOf({ socket }: Pick<IncomingMessage, 'socket'>): ContextValues {
-  return createContextValues().set(certificateKey, () =>
-    socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
-  )
+export function valuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
+  return createContextValues().set(proofKey, {
+    authorization: authorizationOf(rawHeaders),
+    certificate: () =>
+      socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
+  })
 }
 
 /** A call by the Connect or gRPC-Web protocol as the dispatcher takes it. */
@@ -27,7 +30,7 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
   const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
   return {
     protocol: context.protocolName,
-    caller: { authorization: header('authorization'), certificate: context.values.get(certificateKey) },
+    caller: context.values.get(proofKey),
     header,
     headers: () => requestHeader,
     timeout_ms: context.timeoutMs(),
@@ -42,4 +45,18 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
     },
     request: () => request,
   }
+}
+
+/**
+ * The Authorization of a request from its header lines as they came. Several are joined, which is the form of no proof:
+ * Node shows only the first, and what stands between us and the caller may have judged another.
+ */
+function authorizationOf(lines: readonly string[]): string | undefined {
+  let joined: string | undefined
+  for (let index = 0; index + 1 < lines.length; index += 2) {
+    if (lines[index]?.toLowerCase() !== 'authorization') continue
+    const value = lines[index + 1] ?? ''
+    joined = joined === undefined ? value : `${joined}, ${value}`
+  }
+  return joined
 }

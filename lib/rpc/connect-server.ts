@@ -12,7 +12,8 @@ import { log } from '#lib/telemetry/log.ts'
 import { connectIncoming, valuesOf } from './connect-incoming.ts'
 import type { Endpoint } from './dispatch.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
-import type { TlsMaterial } from './tls.ts'
+import type { Tls } from './tls.ts'
+import { followFiles, secureOptions } from './tls-server.ts'
 
 /** What a plain route beside the RPCs answers. */
 export interface PlainAnswer {
@@ -31,7 +32,7 @@ export interface ConnectServerOptions {
   readonly port: number
   readonly endpoints: readonly Endpoint[]
   readonly routes: PlainRoutes
-  readonly tls: TlsMaterial | undefined
+  readonly tls: Tls | undefined
 }
 
 const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
@@ -45,12 +46,13 @@ export async function serveConnect(options: ConnectServerOptions): Promise<Liste
   return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT' })
 }
 
-function createServer(tls: TlsMaterial | undefined, listener: Listener): Server {
+function createServer(tls: Tls | undefined, listener: Listener): Server {
   if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
-  const { key, certificate: cert, authority } = tls
   // A certificate is asked for and judged here too, but a probe that has none must reach `/readyz`.
-  const asked = authority === undefined ? {} : { ca: authority, requestCert: true, rejectUnauthorized: false }
-  return createHttpsServer({ ...HTTP_OPTIONS, key, cert, ...asked }, listener)
+  const options = { ...HTTP_OPTIONS, ...secureOptions(tls), rejectUnauthorized: false }
+  const server = createHttpsServer(options, listener)
+  followFiles(server, tls)
+  return server
 }
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
@@ -86,13 +88,23 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
   }
 }
 
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
+
+/** The same for everybody and for whatever is missing, the service or the method; clients of Connect read its code. */
+const NO_SUCH_RPC: PlainAnswer = {
+  status: 404,
+  content_type: 'application/json',
+  body: JSON.stringify({ code: 'unimplemented', message: 'there is no such RPC here' }),
+}
+
 async function answerPlain(
   routes: PlainRoutes,
   method: string | undefined,
   path: string,
 ): Promise<PlainAnswer> {
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined
-  if (route === undefined) return plain(404, 'Not Found')
+  if (route === undefined)
+    return method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found')
   if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
   try {
     return await route()

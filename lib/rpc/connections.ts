@@ -1,7 +1,8 @@
 import type { Transport } from '@connectrpc/connect'
 import type { Secret } from '#lib/crypto/secret.ts'
+import { channelCredentials } from './channel-credentials.ts'
 import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
-import type { TlsMaterial } from './tls.ts'
+import type { Tls } from './tls.ts'
 
 /** The connections of a process to others: one an address, opened when first used. */
 export interface Connections {
@@ -13,7 +14,8 @@ export interface Connections {
 const CONNECTIONS_MAX = 256
 
 /** Makes the connections of a process, which proves itself with one token or certificate to all others. */
-export function createConnections(token: Secret | undefined, tls: TlsMaterial | undefined): Connections {
+export function createConnections(token: Secret | undefined, tls: Tls | undefined): Connections {
+  const credentials = channelCredentials(tls)
   const open = new Map<string, GrpcTransport>()
   return {
     to(address) {
@@ -21,7 +23,7 @@ export function createConnections(token: Secret | undefined, tls: TlsMaterial | 
       if (existing !== undefined) return existing
       if (open.size >= CONNECTIONS_MAX)
         throw new RangeError(`more than ${CONNECTIONS_MAX} processes to connect to`)
-      const made = createGrpcTransport({ address, token, tls })
+      const made = createGrpcTransport({ address, credentials, token })
       open.set(address, made)
       return made
     },

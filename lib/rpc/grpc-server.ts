@@ -1,14 +1,23 @@
-import { createServer } from 'node:net'
+import { createServer, type Server as Door, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { ConnectError } from '@connectrpc/connect'
-import { type handleUnaryCall, Server, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js'
+import {
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  type ServiceDefinition,
+} from '@grpc/grpc-js'
 import { listen } from '#lib/process/listen.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Authenticate } from './authenticate.ts'
 import type { Endpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
 import { addSideServices } from './grpc-side-services.ts'
 import { toGrpcStatus } from './grpc-status.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from './limits.ts'
-import { serverCredentials, type TlsMaterial } from './tls.ts'
+import type { Tls } from './tls.ts'
+import { followFiles, secureOptions } from './tls-server.ts'
 
 /** Where and how to serve gRPC. */
 export interface GrpcServerOptions {
@@ -17,7 +26,7 @@ export interface GrpcServerOptions {
   readonly port: number
   readonly endpoints: readonly Endpoint[]
   readonly authenticate: Authenticate
-  readonly tls: TlsMaterial | undefined
+  readonly tls: Tls | undefined
 }
 
 /** A gRPC server that listens. */
@@ -52,9 +61,9 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   addEndpoints(server, endpoints)
   const side = addSideServices(server, services, authenticate)
   // The port is ours and not grpc-js's, which says on the console what is wrong with one, and without its statistics
-  // no longer finds the connections that it should cut.
-  const injector = server.createConnectionInjector(serverCredentials(tls))
-  const door = createServer({ noDelay: true }, (socket) => injector.injectConnection(socket))
+  // no longer finds the connections that it should cut. TLS ends there too: grpc-js reads its keys only once.
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const door = createDoor(tls, (socket) => injector.injectConnection(socket))
   door.maxConnections = CONNECTIONS_MAX
   const listening = await listen(door, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
@@ -69,6 +78,20 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
       server.forceShutdown()
     },
   }
+}
+
+function createDoor(tls: Tls | undefined, enter: (socket: Socket) => void): Door {
+  if (tls === undefined) return createServer({ noDelay: true }, enter)
+  const options = { ...secureOptions(tls), ALPNProtocols: ['h2'], noDelay: true }
+  const door = createTlsServer(options, (socket) => {
+    socket.on('error', (error) => log.debug({ error, part: 'grpc' }, 'a connection over TLS broke'))
+    enter(socket)
+  })
+  door.on('tlsClientError', (error) =>
+    log.debug({ error, part: 'grpc' }, 'a connection over TLS was not made'),
+  )
+  followFiles(door, tls)
+  return door
 }
 
 /** Bytes in and out: messages are read and made by the dispatcher, where a bad one is judged and reported. */

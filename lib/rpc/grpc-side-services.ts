@@ -4,7 +4,7 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { Code } from '@connectrpc/connect'
 import type { Server, ServerUnaryCall, UntypedHandleCall } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation } from 'grpc-health-check'
+import { HealthImplementation, service as healthService } from 'grpc-health-check'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import type { Authenticate } from './authenticate.ts'
 import { proofOf } from './grpc-incoming.ts'
@@ -30,7 +30,7 @@ export function addSideServices(
   const names = services.map(({ typeName }) => typeName)
   const statuses = ['', ...names].map((name) => [name, 'NOT_SERVING'] as const)
   const health = new HealthImplementation(Object.fromEntries(statuses))
-  const reflection = new ReflectionService(definitionOf(services), { services: names })
+  const reflection = new ReflectionService(definitionOf(services), { services: [...names, HEALTH] })
   const open = new Set<Writable>()
   const known = (call: SideCall): boolean => authenticate(proofOf(call)) !== undefined
   health.addToServer(wrapped(server, open, () => true))
@@ -42,6 +42,8 @@ export function addSideServices(
     },
   }
 }
+
+const HEALTH = 'grpc.health.v1.Health'
 
 type SideCall = ServerUnaryCall<unknown, unknown>
 
@@ -76,8 +78,8 @@ function wrapped(
 }
 
 /**
- * What reflection shows, made from the generated code: the files of the services with all that they import, and that
- * of `ErrorDetail`, so that tools can show the code of an error.
+ * What reflection shows, made from the generated code: the files of the services with all that they import, that of
+ * `ErrorDetail`, so that tools can show the code of an error, and that of health as its package brings it.
  */
 function definitionOf(services: readonly DescService[]): PackageDefinition {
   const files = new Set<DescFile>()
@@ -91,9 +93,10 @@ function definitionOf(services: readonly DescService[]): PackageDefinition {
     all: {
       format: 'Protocol Buffer 3 EnumDescriptorProto',
       type: {},
-      fileDescriptorProtos: [...files].map((file) =>
-        Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)),
-      ),
+      fileDescriptorProtos: [
+        ...[...files].map((file) => Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto))),
+        ...Object.values(healthService).flatMap(({ requestType }) => requestType.fileDescriptorProtos),
+      ],
     },
   }
 }

@@ -1,18 +1,23 @@
 import type { Transport } from '@connectrpc/connect'
-import { type ChannelOptions, Client, Metadata, type ServiceError } from '@grpc/grpc-js'
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
 import type { Secret } from '#lib/crypto/secret.ts'
 import { clock } from '#lib/time.ts'
 import { fromGrpcStatus } from './grpc-status.ts'
 import { MESSAGE_MAX_BYTES } from './limits.ts'
-import { channelCredentials, type TlsMaterial } from './tls.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
 /** Whom to call and how to prove who calls. */
 export interface GrpcTransportOptions {
   /** `host:port`. All addresses that the name resolves to share the calls. */
   readonly address: string
+  readonly credentials: ChannelCredentials
   readonly token?: Secret | undefined
-  readonly tls?: TlsMaterial | undefined
 }
 
 /** A transport that holds a connection. */
@@ -38,8 +43,8 @@ const CHANNEL_OPTIONS: ChannelOptions = {
 }
 
 /** Makes a Connect transport over grpc-js, whose speed the calls between services need (see `npm run bench rpc`). */
-export function createGrpcTransport({ address, token, tls }: GrpcTransportOptions): GrpcTransport {
-  const client = new Client(address, channelCredentials(tls), CHANNEL_OPTIONS)
+export function createGrpcTransport({ address, credentials, token }: GrpcTransportOptions): GrpcTransport {
+  const client = new Client(address, credentials, CHANNEL_OPTIONS)
   const authorization = token === undefined ? undefined : `Bearer ${token.reveal()}`
   const transport = createUnaryTransport((call) => send(client, call, metadataOf(call, authorization)))
   return { ...transport, close: () => client.close() }

@@ -31,7 +31,12 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
   const rpc = `${service}/${method.name}`
   const ok = { service, method: method.name, code: 'Ok' }
   const elapsed_ms = (started_ms: number): number => clock.monotonic_ms() - started_ms
-  const fieldsOf = (error: unknown): LogFields => ({ rpc, caller: currentRequest()?.caller, error })
+  // A refusal is our own doing: its reason is worth a field, and where in our code it was made is not worth a stack.
+  const fieldsOf = (error: unknown): LogFields => ({
+    rpc,
+    caller: currentRequest()?.caller ?? 'unknown',
+    ...(error instanceof Refusal ? { reason: error.message } : { error }),
+  })
   return {
     answered(started_ms) {
       seconds.observe(ok, elapsed_ms(started_ms) / 1000)

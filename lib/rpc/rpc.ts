@@ -11,7 +11,7 @@ import { serveGrpc } from './grpc-server.ts'
 import { createMemoryTransport } from './memory-transport.ts'
 import { type CallerName, type RpcService, roleOf } from './service.ts'
 import { addressesOf, type RpcConfig } from './settings.ts'
-import { readTls } from './tls.ts'
+import { openTls, TLS_LOOK_MS } from './tls.ts'
 
 /** Gives typed clients of services. A call that fails throws `PublicError`, whichever way it went. */
 export type ClientOf = <S extends DescService>(service: S) => Client<S>
@@ -38,18 +38,22 @@ export interface Rpc {
   clientsAt(address: string): ClientOf
   /** Opens the ports for all services added so far. Throws `ConfigError` when a client in use has nowhere to go. */
   serve(routes: PlainRoutes): Promise<ServingRpc>
-  /** Closes the connections to other processes. */
+  /** Closes the connections to other processes, and looks at the TLS files no more. */
   close(): void
 }
 
-/** Sets up the RPC of a process. The key and certificates, when there are any, are read here, once. */
-export async function createRpc(config: RpcConfig, log: Log = processLog): Promise<Rpc> {
+/**
+ * Sets up the RPC of a process. The key and certificates, when there are any, are read here, and again every
+ * `tls_look_ms` (tests shorten it).
+ */
+export async function createRpc(
+  config: RpcConfig,
+  log: Log = processLog,
+  tls_look_ms: number = TLS_LOOK_MS,
+): Promise<Rpc> {
   logGrpc(log)
-  const tls = await readTls({
-    key: config.tls_key,
-    certificate: config.tls_certificate,
-    authority: config.tls_authority,
-  })
+  const { tls_key: key, tls_certificate: certificate, tls_authority: authority } = config
+  const tls = await openTls({ key, certificate, authority }, log, tls_look_ms)
   const authenticate = createAuthenticate(config.callers, config.certificates)
   const dispatch = createDispatcher(authenticate, log)
   const connections = createConnections(config.token, tls)
@@ -107,7 +111,10 @@ export async function createRpc(config: RpcConfig, log: Log = processLog): Promi
         },
       }
     },
-    close: () => connections.close(),
+    close() {
+      connections.close()
+      tls?.close()
+    },
   }
 }
 

@@ -1,13 +1,17 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { ChannelCredentials, ServerCredentials } from '@grpc/grpc-js'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { ConfigError } from '#lib/config/config.ts'
+import { sha256Hex } from '#lib/crypto/hash.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { every } from '#lib/time.ts'
 
 /** The PEM texts by which a process proves itself and judges others, as a server and as a client. */
 export interface TlsMaterial {
   readonly key: Buffer
   readonly certificate: Buffer
   /** With it, gRPC callers must show a certificate that it signed, and servers that we call must have one too. */
-  readonly authority?: Buffer
+  readonly authority: Buffer | undefined
 }
 
 /** Where the PEM files are. */
@@ -17,27 +21,118 @@ export interface TlsFiles {
   readonly authority?: string | undefined
 }
 
-/** Reads the files once, at start; `undefined` when none is named, which means plain text. */
-export async function readTls({ key, certificate, authority }: TlsFiles): Promise<TlsMaterial | undefined> {
+/** What the connections of a process are secured with. Certificates are replaced while it runs. */
+export interface Tls {
+  /** What a connection that begins now uses. */
+  current(): TlsMaterial
+  /** Calls back whenever something else takes its place. */
+  onChange(apply: (material: TlsMaterial) => void): void
+  /** Looks at the files no more. */
+  close(): void
+}
+
+/** How often the files are looked at: certificates are replaced hours or days before they run out. */
+export const TLS_LOOK_MS = 60_000
+
+/**
+ * Reads the files, and again every `look_ms`; `undefined` when none is named, which means plain text. Throws
+ * `ConfigError` when they are of no use at the start; later that is logged once a change, and what was read before
+ * stays in use: the files may be half replaced.
+ */
+export async function openTls(files: TlsFiles, log: Log, look_ms: number): Promise<Tls | undefined> {
+  const { key, certificate, authority } = files
   if (key === undefined && certificate === undefined && authority === undefined) return undefined
   if (key === undefined || certificate === undefined)
     throw new ConfigError(['MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together'])
+  const look = (): Promise<Sight<TlsMaterial>> => lookAt(key, certificate, authority)
+  const first = await look()
+  let in_use = first.take()
+  let seen = first.print
+  const listeners: ((material: TlsMaterial) => void)[] = []
+
+  async function lookAgain(): Promise<void> {
+    const { print, take } = await look()
+    if (print === seen) return
+    seen = print
+    const material = take()
+    in_use = material
+    for (const apply of listeners) apply(material)
+    log.info({ part: 'tls' }, 'new connections use the certificates that are in the files now')
+  }
+  const timer = every(look_ms, lookAgain, (error) =>
+    log.error(
+      { error, part: 'tls' },
+      'the TLS files are of no use now, and what they held before stays in use',
+    ),
+  )
   return {
-    key: await readFile(key),
-    certificate: await readFile(certificate),
-    ...(authority === undefined ? {} : { authority: await readFile(authority) }),
+    current: () => in_use,
+    onChange: (apply) => void listeners.push(apply),
+    close: () => timer.cancel(),
   }
 }
 
-/** How a gRPC server of this process proves itself, and what it asks of callers. */
-export function serverCredentials(tls: TlsMaterial | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure()
-  const pair = { private_key: tls.key, cert_chain: tls.certificate }
-  return ServerCredentials.createSsl(tls.authority ?? null, [pair], tls.authority !== undefined)
+/** The part of the options of a server that changes with the files. */
+export function contextOf({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
+  return { key, cert: certificate, ...(authority === undefined ? {} : { ca: authority }) }
 }
 
-/** How a gRPC client of this process proves itself, and whom it believes. */
-export function channelCredentials(tls: TlsMaterial | undefined): ChannelCredentials {
-  if (tls === undefined) return ChannelCredentials.createInsecure()
-  return ChannelCredentials.createSsl(tls.authority ?? null, tls.key, tls.certificate)
+/** What a look at files found: a text that differs when the files do, and what they hold, which may be a fault. */
+interface Sight<T> {
+  readonly print: string
+  take(): T
+}
+
+async function lookAt(key: string, certificate: string, authority?: string): Promise<Sight<TlsMaterial>> {
+  const sights = await Promise.all([
+    lookAtFile('MULTIHUB_TLS_KEY', key),
+    lookAtFile('MULTIHUB_TLS_CERTIFICATE', certificate),
+    authority === undefined ? undefined : lookAtFile('MULTIHUB_TLS_CA', authority),
+  ])
+  const [first, second, third] = sights
+  return {
+    print: sights.map((sight) => sight?.print).join(),
+    take: () => usable({ key: first.take(), certificate: second.take(), authority: third?.take() }),
+  }
+}
+
+async function lookAtFile(variable: string, path: string): Promise<Sight<Buffer>> {
+  try {
+    const bytes = await readFile(path)
+    return { print: sha256Hex(bytes), take: () => bytes }
+  } catch (error) {
+    const problem = `${variable} cannot be read: ${String(error)}`
+    return {
+      print: problem,
+      take() {
+        throw new ConfigError([problem])
+      },
+    }
+  }
+}
+
+/** Refuses what OpenSSL would take silently too: authorities that are cut off or none at all, which trust nobody. */
+function usable(material: TlsMaterial): TlsMaterial {
+  const { certificate, authority } = material
+  if (!isCertificates(certificate))
+    throw new ConfigError(['MULTIHUB_TLS_CERTIFICATE does not hold whole certificates'])
+  if (authority !== undefined && !isCertificates(authority))
+    throw new ConfigError(['MULTIHUB_TLS_CA does not hold whole certificates'])
+  try {
+    createSecureContext(contextOf(material))
+  } catch (error) {
+    throw new ConfigError([`MULTIHUB_TLS_KEY is no key of MULTIHUB_TLS_CERTIFICATE: ${String(error)}`])
+  }
+  return material
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*(?:-----END CERTIFICATE-----)?/g
+
+function isCertificates(pem: Buffer): boolean {
+  const certificates = pem.toString('latin1').match(CERTIFICATE) ?? []
+  try {
+    return certificates.length > 0 && certificates.every((text) => new X509Certificate(text).raw.length > 0)
+  } catch {
+    return false
+  }
 }

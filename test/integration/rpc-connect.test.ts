@@ -1,11 +1,19 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { Code } from '@connectrpc/connect'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { isUuid } from '#lib/ids.ts'
 import type { PlainRoutes } from '#lib/rpc/connect-server.ts'
 import { eventually } from '../support/eventually.ts'
-import { keptLog, merchantService, serveProcess, type TestProcess, tokenOf } from '../support/rpc.ts'
+import {
+  clientBy,
+  keptLog,
+  merchantService,
+  serveProcess,
+  type TestProcess,
+  tokenOf,
+} from '../support/rpc.ts'
 
 const ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -85,6 +93,49 @@ describe('a person with curl', () => {
   })
 })
 
+describe('an RPC that is not there', () => {
+  const there = '/multihub.merchants.v1.MerchantService'
+
+  test.each([`${there}/CreateMerchants`, '/multihub.merchants.v1.NoService/GetMerchant', '/a.B/C'])(
+    'is unimplemented at %s, whoever asks',
+    async (path) => {
+      const { serving } = await serve()
+      const answers: unknown[] = []
+      for (const authorization of ['', 'Bearer wrong', `Bearer ${tokenOf('gateway')}`]) {
+        const headers = { 'content-type': 'application/json', authorization }
+        const url = `http://127.0.0.1:${serving.connect_port}${path}`
+        const answer = await fetch(url, { method: 'POST', headers, body: '{' })
+        answers.push([answer.status, answer.headers.get('content-type'), await answer.json()])
+      }
+      const told = [404, 'application/json', { code: 'unimplemented', message: 'there is no such RPC here' }]
+      expect(answers).toEqual([told, told, told])
+    },
+  )
+
+  test.each(['connect', 'grpc-web'] as const)('is unimplemented for a client by %s', async (way) => {
+    const served = await serveProcess([], { log: keptLog().log })
+    ending.push(() => served.close())
+    const { merchants } = await clientBy(way, served, 'gateway')
+    await expect(merchants.getMerchant({})).rejects.toMatchObject({ cause: { code: Code.Unimplemented } })
+  })
+
+  test.each([
+    ['GET', `${there}/CreateMerchants`],
+    ['POST', '/'],
+    ['POST', '/x'],
+    ['POST', '/x/y'],
+    ['POST', '/a.B/C/'],
+    ['POST', '/a.B/C/D'],
+    ['POST', '//a.B/C'],
+    ['POST', '/a..B/C'],
+    ['POST', '/a.B/%43'],
+  ])('is not what %s %s asks for', async (method, path) => {
+    const { serving } = await serve()
+    const answer = await fetch(`http://127.0.0.1:${serving.connect_port}${path}`, { method })
+    expect([answer.status, await answer.text()]).toEqual([404, 'Not Found\n'])
+  })
+})
+
 describe('plain routes', () => {
   test('are served beside the RPCs, and nothing else is', async () => {
     let failing = false
@@ -142,6 +193,24 @@ describe('hostile requests', () => {
     const served = await serve()
     expect(await answerTo(served, bytes)).toMatch(/^(HTTP\/1.1 4\d\d .*|)$/)
     expect((await post(served, 'GetMerchant', '{}')).status).toBe(200)
+  })
+})
+
+describe('several headers of one name', () => {
+  const rpc = '/multihub.merchants.v1.MerchantService/GetMerchant'
+  const head = `POST ${rpc} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n`
+  const ours = `Authorization: Bearer ${tokenOf('gateway')}\r\n`
+
+  test.each([
+    [200, ours],
+    [401, `${ours}${ours}`],
+    [401, `${ours}authorization: Bearer wrong\r\n`],
+    [401, `authorization: Bearer wrong\r\n${ours}`],
+    [401, `authorization:\r\n${ours}`],
+    [401, `${ours}AUTHORIZATION:\r\n`],
+  ])('that should prove a caller answer %i (%#)', async (status, headers) => {
+    const answered = await answerTo(await serve(), `${head}${headers}connection: close\r\n\r\n{}`)
+    expect(answered).toContain(` ${status} `)
   })
 })
 

@@ -269,4 +269,13 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(String(answer)).toContain('google/protobuf/timestamp.proto')
     expect(String(answer)).toContain('multihub/merchants/v1/merchant_service.proto')
   })
+
+  test('lists and describes the health service too', async () => {
+    const { address } = await serve()
+    expect(String(await ask(address, listServices, known))).toContain('grpc.health.v1.Health')
+    for (const name of ['grpc.health.v1.Health', 'grpc.health.v1.Health.Check']) {
+      const symbol = Buffer.concat([Buffer.from([0x22, name.length]), Buffer.from(name)])
+      expect(String(await ask(address, symbol, known))).toContain('HealthCheckResponse')
+    }
+  })
 })

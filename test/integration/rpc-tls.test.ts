@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:https'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { ConfigError, readConfig } from '#lib/config/config.ts'
@@ -7,9 +9,16 @@ import { currentRequest } from '#lib/context.ts'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
-import { readTls } from '#lib/rpc/tls.ts'
+import { openTls, type TlsFiles } from '#lib/rpc/tls.ts'
 import { makeAuthority } from '../support/certificates.ts'
-import { merchantService, rpcConfig, serveProcess, type TestProcess, tokenOf } from '../support/rpc.ts'
+import {
+  keptLog,
+  merchantService,
+  rpcConfig,
+  serveProcess,
+  type TestProcess,
+  tokenOf,
+} from '../support/rpc.ts'
 
 const ours = await makeAuthority()
 const foreign = await makeAuthority()
@@ -91,6 +100,29 @@ whenFound('with keys and certificates', () => {
     expect(await https('POST', path, forged)).toBe(401)
   })
 
+  test('what is no TLS, no HTTP/2 or goes away in the middle does no harm to the gRPC port', async () => {
+    const own = await ours?.issue('gateway.internal')
+    const place = { host: '127.0.0.1', port: served.serving.grpc_port }
+    const secrets = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
+    const ends = [
+      connect(place).end('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+      connect(place).end('\x16\x03\x01\x00\x05', 'latin1'),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false }).end('GET / HTTP/1.1\r\n\r\n'),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] }).end('\0\xff'),
+    ]
+    const raw = connect(place)
+    const cut = connectTls({ socket: raw, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+    cut.once('secureConnect', () => raw.resetAndDestroy())
+    await Promise.all(
+      [...ends, cut].map((socket) => {
+        socket.on('error', () => {}).resume()
+        return new Promise((resolve) => socket.once('close', resolve))
+      }),
+    )
+    expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
+  })
+
   async function https(
     method: string,
     path: string,
@@ -109,9 +141,17 @@ whenFound('with keys and certificates', () => {
 })
 
 describe('settings of TLS', () => {
+  const open = (files: TlsFiles) => openTls(files, keptLog().log, 60_000)
+
   test('that are half there are refused at the start', async () => {
-    await expect(readTls({ key: '/k' })).rejects.toThrow(ConfigError)
-    await expect(readTls({ authority: '/ca' })).rejects.toThrow(ConfigError)
-    expect(await readTls({})).toBeUndefined()
+    await expect(open({ key: '/k' })).rejects.toThrow(ConfigError)
+    await expect(open({ authority: '/ca' })).rejects.toThrow(ConfigError)
+    expect(await open({})).toBeUndefined()
+  })
+
+  test('that name files which are not there or hold something else are refused at the start', async () => {
+    const [nowhere, other] = ['/no/such/file', 'package.json']
+    await expect(open({ key: nowhere, certificate: nowhere })).rejects.toThrow(/MULTIHUB_TLS_KEY .*ENOENT/)
+    await expect(open({ key: other, certificate: other })).rejects.toThrow(ConfigError)
   })
 })

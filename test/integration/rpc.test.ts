@@ -156,6 +156,7 @@ describe.each(WAYS)('a call by %s', (way) => {
       ['warn', 'operator'],
       ['warn', 'operator'],
     ])
+    expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
   })
 
   test('carries the request id and the trace, and tells the handler who calls', async () => {
@@ -291,7 +292,16 @@ describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way)
       expect([error.code, statusBelow(error)]).toEqual([2001, 'Unauthenticated'])
       expect(calls).toBe(0)
       expect(JSON.stringify(lines)).not.toContain('token-of-gateway')
-      expect(lines.map(({ level }) => level)).toEqual(['warn'])
+      expect(lines).toEqual([
+        expect.objectContaining({
+          level: 'warn',
+          caller: 'unknown',
+          rpc: 'multihub.merchants.v1.MerchantService/GetMerchant',
+          rpc_code: 'Unauthenticated',
+          reason: 'the call carries no token and no certificate that is known here',
+        }),
+      ])
+      expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
     },
   )
 })

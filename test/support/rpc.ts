@@ -67,9 +67,9 @@ export interface TestProcess {
 /** Serves services as a process does. */
 export async function serveProcess(
   services: readonly RpcService[],
-  options: { config?: RpcConfig; log?: Log; routes?: PlainRoutes } = {},
+  options: { config?: RpcConfig; log?: Log; routes?: PlainRoutes; tls_look_ms?: number } = {},
 ): Promise<TestProcess> {
-  const rpc = await createRpc(options.config ?? rpcConfig(), options.log)
+  const rpc = await createRpc(options.config ?? rpcConfig(), options.log, options.tls_look_ms)
   rpc.add(services)
   const serving = await rpc.serve(options.routes ?? {})
   return {
