@@ -43,6 +43,11 @@ export function useClock(replacement: Clock): () => void {
   }
 }
 
+/** The milliseconds since an instant of the monotonic clock, with at most 3 decimals: what answers and logs show. */
+export function elapsedSince(started_ms: number): number {
+  return Math.round((clock.monotonic_ms() - started_ms) * 1_000) / 1_000
+}
+
 /** The instant now, as documents and protos carry it. */
 export function now(): Date {
   return new Date(clock.now_ms())

@@ -1,10 +1,11 @@
-import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readConfig } from '#lib/config/config.ts'
 import { directory } from '#lib/config/fields.ts'
 import { sha256Hex } from '#lib/crypto/hash.ts'
 import { randomHex } from '#lib/crypto/random.ts'
+import { makeDirectory } from '#lib/make-directory.ts'
 import { StartError } from '#lib/process/start-error.ts'
 
 /** What a local run is started with. */
@@ -95,7 +96,7 @@ function holdsFiles(folder: string): Promise<boolean> {
  * must be written once: when another process was first, its file stays.
  */
 export async function writePrivately(path: string, content: unknown, place = rename): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   const draft = `${path}.${randomHex(4)}.draft`
   const file = await open(draft, 'w', 0o600)
   try {

@@ -2,15 +2,28 @@ import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Listening, listen } from '#lib/process/listen.ts'
+import { useClock } from '#lib/time.ts'
+import { type HostileServer, pour, startHostileServer } from '../../test/support/hostile-server.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { anyAddress, publicAddressesOnly } from './addresses.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
 import type { HttpRequest } from './exchange.ts'
 import { HttpFailure, NameUnresolved } from './failure.ts'
 
+const TIMEOUT_MS = 20_000
 const closers: (() => Promise<void>)[] = []
+const restores: (() => void)[] = []
 afterEach(async () => {
+  for (const restore of restores.splice(0)) restore()
   await Promise.all(closers.splice(0).map((close) => close()))
 })
+
+/** Lets the time of requests stand still, so that a test can let it pass when they have come as far as they can. */
+function stopClock(): ManualClock {
+  const clock = createManualClock()
+  restores.push(useClock(clock))
+  return clock
+}
 
 function client(options: Partial<HttpClientOptions> = {}): HttpClient {
   const made = createHttpClient({ allow: anyAddress, ...options })
@@ -24,19 +37,10 @@ async function serve(server: Server): Promise<Listening> {
   return listening
 }
 
-/** A server that speaks by hand: `speak` is called with each connection once the whole request was read. */
-async function hostile(speak: (socket: Socket) => void): Promise<{ url: string; requests: () => number }> {
-  let requests = 0
-  const { authority } = await serve(
-    createServer((socket) => {
-      socket.on('error', () => {})
-      socket.on('data', () => {
-        requests += 1
-        speak(socket)
-      })
-    }),
-  )
-  return { url: `http://${authority}/`, requests: () => requests }
+async function hostile(speak: (socket: Socket) => void): Promise<HostileServer> {
+  const server = await startHostileServer(speak)
+  closers.push(() => server.close(0))
+  return server
 }
 
 async function polite(answer: RequestListener): Promise<string> {
@@ -48,7 +52,7 @@ const post = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'POST',
   url,
   body: Buffer.from('{"a":1}'),
-  timeout_ms: 5_000,
+  timeout_ms: TIMEOUT_MS,
   ...more,
 })
 
@@ -62,13 +66,6 @@ async function failure(work: Promise<unknown>): Promise<string> {
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
-
-/** Writes `piece` as fast as the other side reads, until the connection ends. */
-function pour(socket: Socket, piece: string, first = ''): void {
-  socket.write(first)
-  while (!socket.destroyed && socket.write(piece)) {}
-  socket.once('drain', () => pour(socket, piece))
-}
 
 describe('a good server', () => {
   test('gets the request as it is, and its answer comes back', async () => {
@@ -162,18 +159,22 @@ describe('nothing was sent', () => {
   })
 
   test('when the name server does not answer in time', async () => {
+    const clock = stopClock()
     const http = client({ resolve: () => new Promise(() => {}) })
-    expect(await failure(http.request(post('http://slow.example/', { timeout_ms: 50 })))).toBe(
-      'not_sent timeout_connect',
-    )
+    const answer = failure(http.request(post('http://slow.example/')))
+    await clock.advance(TIMEOUT_MS)
+    expect(await answer).toBe('not_sent timeout_connect')
   })
 
   test('when all connections are busy for the whole time', async () => {
-    const { url, requests } = await hostile(() => {})
+    const clock = stopClock()
+    const { url, requests, read } = await hostile(() => {})
     const http = client({ connections_per_host: 2 })
     const answers = Array.from({ length: 5 }, (_, n) =>
       failure(http.request(post(url, { timeout_ms: n < 2 ? 400 : 100 }))),
     )
+    await read(2)
+    await clock.advance(400)
     expect((await Promise.all(answers)).sort()).toEqual([
       ...Array.from({ length: 3 }, () => 'not_sent timeout_connect'),
       ...Array.from({ length: 2 }, () => 'unknown timeout'),
@@ -183,10 +184,13 @@ describe('nothing was sent', () => {
   })
 
   test('when too many are in flight', async () => {
-    const { url } = await hostile(() => {})
+    const clock = stopClock()
+    const { url, read } = await hostile(() => {})
     const http = client({ in_flight_max: 1 })
-    const first = failure(http.request(post(url, { timeout_ms: 100 })))
+    const first = failure(http.request(post(url)))
     expect(await failure(http.request(post(url)))).toBe('not_sent busy')
+    await read(1)
+    await clock.advance(TIMEOUT_MS)
     expect(await first).toBe('unknown timeout')
   })
 
@@ -253,56 +257,61 @@ describe('the rule for addresses', () => {
 })
 
 describe('the fate is unknown', () => {
-  test.each<[string, (socket: Socket) => void, string, Partial<HttpRequest>]>([
-    ['never answers', () => {}, 'timeout', { timeout_ms: 100 }],
-    ['resets after the request was read', (socket) => void socket.resetAndDestroy(), 'reset', {}],
-    ['closes without an answer', (socket) => void socket.end(), 'reset', {}],
-    ['stops within the header', (socket) => void socket.write(`${OK}x: `), 'timeout', { timeout_ms: 100 }],
-    ['closes within the header', (socket) => void socket.end(`${OK}x: `), 'reset', {}],
-    ['sends no HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response', {}],
-    ['sends huge headers', (socket) => pour(socket, `${OK}x: ${'y'.repeat(65_536)}`), 'too_large', {}],
-    ['sends headers without end', (socket) => pour(socket, 'x: y\r\n', OK), 'too_large', {}],
+  test.each<[string, (socket: Socket) => void, string]>([
+    ['resets after the request was read', (socket) => void socket.resetAndDestroy(), 'reset'],
+    ['closes without an answer', (socket) => void socket.end(), 'reset'],
+    ['closes within the header', (socket) => void socket.end(`${OK}x: `), 'reset'],
+    ['sends no HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response'],
+    ['sends huge headers', (socket) => pour(socket, `${OK}x: ${'y'.repeat(65_536)}`), 'too_large'],
+    ['sends headers without end', (socket) => pour(socket, 'x: y\r\n'.repeat(1000), OK), 'too_large'],
     [
       'sends 103 without end',
-      (socket) => pour(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+      (socket) => pour(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(20)),
       'bad_response',
-      {},
     ],
-    ['sends 100 without end', (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n'), 'bad_response', {}],
+    [
+      'sends 100 without end',
+      (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20)),
+      'bad_response',
+    ],
     [
       'switches protocols',
       (socket) => void socket.write('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
       'bad_response',
-      {},
     ],
-    [
-      'drips its body',
-      (socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`),
-      'timeout',
-      { timeout_ms: 100 },
-    ],
-    ['tears its body', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 'reset', {}],
+    ['tears its body', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 'reset'],
     [
       'sends chunks without end',
-      (socket) => pour(socket, '3\r\nabc\r\n', `${OK}transfer-encoding: chunked\r\n\r\n`),
+      (socket) => pour(socket, `3e8\r\n${'a'.repeat(1000)}\r\n`, `${OK}transfer-encoding: chunked\r\n\r\n`),
       'too_large',
-      {},
     ],
     [
       'sends a bad chunk',
       (socket) => void socket.write(`${OK}transfer-encoding: chunked\r\n\r\nzz\r\n`),
       'bad_response',
-      {},
     ],
     [
       'sends two lengths',
       (socket) => void socket.write(`${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
       'bad_response',
-      {},
     ],
-  ])('of a server that %s', async (_name, speak, reason, more) => {
+  ])('of a server that %s', async (_name, speak, reason) => {
     const { url, requests } = await hostile(speak)
-    expect(await failure(client().request(post(url, more)))).toBe(`unknown ${reason}`)
+    expect(await failure(client().request(post(url)))).toBe(`unknown ${reason}`)
+    expect(requests()).toBe(1)
+  })
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['never answers', () => {}],
+    ['stops within the header', (socket) => void socket.write(`${OK}x: `)],
+    ['drips its body', (socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`)],
+  ])('of a server that %s for the whole time', async (_name, speak) => {
+    const clock = stopClock()
+    const { url, requests, read } = await hostile(speak)
+    const answer = failure(client().request(post(url)))
+    await read(1)
+    await clock.advance(TIMEOUT_MS)
+    expect(await answer).toBe('unknown timeout')
     expect(requests()).toBe(1)
   })
 
@@ -331,11 +340,10 @@ describe('the fate is unknown', () => {
 })
 
 describe('when the status is the answer (body_grace_ms)', () => {
-  const grace = { response_max_bytes: 100, body_grace_ms: 100 }
+  const grace = { response_max_bytes: 100, body_grace_ms: 5_000 }
 
   test.each<[string, (socket: Socket) => void, number]>([
     ['torn', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 1],
-    ['dripping', (socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`), 1],
     ['endless', (socket) => pour(socket, 'x'.repeat(1000), `${OK}\r\n`), 100],
     [
       'larger than allowed',
@@ -355,9 +363,19 @@ describe('when the status is the answer (body_grace_ms)', () => {
     expect(await client().request(post(url, grace))).toMatchObject({ status: 200, truncated: false })
   })
 
+  test('a body that is dripping is cut when the grace ends', async () => {
+    const { url } = await hostile((socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`))
+    const answer = await client().request(post(url, { ...grace, body_grace_ms: 100 }))
+    expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, 1, true])
+  })
+
   test('the time still bounds the header', async () => {
-    const { url } = await hostile((socket) => void socket.write(OK))
-    expect(await failure(client().request(post(url, { ...grace, timeout_ms: 100 })))).toBe('unknown timeout')
+    const clock = stopClock()
+    const { url, read } = await hostile((socket) => void socket.write(OK))
+    const answer = failure(client().request(post(url, grace)))
+    await read(1)
+    await clock.advance(TIMEOUT_MS)
+    expect(await answer).toBe('unknown timeout')
   })
 })
 

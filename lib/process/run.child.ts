@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { readConfig } from '#lib/config/config.ts'
 import { integer, text } from '#lib/config/fields.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
+import { makeDirectory } from '#lib/make-directory.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { clock, sleep } from '#lib/time.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -33,7 +33,7 @@ const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = 
     throw new Unavailable('MongoDB at mongodb://user:hush@127.0.0.1:1 does not answer (MONGODB_URI)')
   },
   directory: async () => {
-    await mkdir('/dev/null/data', { recursive: true })
+    await makeDirectory('/dev/null/data')
     return {}
   },
   unforeseen: async () => {

@@ -5,7 +5,7 @@ import { PublicError } from '#lib/errors/public-error.ts'
 import { publicErrorOf } from '#lib/errors/translate.ts'
 import type { Log, LogFields } from '#lib/telemetry/log.ts'
 import { histogram } from '#lib/telemetry/metrics.ts'
-import { clock } from '#lib/time.ts'
+import { elapsedSince } from '#lib/time.ts'
 import { Refusal, statusOf } from './refusal.ts'
 import { roleOf } from './service.ts'
 
@@ -30,7 +30,6 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
   const service = method.parent.typeName
   const rpc = `${service}/${method.name}`
   const ok = { service, method: method.name, code: 'Ok' }
-  const elapsed_ms = (started_ms: number): number => clock.monotonic_ms() - started_ms
   // A refusal is our own doing: its reason is worth a field, and where in our code it was made is not worth a stack.
   const fieldsOf = (error: unknown): LogFields => ({
     rpc,
@@ -39,10 +38,10 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
   })
   return {
     answered(started_ms) {
-      seconds.observe(ok, elapsed_ms(started_ms) / 1000)
+      seconds.observe(ok, elapsedSince(started_ms) / 1_000)
     },
     failed(error, started_ms) {
-      const duration_ms = elapsed_ms(started_ms)
+      const duration_ms = elapsedSince(started_ms)
       const rpc_code = Code[statusOf(error).code]
       seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
       const code = error instanceof Refusal ? undefined : publicErrorOf(error).code

@@ -54,6 +54,10 @@ export async function createRpc(
   logGrpc(log)
   const { tls_key: key, tls_certificate: certificate, tls_authority: authority } = config
   const tls = await openTls({ key, certificate, authority }, log, tls_look_ms)
+  if (config.certificates.length > 0 && authority === undefined)
+    throw new ConfigError([
+      'MULTIHUB_RPC_CERTIFICATES needs MULTIHUB_TLS_CA: nobody is asked for a certificate without',
+    ])
   const authenticate = createAuthenticate(config.callers, config.certificates)
   const dispatch = createDispatcher(authenticate, log)
   const connections = createConnections(config.token, tls)

@@ -42,7 +42,7 @@ export const RPC_SETTINGS = {
   ),
   tls_certificate: described('The file of its certificate.', optional(text('MULTIHUB_TLS_CERTIFICATE'))),
   tls_authority: described(
-    'The file of the authority for certificates of processes; with it, callers must show one.',
+    'The file of the authority for certificates of processes; with it, gRPC callers must show one.',
     optional(text('MULTIHUB_TLS_CA')),
   ),
   merchants_address: address('MULTIHUB_MERCHANTS_ADDRESS', 'merchants'),

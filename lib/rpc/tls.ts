@@ -43,7 +43,9 @@ export async function openTls(files: TlsFiles, log: Log, look_ms: number): Promi
   const { key, certificate, authority } = files
   if (key === undefined && certificate === undefined && authority === undefined) return undefined
   if (key === undefined || certificate === undefined)
-    throw new ConfigError(['MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together'])
+    throw new ConfigError([
+      'MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together, also when MULTIHUB_TLS_CA is set',
+    ])
   const look = (): Promise<Sight<TlsMaterial>> => lookAt(key, certificate, authority)
   const first = await look()
   let in_use = first.take()
@@ -59,12 +61,13 @@ export async function openTls(files: TlsFiles, log: Log, look_ms: number): Promi
     for (const apply of listeners) apply(material)
     log.info({ part: 'tls' }, 'new connections use the certificates that are in the files now')
   }
-  const timer = every(look_ms, lookAgain, (error) =>
+  const timer = every(look_ms, lookAgain, (error) => {
+    const fault = error instanceof ConfigError ? { reason: error.problems.join('; ') } : { error }
     log.error(
-      { error, part: 'tls' },
+      { ...fault, part: 'tls' },
       'the TLS files are of no use now, and what they held before stays in use',
-    ),
-  )
+    )
+  })
   return {
     current: () => in_use,
     onChange: (apply) => void listeners.push(apply),
@@ -101,7 +104,7 @@ async function lookAtFile(variable: string, path: string): Promise<Sight<Buffer>
     const bytes = await readFile(path)
     return { print: sha256Hex(bytes), take: () => bytes }
   } catch (error) {
-    const problem = `${variable} cannot be read: ${String(error)}`
+    const problem = `${variable} cannot be read: ${messageOf(error)}`
     return {
       print: problem,
       take() {
@@ -121,7 +124,9 @@ function usable(material: TlsMaterial): TlsMaterial {
   try {
     createSecureContext(contextOf(material))
   } catch (error) {
-    throw new ConfigError([`MULTIHUB_TLS_KEY is no key of MULTIHUB_TLS_CERTIFICATE: ${String(error)}`])
+    throw new ConfigError([
+      `MULTIHUB_TLS_KEY is no key, or not that of MULTIHUB_TLS_CERTIFICATE (${messageOf(error)})`,
+    ])
   }
   return material
 }
@@ -135,4 +140,8 @@ function isCertificates(pem: Buffer): boolean {
   } catch {
     return false
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

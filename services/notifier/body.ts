@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { uuidv7 } from '#lib/ids.ts'
 import { paymentObject } from '#lib/projection/payment.ts'
-import { clock } from '#lib/time.ts'
+import { clock, elapsedSince } from '#lib/time.ts'
 
 /**
  * The bytes of a callback (spec: Delivery body). Made once for an event and stored: every attempt, to every
@@ -19,7 +19,7 @@ export function callbackBody(event: MerchantEvent, created_at: Date): Uint8Array
       result,
       success: true,
       request_id: uuidv7(),
-      processing_time: Math.round((clock.monotonic_ms() - began_ms) * 1_000) / 1_000,
+      processing_time: elapsedSince(began_ms),
     },
     merchant_id: event.merchantId,
   }

@@ -8,7 +8,7 @@ import { Unavailable } from '#lib/errors/unavailable.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/port.ts'
 import { useClock } from '#lib/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
 import { type Instance, leaseNumericIds } from './instance.ts'
 import { openPaymentsStore } from './store.ts'
 
@@ -16,12 +16,13 @@ let directory: string
 let opened: Store
 let instances: Collection<Instance>
 let clock: ManualClock
+const asked = new Set<Promise<unknown>>()
 const restores: (() => void)[] = []
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-instances-'))
   opened = await openStore({ database: 'payments', directory })
-  instances = (await openPaymentsStore(opened)).instances
+  instances = watched((await openPaymentsStore(opened)).instances)
   clock = createManualClock()
   restores.push(useClock(clock))
 })
@@ -43,12 +44,29 @@ function fewNumbers(...bytes: readonly number[]): void {
   restores.push(useRandomness(draw))
 }
 
-/** A minute of work after which what was asked of the store has been done. */
+/** The collection, with what is asked of it in `asked` until it has answered. */
+function watched(collection: Collection<Instance>): Collection<Instance> {
+  const watch = <T>(answer: Promise<T>): Promise<T> => {
+    asked.add(answer)
+    void Promise.allSettled([answer]).then(() => asked.delete(answer))
+    return answer
+  }
+  return {
+    ...collection,
+    get: (key) => watch(collection.get(key)),
+    insert: (document) => watch(collection.insert(document)),
+    replace: (document, expected_version) => watch(collection.replace(document, expected_version)),
+  }
+}
+
+/** A minute in which the store takes no time: the clock moves on when everything it was asked has been answered. */
 async function minute(): Promise<void> {
   for (let step = 0; step < 12; step++) {
     await clock.advance(5_000)
-    await instances.get({ number: 1 })
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    while (asked.size > 0) {
+      await Promise.allSettled(asked)
+      await settled()
+    }
   }
 }
 

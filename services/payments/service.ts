@@ -52,7 +52,11 @@ export const PAYMENTS_CONFIG = {
   ),
 }
 
-const PROVIDER_CONNECTIONS = 256
+/**
+ * Twice what one merchant can have under way at the gateway: whose payments a provider answers slowly, or never, takes
+ * no connection from anybody else's.
+ */
+const PROVIDER_CONNECTIONS = 5_000
 const SANDBOX_POLL = { first_ms: 2_000, every_ms: 2_000 }
 const PROVIDER_POLL = { first_ms: 60_000, every_ms: 300_000 }
 

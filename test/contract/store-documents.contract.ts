@@ -233,6 +233,24 @@ export function documentsContract(subject: StoreUnderTest): void {
       }
     })
 
+    test('of 8 replacements that reach for one unique value, one wins and the others change nothing', async () => {
+      const items = await subject.collection()
+      for (let round = 0; round < 5; round += 1) {
+        const before = Array.from({ length: 8 }, (_, id) => ({ shop: `shop ${round}`, id, version: 1 }))
+        for (const item of before) await items.insert(item)
+        const outcomes = await Promise.allSettled(
+          before.map(({ shop, id }) => items.replace({ shop, id, code: 'c' }, 1)),
+        )
+        const lost = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+        expect(lost).toHaveLength(7)
+        for (const reason of lost) expect(reason).toMatchObject({ name: 'Duplicate', index: 'by_code' })
+        const after = await Promise.all(before.map(({ shop, id }) => items.get({ shop, id })))
+        const winner = outcomes.findIndex(({ status }) => status === 'fulfilled')
+        const replaced = { shop: `shop ${round}`, id: winner, code: 'c', version: 2 }
+        expect(after).toEqual(before.with(winner, replaced))
+      }
+    })
+
     test.each<[string, object]>([
       ['a key that does not begin with the partition', { key: ['id', 'shop'] }],
       ['no partition', { partition: [] }],

@@ -49,7 +49,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
       said += chunk
     })
     // One that starts after all is ended, and then has no exit code.
-    const limit = setTimeout(() => void kill(), 10_000)
+    const limit = setTimeout(() => void kill(), 25_000)
     const [code] = await once(child, 'close')
     clearTimeout(limit)
     expect({ code, said, log: log() }).toEqual({ code: 1, said: '', log: expect.stringMatching(/^.+\n/) })
@@ -121,7 +121,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
         ),
       ])
     }
-  }, 20_000)
+  }, 60_000)
 
   test('no NATS there, or one that takes connections and never answers', async () => {
     for (const port of [await freePort(), taken_port]) {
@@ -129,7 +129,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
         `Cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
       ])
     }
-  }, 20_000)
+  }, 60_000)
 
   test('one role of several without NATS', async () => {
     expect(await refusal(KEYS, ['main.ts', 'merchants'])).toEqual([

@@ -31,7 +31,7 @@ export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
 const ANSWER_LIMIT_MS = 60_000
 
-const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
 /** Sends a request and reads its answer, whatever it is. */
 export function knock(base_url: string, { path, verb = 'POST', headers, body }: Knock): Promise<Answer> {

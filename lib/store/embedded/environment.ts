@@ -1,6 +1,7 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import { Unavailable } from '#lib/errors/unavailable.ts'
+import { makeDirectory } from '#lib/make-directory.ts'
 import { refuseDamagedFile } from './check-file.ts'
 import { createWriter, type Decision, type Writer } from './writer.ts'
 
@@ -93,7 +94,7 @@ function environmentOf({ root, writer }: Shared, leave: () => Promise<void>): En
 
 async function prepareDirectory(directory: string): Promise<string> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeDirectory(directory)
     return await realpath(directory)
   } catch (error) {
     throw cannotOpen(directory, error)

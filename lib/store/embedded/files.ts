@@ -1,7 +1,8 @@
-import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
+import { link, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomHex } from '#lib/crypto/random.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
+import { makeDirectory } from '#lib/make-directory.ts'
 import { clock } from '#lib/time.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '../blob.ts'
 import { Ambiguous, Duplicate } from '../errors.ts'
@@ -18,7 +19,7 @@ const READ_BYTES = 256 * 1_024
 export async function openFiles(parent: string, name: string): Promise<Blobs> {
   const directory = join(parent, checkBlobName(name))
   await disk(async () => {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeDirectory(directory)
     await syncDirectory(parent)
     await removeAbandoned(directory)
   })

@@ -1,14 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
+import { randomFraction } from '#lib/crypto/random.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
 import { clock, sleep, type Timer } from '#lib/time.ts'
-import { Overdue, readFailure, writeFailure } from './failures.ts'
+import { isDeadlock, Overdue, readFailure, writeFailure } from './failures.ts'
 
 /** Runs calls to MongoDB within the store's time limit, and says in the store's own errors how they failed. */
 export interface Calls {
   /** A call that changes nothing. Throws `Unavailable`. */
   read<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
-  /** A call that writes. Throws `Unavailable` when nothing can have happened, `Ambiguous` when something may have. */
+  /**
+   * A call that writes; it is made again when the server says that it undid it for another writer's sake. Throws
+   * `Unavailable` when nothing can have happened, `Ambiguous` when something may have.
+   */
   write<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
   /** The limit of a call that consists of several, from now. */
   deadline(): Deadline
@@ -19,9 +23,9 @@ export interface Deadline {
   remaining_ms(): number
   /**
    * Waits a little, longer each time, for a state that is not readable yet; throws `Unavailable` when there is no
-   * time left for another try.
+   * time left for another try. `least_ms` is for a state that is known to take as long.
    */
-  pause(): Promise<void>
+  pause(least_ms?: number): Promise<void>
 }
 
 const PAUSE_MIN_MS = 5
@@ -49,9 +53,10 @@ export function createCalls(client: MongoClient, timeout_ms: number): Calls {
     const remaining_ms = (): number => end_ms - clock.monotonic_ms()
     return {
       remaining_ms,
-      async pause() {
-        if (remaining_ms() <= pause_ms) throw new Unavailable('MongoDB did not settle in time')
-        await sleep(pause_ms)
+      async pause(least_ms = 0) {
+        const wait_ms = Math.max(pause_ms, least_ms)
+        if (remaining_ms() <= wait_ms) throw new Unavailable('MongoDB did not settle in time')
+        await sleep(wait_ms)
         pause_ms = Math.min(pause_ms * 2, PAUSE_MAX_MS)
       },
     }
@@ -67,11 +72,16 @@ export function createCalls(client: MongoClient, timeout_ms: number): Calls {
       }
     },
     async write(call, limit = deadline()) {
-      const sent = { commands: 0 }
-      try {
-        return await attempt.run(sent, () => withLimit(call, limit))
-      } catch (error) {
-        throw writeFailure(error, sent.commands)
+      while (true) {
+        const sent = { commands: 0 }
+        const began_ms = clock.monotonic_ms()
+        try {
+          return await attempt.run(sent, () => withLimit(call, limit))
+        } catch (error) {
+          if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
+        }
+        // Whoever is back before the rest have sorted themselves out holds them up for as long again.
+        await limit.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
       }
     },
   }

@@ -11,6 +11,8 @@ const TOO_LARGE = [10334, 17280]
 /** The code of a duplicate in a unique index. */
 export const DUPLICATE = 11000
 const FERRETDB_DUPLICATE = /duplicate key value violates unique constraint/
+/** Under this number (PostgreSQL's 40P01) or code 1, FerretDB tells of writers that waited for each other. */
+const FERRETDB_DEADLOCK = 16_908_292
 
 /** A call that was given up: the driver goes on with it, and may yet send it. */
 export class Overdue extends Error {}
@@ -67,4 +69,13 @@ export function indexNamed(error: MongoServerError, layout: Layout): string | un
   }
   const name = /\bindex:? '?([A-Za-z0-9_]+)'?/i.exec(error.message)?.[1]
   return name === '_id_' ? layout.identity.name : name
+}
+
+/**
+ * Whether a write was undone because it and another one waited for each other. In FerretDB writers of one unique value
+ * do, as each shows its own entry before it looks for others; MongoDB sorts that out by itself.
+ */
+export function isDeadlock(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return false
+  return error.code === FERRETDB_DEADLOCK || (error.code === 1 && error.message.includes('deadlock detected'))
 }

@@ -27,7 +27,8 @@ as_postgres() { chroot --userspec=postgres:postgres "$sid_dir" "$@"; }
 
 sql() { as_postgres "$postgres_bin/psql" -h "$postgres_home" -d postgres -qAt -v ON_ERROR_STOP=1 -c "$1"; }
 
-# fsync stays on: a benchmark on this server pays for durability as on a real one.
+# fsync stays on: a benchmark on this server pays for durability as on a real one. Writers that race for one unique
+# value deadlock here, and one of them is given up each deadlock_timeout: with the usual second, 16 take 15 s.
 postgres_settings() {
   cat <<END
 listen_addresses = ''
@@ -37,6 +38,7 @@ max_connections = 120
 shared_buffers = 256MB
 max_wal_size = 2GB
 jit = off
+deadlock_timeout = 10ms
 dynamic_shared_memory_type = sysv
 log_min_messages = log
 log_min_error_statement = panic

@@ -133,7 +133,7 @@ async function readAccountsFile(path: string, problems: string[]): Promise<reado
     problems.push(...parsed.error.issues.map(({ path, message }) => problem(path, message)))
   } catch (error) {
     // The message of a syntax error shows a piece of the file, which may be a key.
-    const reason = error instanceof SyntaxError ? 'not JSON' : String(error)
+    const reason = error instanceof SyntaxError || !(error instanceof Error) ? 'not JSON' : error.message
     problems.push(`MULTIHUB_PROVIDERS_FILE cannot be read: ${reason}`)
   }
   return []

@@ -1,0 +1,25 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a directory and those above it that are missing, all for their owner only; one that is there stays as it is.
+ * Throws what the system says, `ENOENT` also below a folder that takes none: Node's own `recursive` never ends there
+ * (`/proc/nope`, seen with 24.21), and a start would hang without a word.
+ */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    await makeDirectory(dirname(path))
+    await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
+      // Another process may have made it in between.
+      if (codeOf(again) !== 'EEXIST') throw again
+    })
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}

@@ -1,0 +1,43 @@
+import { createServer, type Socket } from 'node:net'
+import { type Listening, listen } from '#lib/process/listen.ts'
+import { eventually } from './eventually.ts'
+
+/** A server that speaks by hand, on a free port. */
+export interface HostileServer {
+  readonly url: string
+  /** How many requests it has read. */
+  requests(): number
+  /** Resolves when it has read so many requests. */
+  read(count: number): Promise<unknown>
+  close: Listening['close']
+}
+
+/** Starts one: `speak` is called with each connection once the whole of a request was read. */
+export async function startHostileServer(speak: (socket: Socket) => void): Promise<HostileServer> {
+  let requests = 0
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', () => {
+      requests += 1
+      speak(socket)
+    })
+  })
+  const { authority, close } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'T_PORT' })
+  return {
+    url: `http://${authority}/`,
+    requests: () => requests,
+    read: (count) =>
+      eventually(
+        async () => requests,
+        (seen) => seen === count,
+      ),
+    close,
+  }
+}
+
+/** Writes `piece` as fast as the other side reads, until the connection ends. */
+export function pour(socket: Socket, piece: string, first = ''): void {
+  socket.write(first)
+  while (!socket.destroyed && socket.write(piece)) {}
+  socket.once('drain', () => pour(socket, piece))
+}
