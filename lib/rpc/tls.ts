@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { isNativeError } from 'node:util/types'
 import { ConfigError } from '#lib/config/config.ts'
 import { sha256Hex } from '#lib/crypto/hash.ts'
 import type { Log } from '#lib/telemetry/log.ts'
@@ -143,5 +144,5 @@ function isCertificates(pem: Buffer): boolean {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return isNativeError(error) ? error.message : String(error)
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isNativeError } from 'node:util/types'
 import { z } from 'zod'
 import { ConfigError } from '#lib/config/config.ts'
 import { Secret } from '#lib/crypto/secret.ts'
@@ -133,7 +134,7 @@ async function readAccountsFile(path: string, problems: string[]): Promise<reado
     problems.push(...parsed.error.issues.map(({ path, message }) => problem(path, message)))
   } catch (error) {
     // The message of a syntax error shows a piece of the file, which may be a key.
-    const reason = error instanceof SyntaxError || !(error instanceof Error) ? 'not JSON' : error.message
+    const reason = error instanceof SyntaxError || !isNativeError(error) ? 'not JSON' : error.message
     problems.push(`MULTIHUB_PROVIDERS_FILE cannot be read: ${reason}`)
   }
   return []
