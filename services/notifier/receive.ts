@@ -39,7 +39,8 @@ type EventHead = Omit<MerchantEventHead, keyof Message>
 /**
  * Takes an event in: stores it with its bytes and the list of who gets it, then one delivery for each. When it
  * resolves, with the event's key, all of that is durable and the publisher may forget the event. The same event again
- * changes nothing: the list and the delivery ids are those that were stored first.
+ * changes nothing: the list and the delivery ids are those that were stored first. One that nobody wants any more when it
+ * comes again is let be, and what was not begun of it stays so.
  */
 export async function receiveEvent(parts: ReceiveParts, data: Uint8Array): Promise<string> {
   // Most events are wanted by nobody, and the resource is nearly all of the work of decoding one.
