@@ -15,6 +15,7 @@ import {
 } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { testWith } from '../support/needs.ts'
 import { startAlone, type TestSystem } from '../support/system.ts'
 
 /** What a team has: the address, a token, `proto/`, and the public packages of its language. None of our code. */
@@ -153,6 +154,29 @@ describe('a gRPC client with nothing of ours but the protos', () => {
     expect(text).toContain('{"description":"merchant_id"')
     expect(refused.metadata.get('x-request-id')).toEqual(['team-1'])
   })
+})
+
+testWith('bash', 'curl')('the commands of docs/internal-teams.md set a merchant up', async () => {
+  const page = await readFile(join(ROOT, 'docs', 'internal-teams.md'), 'utf8')
+  const [, commands = ''] = /```sh\n(CONNECT_URL=.*?)```/s.exec(page) ?? []
+  const { connect_url, operator } = system.demo()
+  const program = commands.replace('http://127.0.0.1:9091', connect_url)
+  const env = { PATH: process.env['PATH'] ?? '', TOKEN: operator.token }
+  const { stdout } = await run('bash', ['--norc', '-c', program], { env })
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const owned = { merchantId: answers[0].merchant.merchantId, environment: 'ENVIRONMENT_TEST' }
+  expect(answers).toMatchObject([
+    { merchant: { name: 'delta' } },
+    {
+      credential: { ...owned, apiVersion: 'API_VERSION_V1' },
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+    },
+    { route: { ...owned, method: 'upi', enabled: true } },
+    { endpoint: { ...owned, enabled: true }, secret: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  ])
 })
 
 const python = await run('python3', ['-c', 'import grpc, grpc_tools, grpc_status']).then(

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Secret } from '#lib/crypto/secret.ts'
 import { listen } from '#lib/process/listen.ts'
-import { clock } from '#lib/time.ts'
+import { now } from '#lib/time.ts'
 import { signDelivery } from '../../services/notifier/sign.ts'
 import { eventually } from '../support/eventually.ts'
 import { testWith } from '../support/needs.ts'
@@ -87,7 +87,7 @@ describe('scripts/receiver.mjs with a name for files', () => {
   /** Posts a callback signed by a secret, and answers the status. */
   async function deliver(url: string, api_secret: string, body = BODY): Promise<number> {
     const bytes = Buffer.from(body)
-    const headers = signDelivery(bytes, new Secret(callbackSecret(api_secret)), 'a-delivery', clock.now())
+    const headers = signDelivery(bytes, new Secret(callbackSecret(api_secret)), 'a-delivery', now())
     return (await fetch(url, { method: 'POST', headers, body: bytes })).status
   }
 
@@ -95,7 +95,7 @@ describe('scripts/receiver.mjs with a name for files', () => {
   const verify = (kept: string): Promise<Ran> => {
     const program = join(EXAMPLES, 'verify-callback.sh')
     const command = `bash ${program} $(cat ${kept}.headers) <${kept}.body`
-    return run('bash', ['-c', command])
+    return run('bash', ['--norc', '-c', command])
   }
 
   testWith('bash', 'openssl')('keeps the last callback as verify-callback.sh takes it', async () => {

@@ -32,4 +32,9 @@ const server = createServer(async (request, response) => {
   console.log(`verified ${id} ${data.result.payment.status.status}`)
   response.writeHead(204).end()
 })
+server.on('error', (error: NodeJS.ErrnoException) => {
+  const is_taken = error.code === 'EADDRINUSE'
+  console.error(is_taken ? `Port ${PORT} is taken: set PORT to another one.` : error.message)
+  process.exit(1)
+})
 server.listen(Number(PORT), '127.0.0.1', () => console.log('listening', server.address()))
