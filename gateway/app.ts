@@ -14,6 +14,7 @@ import { HTTP_BOUNDS } from './http/bounds.ts'
 import { shareConnections } from './http/connections.ts'
 import type { Exchange } from './http/exchange.ts'
 import { checkFraming } from './http/framing.ts'
+import { holdBody } from './http/held.ts'
 import { networkOf } from './http/network.ts'
 import { createServer, type PublicRoute } from './http/server.ts'
 import type { JsonObject } from './json/parse.ts'
@@ -101,14 +102,27 @@ function createPipeline({ proof, methodOf, pathId }: Route, shares: Shares, opti
   const authenticate = createAuthenticate(options, proof)
   const { limits, trusted_proxies } = options
   const addressOf = (request: IncomingMessage) => clientAddress(request, trusted_proxies)
+  // By itself, so that the bytes of the body are gone while the method waits for others.
+  const judge = async (exchange: Exchange) => {
+    const held = holdBody(() => networkOf(addressOf(exchange.request)))
+    let leave: (() => void) | undefined
+    try {
+      const body = await readBody(exchange, held)
+      const caller = await authenticate(exchange, body)
+      leave = shares.enter(caller.merchant_id)
+      await limits.countRequest(caller)
+      return { caller, leave, request: parseRequest(body) }
+    } catch (error) {
+      leave?.()
+      throw error
+    } finally {
+      held.release()
+    }
+  }
   return async (exchange: Exchange): Promise<unknown> => {
     checkFraming(exchange.request)
-    const body = await readBody(exchange, () => networkOf(addressOf(exchange.request)))
-    const caller = await authenticate(exchange, body)
-    const leave = shares.enter(caller.merchant_id)
+    const { caller, leave, request } = await judge(exchange)
     try {
-      await limits.countRequest(caller)
-      const request = parseRequest(body)
       const method = methodOf(request, caller)
       exchange.found.method = method.name
       checkScope(method, caller)

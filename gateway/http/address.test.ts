@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals'
 import { createAddressList } from '#lib/http/address-list.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { clientAddress } from './address.ts'
+import { networkOf } from './network.ts'
 import { PING, requestText, talk } from './socket.fixture.ts'
 
 /** Only what the function reads of a request. */
@@ -21,6 +22,19 @@ test.each([
   ['no socket any more', undefined, '203.0.113.9', undefined],
 ])('finds the caller when %s', (_when, socket, forwarded, expected) => {
   expect(clientAddress(from(socket, forwarded), createAddressList(['10.0.0.0/8']))).toBe(expected)
+})
+
+test.each([
+  ['a host of IPv4', '192.0.2.1', '192.0.2.1'],
+  ['one that is written as IPv6', '::ffff:192.0.2.1', '192.0.2.1'],
+  ['a /48 of IPv6', '2001:db8:1:2::1', '8193:3512:1'],
+  ['a zone', 'fe80::1%eth0', '65152:0:0'],
+  ['a zone with a dot', 'fe80::1%eth0.100', '65152:0:0'],
+  ['a zone with a dash', 'fe80::1%br-lan', '65152:0:0'],
+  ['no address', 'nonsense', 'unknown'],
+  ['nothing', undefined, 'unknown'],
+])('the network of %s', (_what, address, network) => {
+  expect(networkOf(address)).toBe(network)
 })
 
 test('hops that came in several headers are one list, in their order', async () => {

@@ -2,6 +2,7 @@ import type { PublicError } from '#lib/errors/public-error.ts'
 import { publicErrorOf } from '#lib/errors/translate.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { isFlood, retryHeaders } from '../limits/refusal.ts'
+import { dropRest } from './crumbs.ts'
 import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsed } from './exchange.ts'
 import { onlyHeader } from './headers.ts'
@@ -37,7 +38,7 @@ export function createAnswerer(log: Log): Answerer {
 }
 
 function send(
-  { response, request_id, found }: Exchange,
+  { request, response, request_id, found }: Exchange,
   http_status: number,
   text: string,
   more_headers: readonly string[] = [],
@@ -58,6 +59,7 @@ function send(
   response.writeHead(http_status, headers)
   // As a text it leaves in one write with its head, which a buffer does not; the bytes are the same.
   response.end(text)
+  if (!request.complete) dropRest(request, response)
 }
 
 /**

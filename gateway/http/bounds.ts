@@ -7,28 +7,33 @@ export const HTTP_BOUNDS = {
   head_max_bytes: 16_384,
   /** More headers than any client sends. */
   headers_max: 100,
-  /** Of any unfinished body, always: longer than nearly every request, and bounded by the number of connections. */
+  /** Of any body, always: longer than nearly every request, and bounded by the number of requests under way. */
   short_body_bytes: 8 * 1024,
   /**
-   * Beyond that, of the unfinished bodies of one address: one caller that sends many long requests at once. What has
-   * come in is counted; the room for it doubles, and so takes up to twice as much memory.
+   * Beyond that, of the bodies of one network that are not read and judged yet: one caller that sends many long requests
+   * at once. What has come in is counted; the room for it doubles, and so takes up to twice as much memory.
    */
-  held_of_address_bytes: 16 * 1024 * 1024,
+  held_of_network_bytes: 16 * 1024 * 1024,
   /**
    * Beyond that, of those in the process, counted the same way. They come before anybody has proved who he is, so
-   * without it a few hundred strangers could take all memory.
+   * without it a few hundred strangers could take all memory; so could they while the registry is slow to name them.
    */
   held_max_bytes: 128 * 1024 * 1024,
   /**
-   * Of the pieces in which a body comes: so many, and one more for each `piece_bytes` of it. A piece of one byte costs as
-   * much as one of a thousand, and no honest sender makes such.
+   * Of the pieces in which a body comes, also one that is only dropped: so many, and one more for each `piece_bytes` of
+   * it. A piece of one byte costs as much as one of a thousand, and no honest sender makes such.
    */
   pieces_min: 256,
   piece_bytes: 256,
   /** Beyond it new connections are closed at once, so that those there are keep their files and memory. */
   connections_max: 10_000,
-  /** The same from one network that is no trusted proxy, so that no single host can take all of them. */
+  /** The same from one network that is no trusted proxy, so that no single customer can take all of them. */
   connections_of_network_max: 5_000,
+  /**
+   * Answers due on one connection, which is closed beyond that. Nobody sends so many requests ahead of their answers but
+   * who means never to read them, and each answer waits in memory until its connection takes it.
+   */
+  answers_due_max: 32,
   /** Under way in the process. Callers that wait for their answers never get there; one that sends without end would. */
   requests_max: 10_000,
   /** The same of one merchant: a provider that is slow for it holds up nobody else. */

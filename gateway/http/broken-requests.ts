@@ -3,14 +3,17 @@ import type { Socket } from 'node:net'
 import { PublicError } from '#lib/errors/public-error.ts'
 import { uuidv7 } from '#lib/ids.ts'
 import type { Log } from '#lib/telemetry/log.ts'
-import { clock } from '#lib/time.ts'
 import { HTTP_BOUNDS } from './bounds.ts'
 import { failureText } from './envelope.ts'
+import { linger } from './linger.ts'
 
 /** What is not HTTP, has too large a head, or comes too slowly never becomes a request: it is answered here. */
 export interface BrokenRequests {
-  /** To be told of every request, so that nothing is written between the answers that are still due. */
-  began(request: IncomingMessage, response: ServerResponse): void
+  /**
+   * To be told of every request, so that nothing is written between the answers that are still due. `false` when too many
+   * are: then it is not taken, and the connection is closed.
+   */
+  began(request: IncomingMessage, response: ServerResponse): boolean
   /** Takes what the server calls a client error. */
   handle(error: NodeJS.ErrnoException, socket: Socket): void
   /** Takes a request for a tunnel: the server has let go of its connection. */
@@ -55,15 +58,21 @@ export function createBrokenRequests(log: Log): BrokenRequests {
   }
   return {
     began(request, response) {
+      const connection = connections.get(request.socket)
+      if (connection !== undefined && connection.due.length >= HTTP_BOUNDS.answers_due_max) {
+        // What was parsed with it would wait in memory for as long as the answers are not read.
+        request.socket.destroy()
+        return false
+      }
       // What came behind an offer to change the protocol is lost, so that the connection cannot go on.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-      const connection = connections.get(request.socket)
       if (connection === undefined) connections.set(request.socket, { due: [response], cut_short: undefined })
       else {
         connection.due.push(response)
         connection.cut_short = undefined
       }
       response.on('close', over)
+      return true
     },
     handle: (error, socket) => refuse(error.code, socket),
     refuseTunnel(socket) {
@@ -73,12 +82,10 @@ export function createBrokenRequests(log: Log): BrokenRequests {
   }
 }
 
+/** What still comes meanwhile is read and dropped, so that a peer that is busy sending gets to see the text. */
 function end(socket: Socket, text: string): void {
-  if (!socket.writable) return void socket.destroy()
-  socket.end(text)
+  linger(socket, text)
   socket.resume()
-  const linger = clock.after(HTTP_BOUNDS.linger_ms, () => socket.destroy())
-  socket.once('close', () => linger.cancel())
 }
 
 function envelope(): string {

@@ -6,7 +6,7 @@ import { HTTP_BOUNDS } from './bounds.ts'
 import { networkOf } from './network.ts'
 
 /**
- * Closes at once what one network opens beyond its share of the connections, so that no single host can take them all.
+ * Closes at once what one network opens beyond its share of the connections, so that no single customer can take them all.
  * A trusted proxy brings the connections of many, and has no share of its own.
  */
 export function shareConnections(

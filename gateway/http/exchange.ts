@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Environment } from '#lib/environment.ts'
 import { uuidv7 } from '#lib/ids.ts'
-import { clock } from '#lib/time.ts'
+import { clock, elapsedSince } from '#lib/time.ts'
 
 /** Signs an answer: the header's name and value over the bytes exactly as they are sent. */
 export type SignAnswer = (answer: {
@@ -41,5 +41,5 @@ export function beginExchange(request: IncomingMessage, response: ServerResponse
 
 /** How long the exchange has lasted, in milliseconds with at most 3 decimals (E3). */
 export function elapsed({ started_ms }: Exchange): number {
-  return Math.round((clock.monotonic_ms() - started_ms) * 1000) / 1000
+  return elapsedSince(started_ms)
 }

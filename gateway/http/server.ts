@@ -1,4 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PublicError } from '#lib/errors/public-error.ts'
@@ -86,16 +91,7 @@ function createBareFastify(
   notFound: (request: IncomingMessage, response: ServerResponse) => void,
 ): FastifyInstance {
   const app = Fastify({
-    requestTimeout: HTTP_BOUNDS.request_timeout_ms,
-    keepAliveTimeout: HTTP_BOUNDS.idle_timeout_ms,
-    connectionTimeout: HTTP_BOUNDS.silence_timeout_ms,
-    http: {
-      maxHeaderSize: HTTP_BOUNDS.head_max_bytes,
-      headersTimeout: HTTP_BOUNDS.head_timeout_ms,
-      connectionsCheckingInterval: HTTP_BOUNDS.timeouts_checked_ms,
-      // A request without a host is refused in the envelope instead of by Node.
-      requireHostHeader: false,
-    },
+    serverFactory: (handle) => createBoundedServer(broken, handle),
     // An id in a path that is too long for any payment is judged with its credential, as every other one is.
     routerOptions: { maxParamLength: HTTP_BOUNDS.head_max_bytes },
     // The exchange makes the id of a request.
@@ -108,18 +104,39 @@ function createBareFastify(
       notFound(request.raw, reply.raw)
     },
   })
-  const { server } = app
-  // Headers are counted by us: beyond its own limit Node drops them silently.
-  server.maxHeadersCount = 0
-  server.maxConnections = HTTP_BOUNDS.connections_max
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  server.prependListener('request', broken.began)
-  server.on('connect', (_request, connection) => {
-    if (connection instanceof Socket) broken.refuseTunnel(connection)
-    else connection.destroy()
-  })
   app.removeAllContentTypeParsers()
   for (const method of app.supportedMethods)
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   return app
+}
+
+/** Node's server with our limits. Fastify sees only the requests that are taken. */
+function createBoundedServer(
+  broken: BrokenRequests,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: HTTP_BOUNDS.head_max_bytes,
+      headersTimeout: HTTP_BOUNDS.head_timeout_ms,
+      requestTimeout: HTTP_BOUNDS.request_timeout_ms,
+      keepAliveTimeout: HTTP_BOUNDS.idle_timeout_ms,
+      connectionsCheckingInterval: HTTP_BOUNDS.timeouts_checked_ms,
+      // A request without a host is refused in the envelope instead of by Node.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      if (broken.began(request, response)) handle(request, response)
+    },
+  )
+  server.timeout = HTTP_BOUNDS.silence_timeout_ms
+  // Headers are counted by us: beyond its own limit Node drops them silently.
+  server.maxHeadersCount = 0
+  server.maxConnections = HTTP_BOUNDS.connections_max
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('connect', (_request, connection) => {
+    if (connection instanceof Socket) broken.refuseTunnel(connection)
+    else connection.destroy()
+  })
+  return server
 }

@@ -15,7 +15,7 @@ export interface FloodLimiter {
 
 /** What makes a flood limiter. */
 export interface FloodOptions {
-  /** How many proofs may fail in a minute from one address, or from one /64 of IPv6. */
+  /** How many proofs may fail in a minute from one address, or from one /48 of IPv6. */
   readonly failures_per_minute: number
   /** How many addresses are remembered; the one that was quiet for longest is forgotten first. */
   readonly addresses_max?: number

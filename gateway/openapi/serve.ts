@@ -1,3 +1,4 @@
+import { dropRest } from '../http/crumbs.ts'
 import { checkHead } from '../http/framing.ts'
 import type { PublicRoute } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -22,6 +23,7 @@ export function referenceRoute(document: JsonSchema): PublicRoute {
         'X-Request-ID': request_id,
       })
       response.end(text)
+      if (!request.complete) dropRest(request, response)
     },
   }
 }
