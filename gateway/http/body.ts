@@ -1,5 +1,5 @@
 import { fieldError, PublicError } from '#lib/errors/public-error.ts'
-import { BODY_MAX_BYTES } from './bounds.ts'
+import { BODY_MAX_BYTES, HTTP_BOUNDS } from './bounds.ts'
 import { areCrumbs } from './crumbs.ts'
 import type { Exchange } from './exchange.ts'
 import type { HeldBody } from './held.ts'
@@ -9,7 +9,7 @@ import { hangUp } from './linger.ts'
  * The bytes of the body, exactly as they came: signatures are over them. More than 1 MiB is 1003, told at once when
  * the length is announced, and so is one that comes in crumbs; a long body that cannot be held now is told to come again
  * (2002). Rejects with a `CallerGone` when the connection breaks first. What was taken of `held` is the caller's to
- * release once it lets go of the bytes: of them the request keeps nothing.
+ * release once it lets go of the bytes: of a long body the request keeps nothing.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
@@ -21,9 +21,11 @@ export function readBody(
     let body: Buffer | undefined
     let length = 0
     let pieces = 0
-    // The request lives until its answer is there, and with its listeners would do so what they know.
     const settle = (error?: Error): void => {
-      request.off('data', take).off('end', settle).off('error', broke)
+      // The request lives until its answer is there, and with its listeners so does what they know. Of a short body that
+      // is less than it costs to take them off.
+      if (error !== undefined || length > HTTP_BOUNDS.short_body_bytes)
+        request.off('data', take).off('end', settle).off('error', broke)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
       else reject(error)
     }
