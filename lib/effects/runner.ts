@@ -6,7 +6,7 @@ import { countedTries, type Effect, type EffectDocument } from './effect.ts'
 import { failedTry, revived } from './failed-try.ts'
 import { type InHand, takeInHand } from './in-hand.ts'
 import { createTakeover } from './takeover.ts'
-import { createEffectWrites } from './writes.ts'
+import { createEffectWrites, type EffectWrites } from './writes.ts'
 
 /** How the outcome of an effect changes its document: pure, applied in the very write that removes the effect. */
 export type Outcome<D> = (document: D) => D
@@ -26,18 +26,7 @@ export interface EffectKind<D> {
 }
 
 /** Writes documents that have effects, and runs those effects. */
-export interface EffectRunner<D extends EffectDocument> {
-  /** Inserts a document with its effects already leased to this process, so that the sweeper never races its writer. */
-  insert(document: D): Promise<Stored<D>>
-  /**
-   * Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. Who has
-   * just read the document gives it as `read`, and the first try is spared the load.
-   */
-  change(
-    key: Fields,
-    decide: (document: Stored<D>) => D | undefined,
-    read?: Stored<D>,
-  ): Promise<Stored<D> | undefined>
+export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'change'> {
   /**
    * Runs what this process leased, and what follows from it. Resolves with the document when nothing but events is left
    * that could run now; they go on behind it. A failed effect does not reject it; a store that is away does.

@@ -8,8 +8,12 @@ import type { Acted } from './in-hand.ts'
 
 /** The writes of documents with effects. Each one leases to this process what it then can run. */
 export interface EffectWrites<D extends EffectDocument> {
+  /** Inserts a document with its effects already leased to this process, so that the sweeper never races its writer. */
   insert(document: D): Promise<Stored<D>>
-  /** Loads (unless `read` is given), decides and writes until no other writer comes between. */
+  /**
+   * Loads, decides and writes until no other writer comes between; `undefined` from `decide` means no change. Who has
+   * just read the document gives it as `read`, and the first try is spared the load.
+   */
   change(
     key: Fields,
     decide: (document: Stored<D>) => D | undefined,
