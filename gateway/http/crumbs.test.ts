@@ -68,3 +68,25 @@ test('whatever is no crumb is dropped to its end, and the next request is found'
   const { answers } = await talk(app, long + wrong + requestText(PING), 3)
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
 })
+
+test.each([
+  ['too long a body', { lines: ['connection: close', 'content-length: 3145728'] }, 1003],
+  ['a wrong type', { type: 'text/plain', lines: ['connection: close', 'content-length: 3145728'] }, 1006],
+])('who sends all of %s before reading gets its last answer', async (_what, head: Head, code) => {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  await once(socket, 'connect')
+  const failed: unknown[] = []
+  socket.on('error', (error) => failed.push(error))
+  socket.write(requestText(PING, { ...head, sent: '' }))
+  for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
+    if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+  })
+  if (!socket.closed) await once(socket, 'close')
+  expect(failed).toEqual([])
+  expect(received).toContain(`"code":${code}`)
+})

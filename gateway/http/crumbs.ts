@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HTTP_BOUNDS } from './bounds.ts'
-import { hangUp } from './linger.ts'
+import { hangUp, linger } from './linger.ts'
 
 /** Whether so many bytes came in more pieces than any honest sender makes of them: each costs far more than it weighs. */
 export function areCrumbs(pieces: number, length: number): boolean {
@@ -22,4 +22,7 @@ export function dropRest(request: IncomingMessage, response: ServerResponse): vo
     hangUp(response)
   }
   request.on('data', drop)
+  const { socket } = request
+  // Behind an answer that says that it is the last, Node would close at once, and what still comes would reset it.
+  socket.destroySoon = () => linger(socket)
 }
