@@ -25,6 +25,7 @@ test('makes what is missing for its owner only, and leaves alone what is there',
 test('says why it cannot, also below a folder that takes nothing', async () => {
   await writeFile(join(home, 'file'), '')
   await expect(makeDirectory(join(home, 'file', 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' })
+  await expect(makeDirectory(join(home, 'file'))).rejects.toMatchObject({ code: 'EEXIST' })
   // Linux only: elsewhere the folder itself is missing, and the root of the disk is not ours to write.
   await expect(makeDirectory('/proc/nope/data')).rejects.toMatchObject({
     code: expect.stringMatching(/^(ENOENT|EACCES|EPERM|EROFS)$/),

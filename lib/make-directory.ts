@@ -1,5 +1,6 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { systemCode } from '#lib/errors/system-code.ts'
 
 /**
  * Makes a directory and those above it that are missing, all for their owner only; one that is there stays as it is.
@@ -10,16 +11,12 @@ export async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return
-    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    if (systemCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
     await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
       // Another process may have made it in between.
-      if (codeOf(again) !== 'EEXIST') throw again
+      if (systemCode(again) !== 'EEXIST') throw again
     })
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }

@@ -1,6 +1,7 @@
 import { link, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomHex } from '#lib/crypto/random.ts'
+import { systemCode } from '#lib/errors/system-code.ts'
 import { Unavailable } from '#lib/errors/unavailable.ts'
 import { makeDirectory } from '#lib/make-directory.ts'
 import { clock } from '#lib/time.ts'
@@ -86,7 +87,7 @@ async function* readFile(path: string): AsyncGenerator<Uint8Array> {
 
 async function publish(unfinished: string, path: string, name: string): Promise<void> {
   await link(unfinished, path).catch((error: unknown) => {
-    throw codeOf(error) === 'EEXIST' ? new Duplicate(name, 'key') : error
+    throw systemCode(error) === 'EEXIST' ? new Duplicate(name, 'key') : error
   })
 }
 
@@ -125,10 +126,6 @@ async function disk<T>(action: () => Promise<T>): Promise<T> {
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error
+  if (systemCode(error) !== 'ENOENT') throw error
   return undefined
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
