@@ -1,4 +1,4 @@
-import { runProcess } from '#lib/process/run.ts'
+import { runProcess } from '#lib/platform/process/run.ts'
 import { rolesOf, startRoles } from './roles.ts'
 
 /** Plays the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { openBus } from '#lib/bus/open.ts'
-import type { Bus } from '#lib/bus/port.ts'
+import { openBus } from '#lib/platform/bus/open.ts'
+import type { Bus } from '#lib/platform/bus/port.ts'
 import {
   type Config,
   ConfigError,
@@ -9,22 +9,28 @@ import {
   optional,
   readConfig,
   type Schema,
-} from '#lib/config/config.ts'
-import { boolean, directory, secret, text } from '#lib/config/fields.ts'
-import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
-import { Secret } from '#lib/crypto/secret.ts'
-import type { Lifecycle } from '#lib/process/lifecycle.ts'
-import { authorityOf } from '#lib/process/listen.ts'
-import { ROLES, type Role, type RoleContext, type RoleName, type RunningRole } from '#lib/process/role.ts'
-import type { ReadyUrls } from '#lib/process/run.ts'
-import { StartError } from '#lib/process/start-error.ts'
-import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
-import { RPC_SETTINGS, type RpcConfig } from '#lib/rpc/settings.ts'
-import { openStore } from '#lib/store/open.ts'
-import type { Store } from '#lib/store/port.ts'
-import { log } from '#lib/telemetry/log.ts'
-import { METRICS_TYPE, metricsText } from '#lib/telemetry/metrics.ts'
-import { every } from '#lib/time.ts'
+} from '#lib/platform/config/config.ts'
+import { boolean, directory, secret, text } from '#lib/platform/config/fields.ts'
+import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
+import { authorityOf } from '#lib/platform/process/listen.ts'
+import {
+  ROLES,
+  type Role,
+  type RoleContext,
+  type RoleName,
+  type RunningRole,
+} from '#lib/platform/process/role.ts'
+import type { ReadyUrls } from '#lib/platform/process/run.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
+import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
+import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/port.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { every } from '#lib/platform/time.ts'
 
 /** Each role's code is loaded when it is played, so that a process of one role holds no more than that. */
 const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {

@@ -6,12 +6,12 @@ import {
   GetMerchantResponseSchema,
   MerchantService,
 } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { readConfig } from '#lib/config/config.ts'
-import { sha256Hex } from '#lib/crypto/hash.ts'
-import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
-import { rpcService } from '#lib/rpc/service.ts'
-import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
-import { clock } from '#lib/time.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
+import { rpcService } from '#lib/platform/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { BenchResult } from './result.ts'
 import { compared, inTurns } from './rounds.ts'
 
@@ -24,7 +24,7 @@ const TOKEN = 'bench'
 type Call = () => Promise<GetMerchantResponse>
 
 /**
- * Small unary calls, 64 in flight, client and server in this process. `rpc.grpc` is the whole of lib/rpc (token,
+ * Small unary calls, 64 in flight, client and server in this process. `rpc.grpc` is the whole of lib/platform/rpc (token,
  * permission, deadline, request id, metrics) beside bare grpc-js that sends the same messages with a token and a
  * deadline; `rpc.memory` is a call between two roles of one process, beside only encoding and decoding the two
  * messages that such a call carries.

@@ -12,21 +12,28 @@ import {
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { createMemoryBus } from '#lib/bus/memory.ts'
-import { readConfig } from '#lib/config/config.ts'
-import { createKeyring, type Keyring } from '#lib/crypto/seal.ts'
-import { Secret } from '#lib/crypto/secret.ts'
-import { createDirectory } from '#lib/directory/directory.ts'
-import type { Environment as EnvironmentName } from '#lib/environment.ts'
-import { createAddressList } from '#lib/http/address-list.ts'
-import { type ClientOf, createRpc } from '#lib/rpc/rpc.ts'
-import type { RpcService } from '#lib/rpc/service.ts'
-import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
-import type { Store } from '#lib/store/port.ts'
-import { createLog, type Log } from '#lib/telemetry/log.ts'
-import { clock } from '#lib/time.ts'
-import { freshPair, PATHS, type ReplayPair, signResend, signV1, signV2 } from '../test/support/door.ts'
+import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
+import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { createAddressList } from '#lib/platform/http/address-list.ts'
+import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
+import type { RpcService } from '#lib/platform/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import type { Store } from '#lib/platform/store/port.ts'
+import { createLog, type Log } from '#lib/platform/telemetry/log.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { DemoCredential } from '../test/support/merchant.ts'
+import {
+  freshPair,
+  PATHS,
+  type ReplayPair,
+  signResend,
+  signV1,
+  signV2,
+} from '../test/support/public-client.ts'
 import { createGateway } from './app.ts'
 import { createCredentialOpener } from './auth/credential.ts'
 import { rememberedMs } from './auth/replay.ts'

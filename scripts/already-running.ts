@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { StartError } from '#lib/process/start-error.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
 import { parseJson, readIfThere } from './local.ts'
 
 const ANSWER_LIMIT_MS = 1_000

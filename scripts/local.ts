@@ -1,12 +1,12 @@
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { readConfig } from '#lib/config/config.ts'
-import { directory } from '#lib/config/fields.ts'
-import { sha256Hex } from '#lib/crypto/hash.ts'
-import { randomHex } from '#lib/crypto/random.ts'
-import { makeDirectory } from '#lib/make-directory.ts'
-import { StartError } from '#lib/process/start-error.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import { directory } from '#lib/platform/config/fields.ts'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { makeDirectory } from '#lib/platform/process/make-directory.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
 
 /** What a local run is started with. */
 export interface Local {

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
-import { ROLES } from '#lib/process/role.ts'
-import { type ReadyUrls, runProcess } from '#lib/process/run.ts'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { type ReadyUrls, runProcess } from '#lib/platform/process/run.ts'
 import { startRoles } from '../roles.ts'
 import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'

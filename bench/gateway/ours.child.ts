@@ -1,5 +1,5 @@
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { openStore } from '#lib/store/open.ts'
+import { openStore } from '#lib/platform/store/open.ts'
 import { createTestGateway } from '../../gateway/gateway.fixture.ts'
 
 /**

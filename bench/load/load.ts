@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { randomHex } from '#lib/crypto/random.ts'
-import { clock } from '#lib/time.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { clock } from '#lib/platform/time.ts'
 
 /** What the load client is told: where to send which signed request, how many at once, for how long. */
 export interface LoadOrder {

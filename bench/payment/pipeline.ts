@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Pool } from 'undici'
-import { Secret } from '#lib/crypto/secret.ts'
-import { signRequest } from '#lib/crypto/signed-request.ts'
-import { createLifecycle } from '#lib/process/lifecycle.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
+import { createLifecycle } from '#lib/platform/process/lifecycle.ts'
 import { startRoles } from '../../roles.ts'
 
 const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'

@@ -1,4 +1,4 @@
-import type { Secret } from '#lib/crypto/secret.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CredentialSettings } from './credential.ts'
 
 /** Who calls a method: a credential that has proved itself and may be used here and now. */

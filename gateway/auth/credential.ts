@@ -1,11 +1,11 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import type { Keyring } from '#lib/crypto/seal.ts'
-import type { Secret } from '#lib/crypto/secret.ts'
-import { type Environment, environmentFromProto } from '#lib/environment.ts'
-import { type AddressList, createAddressList } from '#lib/http/address-list.ts'
-import type { Log } from '#lib/telemetry/log.ts'
+import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { type AddressList, createAddressList } from '#lib/platform/http/address-list.ts'
+import type { Log } from '#lib/platform/telemetry/log.ts'
 
 /** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
 export interface OpenSecret {

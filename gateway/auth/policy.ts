@@ -1,4 +1,4 @@
-import { PublicError } from '#lib/errors/public-error.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { CredentialSettings, OpenCredential, Version } from './credential.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { createLog } from '#lib/telemetry/log.ts'
-import { metricsText } from '#lib/telemetry/metrics.ts'
-import { clock, useClock } from '#lib/time.ts'
-import { freshPair, type ReplayPair } from '../../test/support/door.ts'
+import { createLog } from '#lib/platform/telemetry/log.ts'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { clock, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
+import { freshPair, type ReplayPair } from '../../test/support/public-client.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   asResend,

@@ -1,7 +1,7 @@
-import { PublicError } from '#lib/errors/public-error.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import { counter } from '#lib/telemetry/metrics.ts'
-import { clock } from '#lib/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Log } from '#lib/platform/telemetry/log.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { clock } from '#lib/platform/time.ts'
 import { hasHeader, onlyHeader } from '../http/headers.ts'
 import type { Nonces } from '../limits/nonces.ts'
 

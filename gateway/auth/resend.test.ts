@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { freshPair } from '../../test/support/door.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslSha512 } from '../../test/support/openssl.ts'
+import { freshPair } from '../../test/support/public-client.ts'
 import {
   asResend,
   asV2,

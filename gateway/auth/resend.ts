@@ -1,6 +1,6 @@
-import { sha512WithSecret } from '#lib/crypto/hash.ts'
-import type { Proof } from './proof.ts'
+import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { type ReplayPair, readPair } from './replay.ts'
+import type { Proof } from './signature-scheme.ts'
 import { bodyOf, V1_NONCE } from './v1.ts'
 
 /** The first line of what a request to the resend route signs when it has a replay pair. */

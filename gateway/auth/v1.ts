@@ -1,6 +1,6 @@
-import { sha512WithSecret } from '#lib/crypto/hash.ts'
-import type { Answer, Proof } from './proof.ts'
+import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { readPair } from './replay.ts'
+import type { Answer, Proof } from './signature-scheme.ts'
 
 /** How far a timestamp of v1 or of the resend route may be from now, unless the operator sets another window (A3). */
 export const V1_WINDOW_MS = 300_000

@@ -4,10 +4,10 @@ import { request } from 'node:http'
 import { afterAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { clock } from '#lib/time.ts'
-import { freshPair } from '../../test/support/door.ts'
+import { clock } from '#lib/platform/time.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslHmac } from '../../test/support/openssl.ts'
+import { freshPair } from '../../test/support/public-client.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   type Answered,

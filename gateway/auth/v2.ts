@@ -1,7 +1,7 @@
-import { hmacHex, sha256Hex } from '#lib/crypto/hash.ts'
-import { PublicError } from '#lib/errors/public-error.ts'
-import type { Proof } from './proof.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { hmacHex, sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { readPair } from './replay.ts'
+import type { Proof } from './signature-scheme.ts'
 
 /** How far a v2 timestamp may be from now (spec: v2 request headers); unlike v1's it is no setting. */
 export const V2_WINDOW_MS = 300_000

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from '@jest/globals'
-import { createAddressList } from '#lib/http/address-list.ts'
+import { createAddressList } from '#lib/platform/http/address-list.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
+import { networkOf } from '../hostile-connections/network.ts'
 import { clientAddress } from './address.ts'
-import { networkOf } from './network.ts'
 import { PING, requestText, talk } from './socket.fixture.ts'
 
 /** Only what the function reads of a request. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type AddressList, parseAddress } from '#lib/http/address-list.ts'
+import { type AddressList, parseAddress } from '#lib/platform/http/address-list.ts'
 
 /**
  * Where a request comes from (A7): the socket's address, or the nearest hop of `X-Forwarded-For` that is no trusted

@@ -1,9 +1,9 @@
-import { fieldError, PublicError } from '#lib/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { HeldBody } from '../hostile-connections/body-memory-budget.ts'
+import { areCrumbs } from '../hostile-connections/fragmented-body.ts'
+import { hangUp } from '../hostile-connections/linger.ts'
 import { BODY_MAX_BYTES, HTTP_BOUNDS } from './bounds.ts'
-import { areCrumbs } from './crumbs.ts'
 import type { Exchange } from './exchange.ts'
-import type { HeldBody } from './held.ts'
-import { hangUp } from './linger.ts'
 
 /**
  * The bytes of the body, exactly as they came: signatures are over them. More than 1 MiB is 1003, told at once when

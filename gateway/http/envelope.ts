@@ -1,4 +1,4 @@
-import type { PublicError } from '#lib/errors/public-error.ts'
+import type { PublicError } from '#lib/contract/errors/public-error.ts'
 
 /** The envelope of a success (E2). `result` is plain JSON; the rest needs no escaping. */
 export function successText(result: unknown, request_id: string, processing_time: number): string {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Environment } from '#lib/environment.ts'
-import { uuidv7 } from '#lib/ids.ts'
-import { clock, elapsedSince } from '#lib/time.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { clock, elapsedSince } from '#lib/platform/time.ts'
 
 /** Signs an answer: the header's name and value over the bytes exactly as they are sent. */
 export type SignAnswer = (answer: {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { fieldError, PublicError } from '#lib/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { HTTP_BOUNDS } from './bounds.ts'
 import { hasHeader, onlyHeader } from './headers.ts'
 

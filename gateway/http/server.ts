@@ -6,11 +6,11 @@ import {
 } from 'node:http'
 import { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
-import { PublicError } from '#lib/errors/public-error.ts'
-import type { Log } from '#lib/telemetry/log.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Log } from '#lib/platform/telemetry/log.ts'
+import { type BrokenRequests, createBrokenRequests } from '../hostile-connections/broken-requests.ts'
 import type { Answerer } from './answer.ts'
 import { HTTP_BOUNDS } from './bounds.ts'
-import { type BrokenRequests, createBrokenRequests } from './broken-requests.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
 /** One public route: where it is, and what answers its requests, refusals included. */

@@ -1,6 +1,6 @@
-import type { Environment } from '#lib/environment.ts'
-import { fieldError, type PublicError } from '#lib/errors/public-error.ts'
-import type { ErrorCode } from '#lib/errors/table.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 
 /** A key that nobody knows is shown no longer than this, in code points: it is the caller's own text. */
 const KEY_SHOWN_MAX = 64

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { PublicError } from '#lib/errors/public-error.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { DEPTH_MAX, type Json, parseJson } from './parse.ts'
 
 const parse = (text: string | Buffer): Json => parseJson(Buffer.from(text))

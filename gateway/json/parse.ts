@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { fieldError } from '#lib/errors/public-error.ts'
-import { putBack, readIntegers, writeStandIns } from './odd-numbers.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { putBack, readIntegers, writeStandIns } from './lossless-integers.ts'
 import { type Scan, scanJson } from './scan.ts'
 
 /**

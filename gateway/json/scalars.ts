@@ -1,5 +1,5 @@
-import type { Environment } from '#lib/environment.ts'
-import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/money.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/contract/money.ts'
 import { report } from './inspection.ts'
 import type { Json } from './parse.ts'
 import type { Schema, TextShape } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { Environment } from '#lib/environment.ts'
+import type { Environment } from '#lib/contract/environment.ts'
 import { createInspection, type Inspection, report, reportAt } from './inspection.ts'
 import type { Json, JsonObject } from './parse.ts'
 

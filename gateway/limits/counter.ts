@@ -1,7 +1,7 @@
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { Conflict, Duplicate } from '#lib/store/errors.ts'
-import type { Collection } from '#lib/store/port.ts'
-import { clock } from '#lib/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { Counter } from './store.ts'
 
 /** So many calls in a window. Everybody who counts for one quota counts in one document. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/time.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { createFloodLimiter, type FloodLimiter } from './flood.ts'
 

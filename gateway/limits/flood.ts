@@ -1,7 +1,7 @@
-import type { PublicError } from '#lib/errors/public-error.ts'
-import { createLru } from '#lib/lru.ts'
-import { clock } from '#lib/time.ts'
-import { networkOf } from '../http/network.ts'
+import type { PublicError } from '#lib/contract/errors/public-error.ts'
+import { createLru } from '#lib/patterns/lru.ts'
+import { clock } from '#lib/platform/time.ts'
+import { networkOf } from '../hostile-connections/network.ts'
 import { FLOOD_BUCKET, refusalOf } from './refusal.ts'
 
 /**

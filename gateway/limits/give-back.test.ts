@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { useClock } from '#lib/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
 import {

@@ -1,8 +1,8 @@
-import { publicErrorOf } from '#lib/errors/translate.ts'
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { createLru } from '#lib/lru.ts'
-import { log } from '#lib/telemetry/log.ts'
-import { clock, every, withinTime } from '#lib/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createLru } from '#lib/patterns/lru.ts'
+import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { clock, every, withinTime } from '#lib/platform/time.ts'
 import type { Lease } from './lease.ts'
 
 /** The leases of this process, which do not keep from others what nobody here asks for. */

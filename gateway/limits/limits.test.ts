@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { currentRequest, withRequest } from '#lib/context.ts'
-import type { PublicError } from '#lib/errors/public-error.ts'
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { useClock } from '#lib/time.ts'
+import type { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { currentRequest, withRequest } from '#lib/platform/context.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
 import {
   callerWith,

@@ -1,5 +1,5 @@
-import type { Collection } from '#lib/store/port.ts'
-import { clock } from '#lib/time.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { Quota } from './counter.ts'
 import { createLease } from './lease.ts'
 import { createLeases } from './leases.ts'

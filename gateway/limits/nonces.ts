@@ -1,8 +1,8 @@
-import { randomHex } from '#lib/crypto/random.ts'
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
-import type { Collection } from '#lib/store/port.ts'
-import { clock, withinTime } from '#lib/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { clock, withinTime } from '#lib/platform/time.ts'
 import type { SpentNonce } from './store.ts'
 
 /**

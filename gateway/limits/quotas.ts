@@ -1,4 +1,4 @@
-import { type Method, RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { type MethodName, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 
 const CEILING = 300_000
 const READ = 120
@@ -8,7 +8,7 @@ const ATTACHMENT = 20
 const RARE = 10
 
 /** A method that is not here does not type-check; only the ping is free. */
-const DEFAULTS: Readonly<Record<Exclude<Method, 'gateway.ping'> | typeof RESEND_BUCKET, number>> = {
+const DEFAULTS: Readonly<Record<Exclude<MethodName, 'gateway.ping'> | typeof RESEND_BUCKET, number>> = {
   'payment.in': CEILING,
   'payment.out': CEILING,
   'payment.status': CEILING,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { PublicError } from '#lib/errors/public-error.ts'
-import { metricsText } from '#lib/telemetry/metrics.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { DEFAULT_QUOTAS } from './quotas.ts'
 import { DAILY_BUCKET, FLOOD_BUCKET, refusalOf, retryHeaders } from './refusal.ts'
 

@@ -1,6 +1,6 @@
-import { PublicError } from '#lib/errors/public-error.ts'
-import { counter } from '#lib/telemetry/metrics.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { titled } from '../methods/titled.ts'
 
 /** The bucket that a credential's daily limit is called by in a refusal. */

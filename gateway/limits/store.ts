@@ -1,4 +1,4 @@
-import type { Collection, Store } from '#lib/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
 
 /** A nonce that was used; it is there until no request that carries it could still be fresh (A3). */
 export interface SpentNonce {

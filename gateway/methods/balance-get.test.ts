@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { Unavailable } from '#lib/errors/unavailable.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createTestGateway, type FixtureOptions, faultOf, send } from '../gateway.fixture.ts'
 
 const ROUTES = [

@@ -1,5 +1,5 @@
-import { fieldError, PublicError } from '#lib/errors/public-error.ts'
-import type { Scope } from '#lib/vocabulary.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Scope } from '#lib/contract/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { type Json, type JsonObject, parseJson } from '../json/parse.ts'
 import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'

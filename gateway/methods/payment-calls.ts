@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { type Audience, operationObject, paymentObject } from '#lib/projection/payment.ts'
+import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import type { Caller } from '../auth/caller.ts'
 import { serviceId, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'

@@ -4,8 +4,8 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { CreatePaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { PublicError } from '#lib/errors/public-error.ts'
-import { fullPayment } from '#lib/projection/payment.fixture.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import {
   createTestGateway,
   type FixtureOptions,

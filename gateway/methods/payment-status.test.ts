@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { LookUpPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { PublicError } from '#lib/errors/public-error.ts'
-import { fullPayment } from '#lib/projection/payment.fixture.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import { createTestGateway, faultOf, send } from '../gateway.fixture.ts'
 
 const request = (identifiers: unknown, more: object = {}): object => ({

@@ -1,6 +1,6 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/environment.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
 import { notApplicable, object } from '../json/schema.ts'
 import { METHOD } from './fields.ts'
 import { defineMethod, type Method } from './method.ts'

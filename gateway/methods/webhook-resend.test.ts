@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { ResendCallbackRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { PublicError } from '#lib/errors/public-error.ts'
-import type { ErrorCode } from '#lib/errors/table.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createTestGateway, faultOf, type Sent, send } from '../gateway.fixture.ts'
 import { resendPath } from '../paths.ts'
 

@@ -1,6 +1,6 @@
-import { hmacHex } from '#lib/crypto/hash.ts'
-import type { Keyring } from '#lib/crypto/seal.ts'
-import { Secret } from '#lib/crypto/secret.ts'
+import { hmacHex } from '#lib/platform/crypto/hash.ts'
+import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Caller } from '../auth/caller.ts'
 
 /** The text whose HMAC is the secret of a payment's own callback address (spec: Callback signatures). */

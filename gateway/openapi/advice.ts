@@ -1,4 +1,4 @@
-import type { ErrorCode } from '#lib/errors/table.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 
 const SUPPORT = 'Change nothing and ask the operator.'
 const LATER = 'Try again later, with the same key and the same bytes.'

@@ -1,4 +1,4 @@
-import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/errors/table.ts'
+import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { ADVICE } from './advice.ts'
 import { type JsonSchema, record } from './json-schema.ts'
 import { reference } from './names.ts'

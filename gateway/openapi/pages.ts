@@ -1,4 +1,4 @@
-import { RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 
 /** What the reference says of a method beside the shape of its requests. `result` names one of `RESULT_SCHEMAS`. */
 export interface MethodPage {

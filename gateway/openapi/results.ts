@@ -1,4 +1,4 @@
-import { OPERATION_WORDS, STATUS_ROWS } from '#lib/projection/status.ts'
+import { OPERATION_WORDS, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
 import { type JsonSchema, record } from './json-schema.ts'
 import { reference } from './names.ts'
 

@@ -1,4 +1,4 @@
-import { PublicError } from '#lib/errors/public-error.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { retryHeaders } from '../limits/refusal.ts'
 import type { Method } from '../methods/method.ts'
 import { codesByStatus } from './envelope.ts'

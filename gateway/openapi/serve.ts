@@ -1,4 +1,4 @@
-import { dropRest } from '../http/crumbs.ts'
+import { dropRest } from '../hostile-connections/fragmented-body.ts'
 import { checkHead } from '../http/framing.ts'
 import type { PublicRoute } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'

@@ -1,4 +1,4 @@
-import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/errors/table.ts'
+import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
 import { ADVICE } from '../../gateway/openapi/advice.ts'
 import { codesByStatus } from '../../gateway/openapi/envelope.ts'
 

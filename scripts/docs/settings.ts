@@ -1,4 +1,4 @@
-import { describeConfig, type Schema } from '#lib/config/config.ts'
+import { describeConfig, type Schema } from '#lib/platform/config/config.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { PROCESS_SETTINGS } from '../../roles.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'

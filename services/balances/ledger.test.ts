@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { credit, hold, openFixture, resolve } from '../../test/support/ledger.ts'
-import type { Command } from './command.ts'
+import type { Command } from './domain/command.ts'
+import type { Outcome } from './domain/decide-command.ts'
+import { credit, hold, openFixture, resolve } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
-import type { Outcome } from './step.ts'
 
 const wasAccepted = (outcome: Outcome): boolean =>
   'recorded' in outcome && outcome.recorded.entry.refused_code === undefined

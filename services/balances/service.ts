@@ -1,12 +1,12 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { described, optional, readConfig } from '#lib/config/config.ts'
-import { text } from '#lib/config/fields.ts'
-import type { Role } from '#lib/process/role.ts'
+import { described, optional, readConfig } from '#lib/platform/config/config.ts'
+import { text } from '#lib/platform/config/fields.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import { createPeer } from './forwarding/peer.ts'
 import { createLedger } from './ledger.ts'
-import { measured } from './measure.ts'
-import { createPeer } from './peer.ts'
-import { createServices } from './rpc.ts'
-import { openLedgerStore } from './store.ts'
+import { createServices } from './rpc/balance-services.ts'
+import { measured } from './shards/measure.ts'
+import { openLedgerStore } from './store/ledger-store.ts'
 
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {

@@ -1,5 +1,5 @@
-import { StartError } from '#lib/process/start-error.ts'
-import type { Registry } from './registry.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
+import type { Registry } from './use-cases/registry.ts'
 
 /** So many credentials are tried: one may be damaged, or lie under a key that was taken away on purpose. */
 const SAMPLE = 20

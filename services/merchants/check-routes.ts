@@ -1,7 +1,7 @@
-import type { Environment } from '#lib/environment.ts'
-import { checkCount, invalid, notFound } from './check.ts'
-import { numberFrom } from './registry.ts'
-import type { MerchantsStore } from './store.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { checkCount, invalid, notFound } from './domain/check.ts'
+import type { MerchantsStore } from './store/merchants-store.ts'
+import { numberFrom } from './use-cases/registry.ts'
 
 const ROUTES_MAX = 500
 

@@ -7,8 +7,8 @@ import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_p
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { useClock } from '#lib/time.ts'
-import { METHODS, RESEND_BUCKET, SCOPES } from '#lib/vocabulary.ts'
+import { METHODS, RESEND_BUCKET, SCOPES } from '#lib/contract/vocabulary.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from './merchants.fixture.ts'
 

@@ -3,8 +3,8 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { ROUTE_CURRENCIES } from '#lib/money.ts'
-import { PAYMENT_METHODS } from '#lib/payment-methods.ts'
+import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
+import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { createFixture, type Fixture } from './merchants.fixture.ts'
 
 let fixture: Fixture

@@ -1,18 +1,18 @@
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { readConfig } from '#lib/config/config.ts'
-import type { Secret } from '#lib/crypto/secret.ts'
-import { createDirectory } from '#lib/directory/directory.ts'
-import { createReceiptSender, RECEIPT_TO } from '#lib/effects/publisher.ts'
-import { createEffectRunner } from '#lib/effects/runner.ts'
-import { CALLBACK_ALLOW, callbackAddresses } from '#lib/http/callback-allow.ts'
-import { createHttpClient } from '#lib/http/client.ts'
-import type { Role } from '#lib/process/role.ts'
-import { attemptKind } from './attempt.ts'
-import type { Delivery } from './delivery.ts'
-import { postDelivery } from './post.ts'
-import { receiveEvent } from './receive.ts'
-import { deliveryRpc } from './rpc.ts'
-import { keyOfDelivery, openNotifierStore } from './store.ts'
+import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { createReceiptSender, RECEIPT_TO } from '#lib/patterns/effects/publisher.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { CALLBACK_ALLOW, callbackAddresses } from '#lib/platform/http/callback-allow.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import { attemptKind } from './delivery/attempt.ts'
+import { postDelivery } from './delivery/post.ts'
+import type { Delivery } from './domain/delivery.ts'
+import { deliveryRpc } from './rpc/delivery-service.ts'
+import { keyOfDelivery, openNotifierStore } from './store/notifier-store.ts'
+import { receiveEvent } from './use-cases/receive.ts'
 
 /** The settings of the notifier. */
 export const NOTIFIER_CONFIG = {
@@ -49,7 +49,7 @@ export const role: Role = {
     const runner = createEffectRunner<Delivery>({
       collection: store.deliveries,
       keyOf: keyOfDelivery,
-      kinds: {
+      handlers: {
         attempt: attemptKind({
           eventOf: ({ merchant_id, event_key }) => store.events.get({ merchant_id, event_key }),
           secretOf,

@@ -1,5 +1,5 @@
-import { createEffect } from './decide.ts'
-import type { Payment, PaymentState } from './payment.ts'
+import { createEffect } from './domain/apply-provider-update.ts'
+import type { Payment, PaymentState } from './domain/payment.ts'
 
 /** All states that a payment can be in. */
 export const STATES: readonly PaymentState[] = [

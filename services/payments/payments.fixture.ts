@@ -1,19 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Secret } from '#lib/crypto/secret.ts'
-import { createEffectRunner, type EffectKind, type EffectRunner } from '#lib/effects/runner.ts'
-import { openStore } from '#lib/store/open.ts'
+import { createEffectRunner, type EffectHandler, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { openStore } from '#lib/platform/store/open.ts'
 import type { Connector, ProviderOrder, ProviderOutcome } from './connectors/connector.ts'
-import type { Payment } from './payment.ts'
-import type { ConnectedAccount, ProviderParts } from './provider.ts'
-import { keyOfPayment, openPaymentsStore, type PaymentsStore } from './store.ts'
+import type { Payment } from './domain/payment.ts'
+import type { ConnectedAccount, ProviderParts } from './effects/provider.ts'
+import { keyOfPayment, openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 
 /** The payments' collections over an embedded store of their own, for tests. */
 export interface PaymentsFixture extends AsyncDisposable {
   readonly store: PaymentsStore
-  /** A runner of these kinds of effect; those that it does not know stay as they are. */
-  runner(kinds?: Readonly<Record<string, EffectKind<Payment>>>): EffectRunner<Payment>
+  /** A runner of these handlers of effect; those that it does not know stay as they are. */
+  runner(handlers?: Readonly<Record<string, EffectHandler<Payment>>>): EffectRunner<Payment>
 }
 
 /** Opens them in a new directory, which is deleted afterwards. */
@@ -24,8 +24,8 @@ export async function openPayments(): Promise<PaymentsFixture> {
   const runners: EffectRunner<Payment>[] = []
   return {
     store,
-    runner(kinds = {}) {
-      const runner = createEffectRunner({ collection: store.payments, keyOf: keyOfPayment, kinds })
+    runner(handlers = {}) {
+      const runner = createEffectRunner({ collection: store.payments, keyOf: keyOfPayment, handlers })
       runners.push(runner)
       return runner
     },

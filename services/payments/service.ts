@@ -2,29 +2,29 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { type Config, described, optional, readConfig } from '#lib/config/config.ts'
-import { duration, port, secret, text, url } from '#lib/config/fields.ts'
-import { createDirectory, type RouteEntry } from '#lib/directory/directory.ts'
-import { createPublisher } from '#lib/effects/publisher.ts'
-import { createEffectRunner } from '#lib/effects/runner.ts'
-import { environmentFromProto } from '#lib/environment.ts'
-import { anyAddress } from '#lib/http/addresses.ts'
-import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
-import { createIdempotency } from '#lib/idempotency/idempotency.ts'
-import type { Listening } from '#lib/process/listen.ts'
-import type { Role } from '#lib/process/role.ts'
-import { ledgerCreditKind, publishEventKind } from './after-effects.ts'
-import { anomalyKind } from './anomaly.ts'
-import { serveCallbacks } from './callback-server.ts'
+import { environmentFromProto } from '#lib/contract/environment.ts'
+import { createDirectory, type RouteEntry } from '#lib/patterns/directory/directory.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { type Config, described, optional, readConfig } from '#lib/platform/config/config.ts'
+import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
+import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
+import type { Listening } from '#lib/platform/process/listen.ts'
+import type { Role } from '#lib/platform/process/role.ts'
 import { createHttpConnector } from './connectors/http-connector.ts'
 import { type ProviderAccount, readProviderAccounts } from './connectors/provider-account.ts'
-import type { PaymentRoute } from './create.ts'
-import { leaseNumericIds } from './instance.ts'
-import type { ConnectedAccount } from './provider.ts'
-import { providerKinds } from './provider.ts'
-import { callbackPath, receiveCallback } from './receive-callback.ts'
-import { paymentRpc } from './rpc.ts'
-import { keyOfPayment, openPaymentsStore } from './store.ts'
+import { ledgerCreditKind, publishEventKind } from './effects/after-effects.ts'
+import type { ConnectedAccount } from './effects/provider.ts'
+import { providerKinds } from './effects/provider.ts'
+import { anomalyKind } from './effects/record-anomaly.ts'
+import { leaseNumericIds } from './numeric-id-lease.ts'
+import { callbackPath, receiveCallback } from './provider-callbacks/receive-callback.ts'
+import { serveCallbacks } from './provider-callbacks/server.ts'
+import { paymentRpc } from './rpc/payment-service.ts'
+import { keyOfPayment, openPaymentsStore } from './store/payments-store.ts'
+import type { PaymentRoute } from './use-cases/create-payment.ts'
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
@@ -83,7 +83,7 @@ export const role: Role = {
     const runner = createEffectRunner({
       collection: store.payments,
       keyOf: keyOfPayment,
-      kinds: {
+      handlers: {
         ...providerKinds({
           connected({ attempt: { account_id }, environment }) {
             const found = accountOf(account_id, environment)

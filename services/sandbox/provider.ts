@@ -1,17 +1,17 @@
-import type { Secret } from '#lib/crypto/secret.ts'
-import { claimedAccount, provesRequest, type ReceivedHeaders } from '#lib/crypto/signed-request.ts'
-import { now } from '#lib/time.ts'
-import type { CallbackSender } from './callbacks.ts'
-import { create } from './create.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { claimedAccount, provesRequest, type ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
+import { now } from '#lib/platform/time.ts'
+import type { CallbackSender } from './callbacks/callbacks.ts'
+import { reportOf } from './domain/transaction.ts'
 import {
   isIdempotencyKey,
   OPERATIONS_PATH,
   parseOrder,
   REQUEST_REFUSALS,
   type RequestRefusal,
-} from './protocol.ts'
-import type { StoredTransaction, TransactionStore } from './store.ts'
-import { reportOf } from './transaction.ts'
+} from './http/protocol.ts'
+import type { StoredTransaction, TransactionStore } from './store/sandbox-store.ts'
+import { create } from './use-cases/create-operation.ts'
 
 /** A request as the transport read it. `path` is the raw request target. */
 export interface ProviderRequest {

@@ -1,13 +1,13 @@
-import { described, optional, readConfig } from '#lib/config/config.ts'
-import { duration, port, secret, text, url } from '#lib/config/fields.ts'
-import { anyAddress } from '#lib/http/addresses.ts'
-import { createHttpClient } from '#lib/http/client.ts'
-import type { Role } from '#lib/process/role.ts'
-import { createCallbackSender } from './callbacks.ts'
-import { postCallback } from './post.ts'
+import { described, optional, readConfig } from '#lib/platform/config/config.ts'
+import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
+import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import { createCallbackSender } from './callbacks/callbacks.ts'
+import { postCallback } from './callbacks/post.ts'
+import { serveProvider } from './http/server.ts'
 import { createProvider } from './provider.ts'
-import { serveProvider } from './server.ts'
-import { openTransactions } from './store.ts'
+import { openTransactions } from './store/sandbox-store.ts'
 
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {

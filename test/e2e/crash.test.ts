@@ -4,7 +4,7 @@ import { merchantClient } from '../support/merchant.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { mongodbForTests, startPrivateMongoProxy, startPrivateNats } from '../support/servers.ts'
 import { startAlone, startApart, type TestSystem } from '../support/system.ts'
-import { beginStorm, expectNothingLost, type Storm } from './crash.contract.ts'
+import { beginStorm, expectNothingLost, type Storm } from './crash.suite.ts'
 
 const LONG_MS = 180_000
 

@@ -1,7 +1,7 @@
 import { test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startAlone, startApart } from '../support/system.ts'
-import { depositContract } from './deposit.contract.ts'
+import { depositContract } from './deposit.suite.ts'
 
 depositContract('everything in one process', () => startAlone())
 

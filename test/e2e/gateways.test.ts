@@ -1,7 +1,7 @@
 import { test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startApart } from '../support/system.ts'
-import { gatewaysContract } from './gateways.contract.ts'
+import { gatewaysContract } from './gateways.suite.ts'
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()

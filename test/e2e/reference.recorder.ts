@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import { listen } from '#lib/process/listen.ts'
-import { type Answer, type Knock, knock } from '../support/door.ts'
+import { listen } from '#lib/platform/process/listen.ts'
+import { type Answer, type Knock, knock } from '../support/public-client.ts'
 
 /** A request with its answer, as they passed by. */
 export interface Passage {

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { RESEND_BUCKET } from '#lib/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { answerName } from '../../gateway/openapi/names.ts'
-import { type Answer, type Knock, knock, PATHS, signResend, signV1, signV2 } from '../support/door.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
+import {
+  type Answer,
+  type Knock,
+  knock,
+  PATHS,
+  signResend,
+  signV1,
+  signV2,
+} from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { describedBy, REFERENCE, takenBy } from '../support/reference.ts'
 import { startAlone, type TestSystem } from '../support/system.ts'

@@ -1,7 +1,7 @@
 import { afterAll, test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startAlone, startApart } from '../support/system.ts'
-import { resendContract } from './resend.contract.ts'
+import { resendContract } from './resend.suite.ts'
 
 resendContract('everything in one process', () => startAlone(), { roles_apart: false })
 

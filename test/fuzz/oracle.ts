@@ -1,4 +1,4 @@
-import { ERROR_TABLE, isErrorCode } from '#lib/errors/table.ts'
+import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Attempt } from './attempt.ts'
 import { maySucceed, strictObject } from './judge.ts'
 import { provenBy } from './proof.ts'

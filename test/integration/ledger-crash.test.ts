@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from '@jest/globals'
-import { openStore } from '#lib/store/open.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { shardOf } from '../../services/balances/domain/shard.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
-import { shardOf } from '../../services/balances/shard.ts'
-import { openLedgerStore } from '../../services/balances/store.ts'
+import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 
 const CHILD = join(import.meta.dirname, 'ledger-crash.child.ts')
 const ROUNDS = 3

@@ -6,15 +6,20 @@ import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { newSecret } from '#lib/crypto/secret.ts'
-import { deepFreeze } from '#lib/directory/freeze.ts'
-import { useClock } from '#lib/time.ts'
-import type { Delivery } from '../../services/notifier/delivery.ts'
+import { deepFreeze } from '#lib/patterns/deep-freeze.ts'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { useClock } from '#lib/platform/time.ts'
+import type { Delivery } from '../../services/notifier/domain/delivery.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
-import { type ReceiveParts, receiveEvent } from '../../services/notifier/receive.ts'
+import {
+  BOUND_TO,
+  keyring,
+  type NotifierParts,
+  openNotifier,
+} from '../../services/notifier/notifier-parts.fixture.ts'
+import { type ReceiveParts, receiveEvent } from '../../services/notifier/use-cases/receive.ts'
 import { eventually } from '../support/eventually.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { BOUND_TO, keyring, type NotifierParts, openNotifier } from './notifier.parts.ts'
 
 const CHILD = join(import.meta.dirname, 'notifier.child.ts')
 const KEY = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }

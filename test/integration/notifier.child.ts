@@ -1,5 +1,5 @@
-import { receiveEvent } from '../../services/notifier/receive.ts'
-import { openNotifier } from './notifier.parts.ts'
+import { openNotifier } from '../../services/notifier/notifier-parts.fixture.ts'
+import { receiveEvent } from '../../services/notifier/use-cases/receive.ts'
 
 /** A notifier that takes one event in and delivers it; a test kills it when it likes. */
 const { directory, event } = JSON.parse(process.argv[2] ?? '{}')

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { newSecret } from '#lib/crypto/secret.ts'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { BOUND_TO, keyring } from '../../services/notifier/notifier-parts.fixture.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { BOUND_TO, keyring } from './notifier.parts.ts'
 import { CRASH_POINTS, openResend, type ResendParts } from './resend.parts.ts'
 
 const CHILD = join(import.meta.dirname, 'resend.child.ts')

@@ -1,12 +1,12 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { createIdempotency } from '#lib/idempotency/idempotency.ts'
-import { createRpc } from '#lib/rpc/rpc.ts'
-import { openStore } from '#lib/store/open.ts'
-import { deliveryRpc } from '../../services/notifier/rpc.ts'
-import { resendCallback } from '../../services/payments/resend.ts'
-import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { type NotifierParts, openNotifier } from '../../services/notifier/notifier-parts.fixture.ts'
+import { deliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
+import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
+import { resendCallback } from '../../services/payments/use-cases/resend-callback.ts'
 import { rpcConfig } from '../support/rpc.ts'
-import { type NotifierParts, openNotifier } from './notifier.parts.ts'
 
 /** The points at which a process of the tests can die, in their order. */
 export const CRASH_POINTS = ['asked', 'queued', 'answered'] as const

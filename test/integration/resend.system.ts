@@ -6,12 +6,16 @@ import type { Delivery } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { newSecret } from '#lib/crypto/secret.ts'
-import { uuidv7 } from '#lib/ids.ts'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
+import {
+  type DepositOptions,
+  type PaymentsSystem,
+  startPayments,
+} from '../../services/payments/payments-system.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
-import { type DepositOptions, type PaymentsSystem, startPayments } from './payments.system.ts'
 
 type NotifyInit = Parameters<Client<typeof PaymentService>['notifyPayment']>[0]
 type ResendInit = Parameters<Client<typeof PaymentService>['resendCallback']>[0]

@@ -1,10 +1,10 @@
-import { Secret } from '#lib/crypto/secret.ts'
-import { EFFECT_INDEXES, type EffectDocument, effect } from '#lib/effects/effect.ts'
-import { createEffectRunner, type EffectKind, type EffectRunner } from '#lib/effects/runner.ts'
-import { Duplicate } from '#lib/store/errors.ts'
-import { openStore } from '#lib/store/open.ts'
-import type { Collection, Store } from '#lib/store/port.ts'
-import { now } from '#lib/time.ts'
+import { EFFECT_INDEXES, type EffectDocument, effect } from '#lib/patterns/effects/effect.ts'
+import { createEffectRunner, type EffectHandler, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
+import { now } from '#lib/platform/time.ts'
 
 /** A small aggregate: an order that is to be charged, then shipped, and told of. */
 export interface Order extends EffectDocument {
@@ -40,7 +40,7 @@ export interface EffectsSystem {
 export async function openEffectsSystem(
   place: Place,
   at: (point: CrashPoint, effect_id: string) => void = () => {},
-  kinds: Readonly<Record<string, EffectKind<Order>>> = {},
+  kinds: Readonly<Record<string, EffectHandler<Order>>> = {},
   lease_ms = 1_000,
 ): Promise<EffectsSystem> {
   const { database, directory, mongodb_uri } = place
@@ -53,7 +53,7 @@ export async function openEffectsSystem(
     indexes: EFFECT_INDEXES,
   })
   const acts = await store.collection<Act>({ name: 'acts', partition: ['act_id'], key: ['act_id'] })
-  const act: EffectKind<Order> = {
+  const act: EffectHandler<Order> = {
     lease_ms,
     tries_max: 20,
     backoff_ms: () => 20,
@@ -67,7 +67,7 @@ export async function openEffectsSystem(
   const runner = createEffectRunner<Order>({
     collection: orders,
     keyOf: ({ order_id }) => ({ order_id }),
-    kinds: { charge: act, ship: act, tell: act, ...kinds },
+    handlers: { charge: act, ship: act, tell: act, ...kinds },
     sweep_ms: 50,
   })
   return { store, orders, acts, runner }

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/time.ts'
+import type { Clock } from '#lib/platform/time.ts'
 
 /** A clock that stands still until a test moves it. */
 export interface ManualClock extends Clock {

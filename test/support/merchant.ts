@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, knock, PATHS, signResend, signV1 } from './door.ts'
+import { type Answer, knock, PATHS, signResend, signV1 } from './public-client.ts'
 
 /** What demo.json tells of a credential. */
 export interface DemoCredential {

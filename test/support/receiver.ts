@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
-import { listen } from '#lib/process/listen.ts'
+import { listen } from '#lib/platform/process/listen.ts'
 
 /** A callback as it arrived. */
 export interface ReceivedCallback {

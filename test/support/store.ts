@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Unavailable } from '#lib/errors/unavailable.ts'
-import { openStore } from '#lib/store/open.ts'
-import type { Store } from '#lib/store/port.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/port.ts'
 
 /** An embedded store in a directory of its own, which is deleted afterwards. */
 export interface TestStore extends AsyncDisposable {

@@ -1,6 +1,6 @@
-import type { ReceivedHeaders } from '#lib/crypto/signed-request.ts'
-import type { ErrorCode } from '#lib/errors/table.ts'
-import type { Money } from '#lib/money.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Money } from '#lib/contract/money.ts'
+import type { ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
 import type { ProviderAccount } from './provider-account.ts'
 
 /** What a provider can be asked to do. */

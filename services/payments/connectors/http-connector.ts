@@ -1,7 +1,7 @@
-import { provesRequest, signRequest } from '#lib/crypto/signed-request.ts'
-import type { HttpClient } from '#lib/http/client.ts'
-import { HttpFailure } from '#lib/http/failure.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { provesRequest, signRequest } from '#lib/platform/crypto/signed-request.ts'
+import type { HttpClient } from '#lib/platform/http/client.ts'
+import { HttpFailure } from '#lib/platform/http/failure.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
 import type {
   Connector,
   LookUpOutcome,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, isErrorCode } from '#lib/errors/table.ts'
+import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { OperationKind, ProviderOrder, ProviderReport, ProviderVerdict } from './connector.ts'
 
 /** Where operations are created, below a provider's base URL; each is looked up below that by its key. */

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { ConfigError } from '#lib/config/config.ts'
-import { Secret } from '#lib/crypto/secret.ts'
+import { ConfigError } from '#lib/platform/config/config.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
 import { readProviderAccounts } from './provider-account.ts'
 
 const KEY = 'k'.repeat(32)

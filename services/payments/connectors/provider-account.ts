@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isNativeError } from 'node:util/types'
 import { z } from 'zod'
-import { ConfigError } from '#lib/config/config.ts'
-import { Secret } from '#lib/crypto/secret.ts'
-import { isAccountId } from '#lib/crypto/signed-request.ts'
-import type { Environment } from '#lib/environment.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { ConfigError } from '#lib/platform/config/config.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
 
 /** The connectors that an account can name: the sandbox is of the same protocol, but a provider of its own. */
 export const CONNECTOR_NAMES = ['sandbox', 'http'] as const

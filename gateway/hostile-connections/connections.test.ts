@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, expect, test } from '@jest/globals'
+import { createAddressList } from '#lib/platform/http/address-list.ts'
+import { listen } from '#lib/platform/process/listen.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { shareConnections } from './connections.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** Opens a connection and says whether a request on it is answered; it stays open. */
+async function opener(trusted: readonly string[]) {
+  const server = createServer((_request, response) => void response.end())
+  shareConnections(server, createAddressList(trusted), 2)
+  const { authority } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  closing.push(() => server.close())
+  return async (): Promise<{ readonly socket: Socket; readonly answered: boolean }> => {
+    const socket = connect(Number(authority.split(':')[1]), '127.0.0.1')
+    closing.push(() => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    const ended = once(socket, 'close').then(() => false)
+    return { socket, answered: await Promise.race([once(socket, 'data').then(() => true), ended]) }
+  }
+}
+
+test('a network has its share of the connections, and each that closes makes room', async () => {
+  const open = await opener([])
+  const [first] = [await open(), await open()]
+  expect([first.answered, (await open()).answered]).toEqual([true, false])
+  first.socket.destroy()
+  await once(first.socket, 'close')
+  // The server hears of it a moment later.
+  await eventually(open, (last) => last?.answered === true)
+})
+
+test('a trusted proxy brings as many as it likes', async () => {
+  const open = await opener(['127.0.0.1'])
+  for (let count = 0; count < 5; count += 1) expect((await open()).answered).toBe(true)
+})

@@ -1,0 +1,27 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { createShares } from '#lib/patterns/keyed-concurrency.ts'
+import type { AddressList } from '#lib/platform/http/address-list.ts'
+import { HTTP_BOUNDS } from '../http/bounds.ts'
+import { networkOf } from './network.ts'
+
+/**
+ * Closes at once what one network opens beyond its share of the connections, so that no single customer can take them all.
+ * A trusted proxy brings the connections of many, and has no share of its own.
+ */
+export function shareConnections(
+  server: Server,
+  trusted_proxies: AddressList | undefined,
+  each_max: number = HTTP_BOUNDS.connections_of_network_max,
+): void {
+  const shares = createShares(each_max)
+  server.prependListener('connection', (socket: Socket) => {
+    const { remoteAddress: address } = socket
+    if (address !== undefined && trusted_proxies?.has(address)) return
+    try {
+      socket.once('close', shares.enter(networkOf(address)))
+    } catch {
+      socket.destroy()
+    }
+  })
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { FastifyInstance } from 'fastify'
+import { createTestGateway } from '../gateway.fixture.ts'
+import { type Head, PING, portOf, requestText, talk } from '../http/socket.fixture.ts'
+
+let app: FastifyInstance
+
+beforeAll(async () => {
+  app = await createTestGateway({ reference: {} })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+afterAll(() => app.close())
+
+const CRUMBS = '1\r\n \r\n'.repeat(20_000)
+const TOO_LONG = `${(1_100_000).toString(16)}\r\n${' '.repeat(1_100_000)}\r\n`
+
+/** A request whose body has no end, with what it begins with. */
+const endless = (head: Head = {}, begin = ''): string =>
+  requestText(PING, { lines: ['transfer-encoding: chunked'], ...head, sent: begin })
+
+const cases: [string, string, number | undefined][] = [
+  ['nothing else', endless(), 1003],
+  ['a wrong type', endless({ type: 'text/plain' }), 1006],
+  ['no such path', endless({ target: '/nowhere' }), 1001],
+  ['a path of others', endless({ target: '/%zz' }), 1001],
+  ['another verb', endless({ verb: 'PUT' }), 1007],
+  ['more than 1 MiB', endless({}, TOO_LONG), 1003],
+  ['what is shown to anybody', endless({ verb: 'GET', target: '/openapi.json' }), undefined],
+]
+
+test.each(cases)('hangs up behind the answer on who sends crumbs with %s', async (_what, head, code) => {
+  const { answers, closed } = await talk(app, head + CRUMBS)
+  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
+  expect(closed).toBe(true)
+})
+
+test.each(cases.slice(1))('and on who sends them once it is answered: %s', async (_what, head, code) => {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  socket.on('error', () => socket.destroy())
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+  })
+  socket.write(head)
+  await once(socket, 'data')
+  const ended = once(socket, 'close')
+  socket.write(CRUMBS)
+  await ended
+  expect(received).toContain(code === undefined ? '200 OK' : `"code":${code}`)
+})
+
+test('what is due before is answered before', async () => {
+  const { answers, closed } = await talk(
+    app,
+    requestText(PING) + requestText('{') + endless({ type: 'text/plain' }) + CRUMBS,
+  )
+  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([undefined, 1005, 1006])
+  expect(closed).toBe(true)
+})
+
+test('whatever is no crumb is dropped to its end, and the next request is found', async () => {
+  const pieces = `1f4\r\n${' '.repeat(500)}\r\n`.repeat(3_000)
+  const long = endless({}, `${pieces}0\r\n\r\n`)
+  const wrong = endless({ type: 'text/plain' }, `${pieces}0\r\n\r\n`)
+  const { answers } = await talk(app, long + wrong + requestText(PING), 3)
+  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
+})
+
+test.each([
+  ['too long a body', { lines: ['connection: close', 'content-length: 3145728'] }, 1003],
+  ['a wrong type', { type: 'text/plain', lines: ['connection: close', 'content-length: 3145728'] }, 1006],
+])('who sends all of %s before reading gets its last answer', async (_what, head: Head, code) => {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  await once(socket, 'connect')
+  const failed: unknown[] = []
+  socket.on('error', (error) => failed.push(error))
+  socket.write(requestText(PING, { ...head, sent: '' }))
+  for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
+    if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+  })
+  if (!socket.closed) await once(socket, 'close')
+  expect(failed).toEqual([])
+  expect(received).toContain(`"code":${code}`)
+})

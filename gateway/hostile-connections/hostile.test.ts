@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { FastifyInstance } from 'fastify'
+import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import { createTestGateway, SECRET } from '../gateway.fixture.ts'
+import { type Head, PING, requestText, type SocketAnswer, talk } from '../http/socket.fixture.ts'
+import { V1_PATH } from '../paths.ts'
+
+let app: FastifyInstance
+
+beforeAll(async () => {
+  app = await createTestGateway()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+afterAll(() => app.close())
+
+/** What an answer says: `pong`, or the code of its error. Whatever is no envelope fails here. */
+function saidBy({ http_status, headers, body }: SocketAnswer): 'pong' | 'continue' | number {
+  if (http_status === 100) return 'continue'
+  const envelope = JSON.parse(body)
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(headers.get('x-request-id')).toBe(envelope.request_id)
+  expect(isUuid(envelope.request_id)).toBe(true)
+  const signed = headers.get('x-data-hash')
+  if (signed !== undefined) expect(signed).toBe(sha512WithSecret(Buffer.from(body), new Secret(SECRET)))
+  if (!envelope.success) return envelope.error.code
+  expect([http_status, signed]).toEqual([200, expect.any(String)])
+  return envelope.result.message
+}
+
+const ping = (head: Head = {}): string => requestText(PING, head)
+const at = (target: string): string => ping({ target })
+const lines = (...more: string[]): string => ping({ lines: more })
+const CHUNKED = 'transfer-encoding: chunked'
+const SIZE = PING.length.toString(16)
+const CHUNKS = `${SIZE}\r\n${PING}\r\n0\r\n\r\n`
+const chunked = (sent: string, ...more: string[]): string => ping({ lines: [CHUNKED, ...more], sent })
+const coded = (coding: string): string => ping({ lines: [`transfer-encoding:${coding}`], sent: CHUNKS })
+const OPEN = false
+const CLOSED = true
+
+test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>([
+  // How the body is framed.
+  ['chunks', chunked(CHUNKS), ['pong'], OPEN],
+  ['a coding in capitals', coded(' CHUNKED'), ['pong'], OPEN],
+  ['a length with leading zeros', lines(`content-length: 00${PING.length}`), ['pong'], OPEN],
+  ['chunks and a length', chunked(CHUNKS, 'content-length: 3'), [1003], CLOSED],
+  ['a length and chunks', ping({ lines: ['content-length: 3', CHUNKED], sent: CHUNKS }), [1003], CLOSED],
+  ['chunked in two headers', chunked(CHUNKS, CHUNKED), [1003], CLOSED],
+  ['chunked twice in one', coded(' chunked, chunked'), [1003], CLOSED],
+  ['compressed chunks', coded(' gzip, chunked'), [1003], OPEN],
+  ['chunked, then something', coded(' chunked, identity'), [1003], CLOSED],
+  ['another coding', coded(' xchunked'), [1003], CLOSED],
+  ['a coding in quotes', coded(' "chunked"'), [1003], CLOSED],
+  ['no coding', coded(''), [1003], CLOSED],
+  ['a folded coding', coded('\r\n chunked'), [1003], CLOSED],
+  ['chunks in HTTP/1.0', ping({ lines: [CHUNKED], sent: CHUNKS, version: 'HTTP/1.0' }), [1003], CLOSED],
+  ['a chunk extension', chunked(CHUNKS.replace('\r\n', ';a=b\r\n')), ['pong'], OPEN],
+  ['a long one', chunked(CHUNKS.replace('\r\n', `;${'a'.repeat(20_000)}\r\n`)), [1003], CLOSED],
+  ['a trailer', chunked(`${SIZE}\r\n${PING}\r\n0\r\nx-a: b\r\n\r\n`), ['pong'], OPEN],
+  ['a length as a trailer', chunked(`${SIZE}\r\n${PING}\r\n0\r\ncontent-length: 1\r\n\r\n`), [1003], CLOSED],
+  ['long trailers', chunked(`0\r\nx-a: ${'b'.repeat(20_000)}\r\n\r\n`), [1003], CLOSED],
+  ['a negative chunk', chunked('-1\r\n'), [1003], CLOSED],
+  ['a chunk size with 0x', chunked(`0x${CHUNKS}`), [1003], CLOSED],
+  ['a chunk size beyond 64 bits', chunked('ffffffffffffffffff\r\na'), [1003], CLOSED],
+  ['chunks with bare line feeds', chunked(CHUNKS.replaceAll('\r\n', '\n')), [1003], CLOSED],
+  ['a chunk that is longer than it says', chunked(CHUNKS.replace(SIZE, '5')), [1003], CLOSED],
+  ['a blank before a chunk size', chunked(` ${CHUNKS}`), [1003], CLOSED],
+  ['a length twice', lines('content-length: 37', 'content-length: 37'), [1003], CLOSED],
+  ['a list of lengths', lines('content-length: 37, 37'), [1003], CLOSED],
+  ['a length with a plus', lines('content-length: +37'), [1003], CLOSED],
+  ['a negative length', lines('content-length: -37'), [1003], CLOSED],
+  ['a length in hexadecimal', lines('content-length: 0x25'), [1003], CLOSED],
+  ['a length beyond 64 bits', lines('content-length: 99999999999999999999'), [1003], CLOSED],
+  ['a length beyond doubles', lines('content-length: 9007199254740993'), [1003], OPEN],
+  ['an empty length', lines('content-length: '), [1003], CLOSED],
+  ['a length with a blank in it', lines('content-length: 3 7'), [1003], CLOSED],
+  // The line of the request.
+  ['an absolute target', at(`http://a${V1_PATH}`), [1001], OPEN],
+  ['an asterisk', ping({ verb: 'OPTIONS', target: '*' }), [1001], OPEN],
+  ['a host as the target', at('a:80'), [1003], CLOSED],
+  ['a target without a slash', at('public'), [1003], CLOSED],
+  ['a tunnel', ping({ verb: 'CONNECT', target: 'a:80' }), [1003], CLOSED],
+  ['a tunnel to the route', ping({ verb: 'CONNECT' }), [1003], CLOSED],
+  [
+    'a whole request, then a tunnel',
+    ping() + ping({ verb: 'CONNECT', target: 'a:80' }),
+    ['pong', 1003],
+    CLOSED,
+  ],
+  ['HTTP/0.9', `GET ${V1_PATH}\r\n\r\n`, [1007], CLOSED],
+  ['HTTP/1.0', ping({ version: 'HTTP/1.0' }), ['pong'], CLOSED],
+  ['HTTP/1.0 kept alive', ping({ version: 'HTTP/1.0', lines: ['connection: keep-alive'] }), ['pong'], OPEN],
+  ['HTTP/1.2', ping({ version: 'HTTP/1.2' }), [1003], CLOSED],
+  ['HTTP/2.0 as a line', ping({ version: 'HTTP/2.0' }), [1003], CLOSED],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0', [1003], CLOSED],
+  ['a verb in small letters', ping({ verb: 'post' }), [1003], CLOSED],
+  ['OPTIONS', ping({ verb: 'OPTIONS' }), [1007], OPEN],
+  ['PUT', ping({ verb: 'PUT' }), [1007], OPEN],
+  ['DELETE', ping({ verb: 'DELETE' }), [1007], OPEN],
+  [
+    'another verb on the resend route',
+    ping({ verb: 'GET', target: '/api/v1/payments/1/webhook/resend' }),
+    [1007],
+    OPEN,
+  ],
+  ['another verb elsewhere', ping({ verb: 'GET', target: '/' }), [1001], OPEN],
+  ['a long target', at(`/${'a'.repeat(15_000)}`), [1001], OPEN],
+  ['a target beyond the head', at(`/${'a'.repeat(100_000)}`), [1003], CLOSED],
+  ['a letter in percents', at(V1_PATH.replace('m', '%6d')), [1001], OPEN],
+  ['a slash in percents', at(V1_PATH.replace('/m', '%2fm')), [1001], OPEN],
+  ['a percent that means nothing', at('/%zz'), [1001], OPEN],
+  ['a percent after the route', at(`${V1_PATH}%`), [1001], OPEN],
+  ['a double slash', at(`/${V1_PATH}`), [1001], OPEN],
+  ['a slash at the end', at(`${V1_PATH}/`), [1001], OPEN],
+  ['a dot segment', at(V1_PATH.replace('/api', '/./api')), [1001], OPEN],
+  ['two dots', at(V1_PATH.replace('/api', '/x/../api')), [1001], OPEN],
+  ['capitals', at(V1_PATH.toUpperCase()), [1001], OPEN],
+  ['a semicolon', at(`${V1_PATH};a=b`), [1001], OPEN],
+  ['a name of the prototype', at('/__proto__'), [1001], OPEN],
+  ['the resend route without an id', at('/api/v1/payments//webhook/resend'), [1001], OPEN],
+  ['the resend route with a bad id', at('/api/v1/payments/%zz/webhook/resend'), [1001], OPEN],
+  ['a query', at(`${V1_PATH}?a=b`), [1003], OPEN],
+  ['NUL in the target', at(`${V1_PATH}\0`), [1003], CLOSED],
+  ['a letter beyond ASCII in the target', Buffer.from(at(`${V1_PATH}\xe9`), 'latin1'), [1003], CLOSED],
+  // Headers.
+  ['a folded header', lines('x-a: b', ' c'), [1003], CLOSED],
+  ['NUL in a header', lines('x-a: b\0c'), [1003], CLOSED],
+  ['NUL in the name of a header', lines('x\0a: b'), [1003], CLOSED],
+  ['a control byte in a header', lines('x-a: b\x01c'), [1003], CLOSED],
+  ['DEL in a header', lines('x-a: b\x7fc'), [1003], CLOSED],
+  ['a letter beyond ASCII in a header', Buffer.from(lines('x-a: \xe9'), 'latin1'), ['pong'], OPEN],
+  ['bare line feeds', ping().replaceAll('\r\n', '\n'), [1003], CLOSED],
+  ['a bare carriage return', lines('x-a: b\rx-c: d'), [1003], CLOSED],
+  ['a header without a name', lines(': b'), [1003], CLOSED],
+  ['a header without a colon', lines('abc'), [1003], CLOSED],
+  ['150 headers', lines(...Array.from({ length: 150 }, (_, number) => `x-${number}: a`)), [1003], OPEN],
+  ['5,000 headers', lines(...Array.from({ length: 5_000 }, (_, number) => `x-${number}: a`)), [1003], CLOSED],
+  ['no type', ping({ type: '' }), [1006], OPEN],
+  ['another type', ping({ type: 'text/plain' }), [1006], OPEN],
+  ['another charset', ping({ type: 'application/json; charset=utf-16' }), [1006], OPEN],
+  ['the charset that it is', ping({ type: 'Application/JSON;Charset="UTF-8"' }), ['pong'], OPEN],
+  ['an encoding', lines('content-encoding: gzip'), [1006], OPEN],
+  ['the encoding that is none', lines('content-encoding: identity'), [1006], OPEN],
+  ['an expectation', lines('expect: 100-continue'), ['continue', 'pong'], OPEN],
+  ['one that is none', lines('expect: 200-ok'), ['pong'], OPEN],
+  ['an offer of WebSocket', lines('connection: upgrade', 'upgrade: websocket'), ['pong'], CLOSED],
+  [
+    'an offer of HTTP/2',
+    lines('connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AA'),
+    ['pong'],
+    CLOSED,
+  ],
+  ['an offer, and more behind it', lines('connection: upgrade', 'upgrade: h2c') + ping(), ['pong'], CLOSED],
+  // Several requests, or half of one.
+  ['empty lines first', `\r\n\r\n${ping()}`, ['pong'], OPEN],
+  [
+    'many at once',
+    (ping() + requestText('{') + ping({ verb: 'GET' })).repeat(10),
+    Array.from({ length: 10 }, () => ['pong', 1005, 1007] as const).flat(),
+    OPEN,
+  ],
+  ['one after a farewell', lines('connection: close') + ping(), ['pong'], CLOSED],
+  ['garbage behind a whole one', `${ping()}\0\0`, ['pong', 1003], CLOSED],
+  [
+    'chunks that are none, of a body that would be refused',
+    ping({ lines: [CHUNKED], type: 'text/plain', sent: 'zz\r\n' }),
+    [1003],
+    CLOSED,
+  ],
+])('%s', async (_what, bytes, expected, closed) => {
+  const heard = await talk(app, bytes, closed === CLOSED ? undefined : expected.length)
+  expect(heard.answers.map(saidBy)).toEqual(expected)
+  expect(heard.closed).toBe(closed)
+  expect((await talk(app, ping(), 1)).answers.map(saidBy)).toEqual(['pong'])
+})
+
+test.each<[string, string, ('pong' | number)[]]>([
+  ['nothing', '', []],
+  ['half a head', ping().slice(0, 50), [1003]],
+  ['half a body', ping().slice(0, -5), [1003]],
+  ['half a body that was refused', ping({ type: 'text/plain' }).slice(0, -5), [1006]],
+  ['one request', ping(), ['pong']],
+  ['two requests', ping() + ping(), ['pong', 'pong']],
+  ['one and a half', ping({ verb: 'GET' }) + ping().slice(0, 50), [1007, 1003]],
+])('who sends %s and closes its side is answered what it can be', async (_what, bytes, expected) => {
+  const { answers } = await talk(app, bytes, 0)
+  expect(answers.map(saidBy)).toEqual(expected)
+})

@@ -1,0 +1,151 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { freshPair } from '../test/support/public-client.ts'
+import {
+  type Answered,
+  asResend,
+  asV2,
+  createTestGateway,
+  SECRET,
+  type Sign,
+  send,
+  signedHeaders,
+} from './gateway.fixture.ts'
+import { V1_PATH } from './paths.ts'
+
+/** A request that succeeds as it is, and the headers that its signature covers or is. */
+interface Proved {
+  readonly name: string
+  readonly api_version: ApiVersion
+  readonly path: string
+  readonly sign: Sign
+  readonly body: string
+  readonly covered: readonly string[]
+}
+
+const ID = 'x-data-application-id'
+const HASH = 'x-data-hash'
+const PAIR = ['x-data-timestamp', 'x-data-nonce']
+const PING = '{"method":"gateway.ping","params":{}}'
+const RESEND = '{"payment_id":"p-1","operation_id":"o-1"}'
+const V1 = { api_version: ApiVersion.V1 }
+const V2 = { api_version: ApiVersion.V2 }
+
+const REQUESTS: readonly Proved[] = [
+  { name: 'v1', ...V1, path: V1_PATH, sign: signedHeaders, body: PING, covered: [ID, HASH] },
+  { name: 'v2', ...V2, ...asV2(freshPair()), body: PING, covered: [ID, 'x-data-signature', ...PAIR] },
+  { name: 'resend', ...V1, ...asResend('p-1'), body: RESEND, covered: [ID, HASH] },
+  {
+    name: 'resend, paired',
+    ...V1,
+    ...asResend('p-1', freshPair()),
+    body: RESEND,
+    covered: [ID, HASH, ...PAIR],
+  },
+]
+
+const NOT_PROVED: readonly unknown[] = [1001, 3000, 3001, 3002, 3003]
+
+const isSigned = ({ headers }: Answered): boolean =>
+  headers['x-data-hash'] !== undefined || headers['x-data-signature'] !== undefined
+
+test.each(REQUESTS)('$name: no byte of what is signed can be another one', async (proved) => {
+  const { api_version, path, sign, body, covered } = proved
+  const app = await createTestGateway({
+    credential: { apiVersion: api_version, scopes: ['webhooks.update'] },
+    payments: { resendCallback: () => ({ deliveryIds: ['d-1'] }) },
+    failures_per_minute: 1e9,
+  })
+  const headers = sign(Buffer.from(body), SECRET)
+  const signed = { path, sign: () => headers }
+  const expectRefused = (answer: Answered, changed: string): void => {
+    const { success, error } = answer.body
+    const refused = !success && !isSigned(answer) && NOT_PROVED.includes(error?.code)
+    expect({ changed, refused, text: answer.text }).toMatchObject({ refused: true })
+  }
+  for (const changed of bitsOf(Buffer.from(body)))
+    expectRefused(await send(app, { ...signed, raw: changed }), changed.toString('latin1'))
+  for (const name of covered) {
+    for (const changed of spellingsOf(headers[name] ?? ''))
+      expectRefused(await send(app, { ...signed, raw: body, headers: { [name]: changed } }), changed)
+  }
+  if (covered.includes('x-data-nonce')) {
+    for (const changed of spellingsOf(path))
+      expectRefused(await send(app, { ...signed, path: changed, raw: body }), changed)
+  }
+  // As it is it succeeds: nothing above has used up its nonce.
+  expect((await send(app, { ...signed, raw: body })).body.success).toBe(true)
+  await app.close()
+})
+
+/** A body with each of its bits turned in turn. */
+function* bitsOf(body: Buffer): Generator<Buffer> {
+  for (let bit = 0; bit < body.length * 8; bit++) {
+    const changed = Buffer.from(body)
+    changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+    yield changed
+  }
+}
+
+/** A text with each of its characters, in turn, being any other digit, and an upper-case one. */
+function* spellingsOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at++) {
+    for (const digit of '0123456789abcdefA')
+      if (digit !== text.charAt(at)) yield text.slice(0, at) + digit + text.slice(at + 1)
+  }
+}
+
+/** Halves of pairs in any order, what looks like their escapes, and what else texts are broken with. */
+const brokenText = fc.string({
+  unit: fc.constantFrom('\ud83d', '\udcb6', '💶', 'a', '\0', '\\', 'ud800', '"', '\u2028'),
+  maxLength: 100,
+})
+
+const anyBody = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  fc.json().map((text) => Buffer.from(text)),
+  fc
+    .nat({ max: 40 })
+    .map((depth) =>
+      Buffer.from(`{"method":"gateway.ping","params":${'['.repeat(depth)}${']'.repeat(depth)}}`),
+    ),
+  fc.jsonValue().map((params) => Buffer.from(JSON.stringify({ method: 'gateway.ping', params }))),
+  fc
+    .dictionary(fc.string(), fc.jsonValue())
+    .map((more) => Buffer.from(JSON.stringify({ method: 'balance.get', ...more }))),
+  fc
+    .dictionary(brokenText, fc.oneof(brokenText, fc.constant(1)))
+    .map((params) => Buffer.from(JSON.stringify({ method: 'gateway.ping', params }))),
+)
+
+/** Whether every text and key in a JSON text is whole, as parsers that are stricter than ours want them. */
+function isWhole(text: string): boolean {
+  let whole = text.isWellFormed()
+  JSON.parse(text, (key, value) => {
+    whole &&= key.isWellFormed() && (typeof value !== 'string' || value.isWellFormed())
+    return value
+  })
+  return whole
+}
+
+test('whatever is signed and sent, the answer is the envelope, signed, with a code of the table', async () => {
+  const app = await createTestGateway()
+  await fc.assert(
+    fc.asyncProperty(anyBody, async (raw) => {
+      const answer = await send(app, { raw })
+      const { success, error, request_id } = answer.body
+      expect(isSigned(answer)).toBe(true)
+      expect({ text: answer.text, whole: isWhole(answer.text) }).toMatchObject({ whole: true })
+      expect(answer.headers['x-request-id']).toBe(request_id)
+      if (success) return expect(JSON.parse(raw.toString())).toEqual({ method: 'gateway.ping', params: {} })
+      const code = error?.code ?? 0
+      expect([1002, 1005, 9000]).toContain(code)
+      expect(isErrorCode(code) && ERROR_TABLE[code].http).toBe(answer.status)
+    }),
+    { numRuns: 2_000 },
+  )
+  await app.close()
+})

@@ -1,0 +1,155 @@
+import fc from 'fast-check'
+import type { FieldShape, Shape } from '../json/schema.ts'
+import type { Method } from '../methods/method.ts'
+
+type Change = (value: unknown) => unknown
+
+/** Texts that some rule takes and others refuse: formats, edges of lengths, and what no text may hold. */
+const TEXTS = [
+  ...['', ' ', 'a', 'order-1', 'INR', 'inr', 'XX', '5', '-5', '007', '5.0', '9'.repeat(41), '5'.repeat(40)],
+  ...['a@b.co', 'ä@exämple.de', 'a@b', 'a b@c.de', 'a\ud800@b.co', `${'a'.repeat(65)}@b.co`],
+  ...[
+    'https://shop.example.com/ok?a=1#b',
+    'HTTP://a.co',
+    'ftp://a.co',
+    'https:a.co',
+    'https://a b.co',
+    'https://ü.de',
+  ],
+  ...['a\0b', '\ud800', '\udc00\ud800', 'a\tb', 'a\u0085b', '💶'],
+  ...[10, 11, 64, 128, 129, 254, 255, 1024, 1025].flatMap((length) => [
+    'x'.repeat(length),
+    '💶'.repeat(length),
+  ]),
+  `https://a.co/${'x'.repeat(2035)}`,
+  `https://a.co/${'x'.repeat(2036)}`,
+] as const
+
+/** Numbers that JSON.stringify writes as they are judged. */
+const NUMBERS = [0, -0, 1, -1, 501, 1.5, 9_007_199_254_740_991, 9_007_199_254_740_992, 1e20, -1e20] as const
+
+const KEYS = [
+  'x',
+  '',
+  '__proto__',
+  'constructor',
+  'payer',
+  'receiver',
+  'p_id',
+  'operation_id',
+  'merchant_id',
+  'c_id',
+]
+
+const anything = fc.oneof(
+  fc.constantFrom<unknown>(...TEXTS, ...NUMBERS, null, true, false),
+  fc.constantFrom<unknown>([], {}, [1], ['a'], { c_id: 'a' }, { id: 1 }),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+
+/** Requests of a method: whole ones, and ones with up to three changes anywhere in them. */
+export function requestsOf({ name, shape }: Method, has_envelope: boolean): fc.Arbitrary<unknown> {
+  const whole = valuesOf(shape).map((value) => (has_envelope ? { ...Object(value), method: name } : value))
+  const changed = fc
+    .tuple(whole, fc.array(changeAnywhere, { minLength: 1, maxLength: 3 }))
+    .map(([value, changes]) => changes.reduce((before: unknown, change) => change(before), value))
+  return fc.oneof({ weight: 1, arbitrary: whole }, { weight: 3, arbitrary: changed })
+}
+
+/** A request with every field, once for each of its texts and each text that may be an edge there. */
+export function edgesOf({ name, shape }: Method, has_envelope: boolean): readonly unknown[] {
+  const [value] = fc.sample(valuesOf(shape, true), { numRuns: 1, seed: 1 })
+  const whole = has_envelope ? { ...Object(value), method: name } : value
+  return textsIn(shape).flatMap(({ path, max }) => {
+    const lengths = [max - 1, max, max + 1].flatMap((length) => ['x'.repeat(length), '💶'.repeat(length)])
+    return [...TEXTS, ...lengths].map((text) => changedAt(whole, path, () => text))
+  })
+}
+
+function textsIn(shape: Shape, path: readonly string[] = []): { path: readonly string[]; max: number }[] {
+  if (shape.type === 'text') return [{ path, max: shape.max }]
+  if (shape.type !== 'object') return []
+  return Object.entries(shape.fields)
+    .filter(([, { presence }]) => presence !== 'not_applicable')
+    .flatMap(([key, field]) => textsIn(field, [...path, key]))
+}
+
+function valuesOf(shape: Shape, is_full = false): fc.Arbitrary<unknown> {
+  switch (shape.type) {
+    case 'object':
+      return objectsOf(shape.fields, is_full).filter(
+        (value) => shape.at_least_one.length === 0 || shape.at_least_one.some((name) => name in value),
+      )
+    case 'list':
+      return fc.array(valuesOf(shape.item, is_full), { maxLength: shape.max })
+    case 'text':
+      return fc.constantFrom(...textsFor(shape))
+    case 'integer': {
+      const texts = shape.text_pattern === undefined ? [] : ['501', '-5']
+      return fc.constantFrom<unknown>(...texts, 1, 501, 9_007_199_254_740_991)
+    }
+    case 'anything':
+      return anything
+  }
+}
+
+function objectsOf(fields: Readonly<Record<string, FieldShape>>, is_full: boolean): fc.Arbitrary<object> {
+  const shown = Object.entries(fields).filter(([, { presence }]) => presence !== 'not_applicable')
+  const required = shown.filter(([, { presence }]) => is_full || presence === 'required')
+  const requiredKeys = required.map(([name]) => name)
+  const values = Object.fromEntries(shown.map(([name, field]) => [name, valuesOf(field, is_full)]))
+  return fc.record(values, { requiredKeys, noNullPrototype: true })
+}
+
+function textsFor({ min, max, pattern }: Extract<Shape, { type: 'text' }>): readonly string[] {
+  const form = new RegExp(pattern, 'u')
+  return TEXTS.filter((text) => {
+    const length = [...text].length
+    return length >= min && length <= max && form.test(text)
+  })
+}
+
+/** A change at one of the places of a value, each as likely as the others; texts and numbers mostly stay such. */
+const changeAnywhere: fc.Arbitrary<Change> = fc
+  .record({
+    where: fc.noBias(fc.nat(1_000_000)),
+    kind: fc.constantFrom('keep type', 'keep type', 'replace', 'remove', 'add'),
+    key: fc.constantFrom(...KEYS),
+    value: anything,
+    text: fc.constantFrom(...TEXTS),
+    number: fc.constantFrom(...NUMBERS),
+  })
+  .map(({ where, kind, key, value, text, number }) => (whole) => {
+    const kept = new Map<string, unknown>([
+      ['string', text],
+      ['number', number],
+    ])
+    const changes: Readonly<Record<string, Change>> = {
+      'keep type': (at) => kept.get(typeof at) ?? at,
+      replace: () => value,
+      remove: () => undefined,
+      add: (at) => withMember(at, key, value),
+    }
+    const places = placesOf(whole)
+    return changedAt(whole, places[where % places.length] ?? [], changes[kind] ?? ((at) => at))
+  })
+
+function placesOf(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  const inner =
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([key, member]) => placesOf(member, [...path, key]))
+      : []
+  return [path, ...inner]
+}
+
+function changedAt(value: unknown, [key, ...rest]: readonly string[], change: Change): unknown {
+  if (key === undefined) return change(value)
+  return withMember(value, key, changedAt(Object(value)[key], rest, change))
+}
+
+/** JSON.stringify leaves out a member that is undefined. Own members only: `__proto__` is a key like any other. */
+function withMember(value: unknown, key: string, member: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => (String(index) === key ? member : item))
+  if (typeof value !== 'object' || value === null) return member
+  return Object.fromEntries([...Object.entries(value), [key, member]])
+}

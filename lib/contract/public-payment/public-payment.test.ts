@@ -1,0 +1,172 @@
+import { expect, test } from '@jest/globals'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { OperationType, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { barePayment, fullPayment } from './payment.fixture.ts'
+import { operationObject, paymentObject } from './public-payment.ts'
+
+const AMOUNT = { value: 150_000, currency: 'INR' }
+
+const FULL = {
+  identifiers: { c_id: 'order-1', h_id: '100000000000000001', p_id: 'provider-1', utr: 'utr-1' },
+  amount: AMOUNT,
+  description: 'Order 1',
+  payer: {
+    email: 'asha.rao@example.com',
+    phone: '+911234567890',
+    person: { first_name: 'Asha', last_name: 'Rao' },
+    customer_account: { id: 'customer-77' },
+  },
+  receiver: {
+    bank_account: { id: '123456789', name: 'Multihub' },
+    bank: { name: 'A Bank', code: '001' },
+    phone: '+910987654321',
+    document: { type: 'pan', number: 'ABCDE1234F' },
+    qr_payload: 'upi://pay?pa=a@b',
+  },
+  redirect: {
+    to: ['gpay://pay', 'phonepe://pay'],
+    on_success: 'https://shop.example.com/ok',
+    on_fail: 'https://shop.example.com/fail',
+  },
+  status: {
+    status: 'success',
+    final: true,
+    success: true,
+    error: null,
+    history: [
+      { status: 'created', final: false, success: null, created: '2026-11-21T10:00:00.007Z', amount: AMOUNT },
+      {
+        status: 'processing',
+        final: false,
+        success: null,
+        created: '2026-11-21T10:00:01.007Z',
+        amount: AMOUNT,
+      },
+      {
+        status: 'success',
+        final: true,
+        success: true,
+        created: '2026-11-21T10:00:03.007Z',
+        reason: 'confirmed',
+        amount: AMOUNT,
+      },
+    ],
+  },
+  timestamps: {
+    created: '2026-11-21T10:00:00.007Z',
+    updated: '2026-11-21T10:00:03.007Z',
+    finished: '2026-11-21T10:00:02.007Z',
+  },
+  destination: 'in',
+  operations: [
+    {
+      id: '019aa5b0-7c00-7000-8000-000000000002',
+      operation_type: 'deposit',
+      amount: AMOUNT,
+      timestamps: { created: '2026-11-21T10:00:00.007Z' },
+      status: { status: 'success', final: true, success: true, error: null },
+    },
+  ],
+  service_id: 501,
+}
+
+test('the answer of a create shows everything', () => {
+  expect(paymentObject(fullPayment(), 'create')).toStrictEqual(FULL)
+})
+
+test('payment.status shows everything but the bank', () => {
+  const { bank: _, ...receiver } = FULL.receiver
+  expect(paymentObject(fullPayment(), 'status')).toStrictEqual({ ...FULL, receiver })
+})
+
+test('a callback shows neither the bank nor what is only the merchant’s', () => {
+  const { service_id, description, redirect, ...shown } = FULL
+  const { bank: _, ...receiver } = FULL.receiver
+  expect(paymentObject(fullPayment(), 'callback')).toStrictEqual({ ...shown, receiver })
+})
+
+test('what is not known is absent, never null', () => {
+  const bare = paymentObject(barePayment(), 'create')
+  expect(Object.keys(bare)).toEqual([
+    'identifiers',
+    'amount',
+    'service_id',
+    'status',
+    'timestamps',
+    'destination',
+    'operations',
+  ])
+  expect(bare.identifiers).toStrictEqual({ c_id: 'order-1', h_id: '100000000000000001' })
+  expect(bare.timestamps).not.toHaveProperty('finished')
+  const nulls = JSON.stringify(bare).match(/"(\w+)":null/g)
+  expect(new Set(nulls)).toEqual(new Set(['"success":null', '"error":null']))
+})
+
+test('groups without a known field are left out, but a receiver may be empty', () => {
+  const payment = barePayment({
+    payer: { person: {}, customerAccount: {} },
+    receiver: { bank: { name: 'A Bank' } },
+    redirect: {},
+  })
+  const shown = paymentObject(payment, 'status')
+  expect(shown).not.toHaveProperty('payer')
+  expect(shown).not.toHaveProperty('redirect')
+  expect(shown.receiver).toStrictEqual({})
+})
+
+test('redirect.to is a text for a page', () => {
+  const payment = barePayment({ redirect: { toUrl: 'https://pay.example.com/1' } })
+  expect(paymentObject(payment, 'create').redirect).toStrictEqual({ to: 'https://pay.example.com/1' })
+})
+
+// The spec's table of payment statuses.
+test.each([
+  [PaymentStatus.CREATED, 'created', false, null],
+  [PaymentStatus.PROCESSING, 'processing', false, null],
+  [PaymentStatus.SUCCESS, 'success', true, true],
+  [PaymentStatus.ERROR, 'error', true, false],
+  [PaymentStatus.CANCELED, 'canceled', true, false],
+  [PaymentStatus.DECLINED, 'declined', true, false],
+  [PaymentStatus.REFUNDED, 'refunded', true, true],
+  [PaymentStatus.PARTIALLY_REFUNDED, 'partially_refunded', true, true],
+])('status %s is %s', (status, word, final, success) => {
+  const errorCode = success === false ? 6044 : undefined
+  const shown = paymentObject(fullPayment({ status, ...(errorCode ? { errorCode } : {}) }), 'status')
+  expect(shown.status).toMatchObject({ status: word, final, success, error: errorCode ?? null })
+  expect(Object.hasOwn(shown.timestamps, 'finished')).toBe(final)
+})
+
+test.each([
+  [OperationType.DEPOSIT, 'deposit'],
+  [OperationType.WITHDRAWAL, 'withdrawal'],
+  [OperationType.REFUND, 'refund'],
+])('operation type %s is %s', (type, word) => {
+  const [operation] = barePayment({
+    operations: [
+      {
+        operationId: 'o',
+        type,
+        amount: { minor: 1n, currency: 'INR' },
+        createTime: { seconds: 0n },
+        status: PaymentStatus.ERROR,
+        errorCode: 7001,
+      },
+    ],
+  }).operations
+  expect(operation && operationObject(operation)).toMatchObject({
+    operation_type: word,
+    timestamps: { created: '1970-01-01T00:00:00.000Z' },
+    status: { status: 'error', error: 7001 },
+  })
+})
+
+test('the largest amount of all is exact, and one beyond it is a fault', () => {
+  const of = (minor: bigint) => barePayment({ amount: { minor, currency: 'INR' } })
+  expect(paymentObject(of(2n ** 53n - 1n), 'create').amount.value).toBe(9_007_199_254_740_991)
+  expect(() => paymentObject(of(2n ** 53n), 'create')).toThrow(RangeError)
+})
+
+test('words that this version does not know are faults', () => {
+  expect(() => paymentObject(barePayment({ status: PaymentStatus.UNSPECIFIED }), 'create')).toThrow('unknown')
+  expect(() => paymentObject(barePayment({ direction: Direction.UNSPECIFIED }), 'create')).toThrow('unknown')
+})

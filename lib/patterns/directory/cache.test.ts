@@ -1,0 +1,339 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { now, useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { CACHE_LIMITS, createCache, type Found } from './cache.ts'
+
+let clock: ManualClock
+let restore: () => void
+
+beforeEach(() => {
+  clock = createManualClock()
+  restore = useClock(clock)
+})
+afterEach(() => restore())
+
+/** A registry whose every read waits to be answered by the test, and a cache over it. */
+function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_INFINITY) {
+  const waiting: { key: string; answer: (value: string | undefined) => void; fail: () => void }[] = []
+  const read = (key: string): Promise<Found<string> | undefined> =>
+    new Promise((resolve, reject) => {
+      waiting.push({
+        key,
+        answer: (value) => resolve(value === undefined ? undefined : { value, merchant_id: '1001' }),
+        fail: () => reject(new Error('away')),
+      })
+    })
+  return { waiting, cache: createCache(read, confirmedAt, limits) }
+}
+
+/** A cache whose reads are answered at once from `values`, and counted. */
+function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, confirmedAt?: () => number) {
+  const reads: string[] = []
+  const read = async (key: string): Promise<Found<string> | undefined> => {
+    reads.push(key)
+    const value = values[key]
+    return value === undefined ? undefined : { value, merchant_id: '1001' }
+  }
+  return { reads, cache: createCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits) }
+}
+
+describe('reading', () => {
+  test('callers that miss a key at the same time share one read, later ones the kept value', async () => {
+    const { waiting, cache } = heldReads()
+    const answers = [cache.get('a'), cache.get('a'), cache.get('a')]
+    waiting[0]?.answer('one')
+    expect(await Promise.all(answers)).toEqual(['one', 'one', 'one'])
+    expect(await cache.get('a')).toBe('one')
+    expect(waiting).toHaveLength(1)
+  })
+
+  test('a read that fails is 2002 for all who wait, and the next caller reads again', async () => {
+    const { waiting, cache } = heldReads()
+    const answers = [cache.get('a'), cache.get('a')]
+    waiting[0]?.fail()
+    for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 2002 })
+    const again = cache.get('a')
+    waiting[1]?.answer('one')
+    expect(await again).toBe('one')
+  })
+
+  test('no more reads than the limit are under way, and the next one waits for its turn', async () => {
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 2 })
+    const keys = ['a', 'b', 'c', 'd', 'c']
+    const outcomes = Promise.allSettled(keys.map((key) => cache.get(key)))
+    await settled()
+    expect(waiting.map(({ key }) => key)).toEqual(['a', 'b'])
+    waiting[1]?.answer('two')
+    await settled()
+    expect(waiting.map(({ key }) => key)).toEqual(['a', 'b', 'c'])
+    waiting[0]?.fail()
+    waiting[2]?.answer('three')
+    await settled()
+    waiting[3]?.answer('four')
+    expect(await outcomes).toMatchObject([
+      { reason: { code: 2002 } },
+      ...['two', 'three', 'four', 'three'].map((value) => ({ value })),
+    ])
+  })
+
+  test('a read whose turn comes late begins late: its value is as old as its turn', async () => {
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const answers = [cache.get('a'), cache.get('b')]
+    await clock.advance(1_500)
+    waiting[0]?.answer('one')
+    await settled()
+    waiting[1]?.answer('two')
+    await Promise.all(answers)
+    await clock.advance(59_000)
+    expect(await cache.get('b')).toBe('two')
+    void cache.get('a')
+    expect(waiting).toHaveLength(3)
+  })
+
+  test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
+    'a read that waits for its turn at %s will see the change: it is joined and kept',
+    async (how) => {
+      const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+      const answers = [cache.get('a'), cache.get('b')]
+      cache[how](how === 'drop' ? 'b' : '1001')
+      answers.push(cache.get('b'))
+      waiting[0]?.answer('one')
+      await settled()
+      waiting[1]?.answer('two')
+      expect(await Promise.all([...answers, cache.get('b')])).toEqual(['one', 'two', 'two', 'two'])
+      expect(waiting).toHaveLength(2)
+    },
+  )
+
+  test('a read that began after its turn came is overtaken by a change like any other', async () => {
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const answers = [cache.get('a'), cache.get('b')]
+    waiting[0]?.answer('one')
+    await settled()
+    cache.drop('b')
+    waiting[1]?.answer('old')
+    await Promise.all(answers)
+    const later = cache.get('b')
+    waiting[2]?.answer('new')
+    expect(await later).toBe('new')
+  })
+
+  test('who needs one more than may wait is told 2002 at once, and the others get their turn', async () => {
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1, waiting_max: 1 })
+    const answers = [cache.get('a'), cache.get('b')]
+    await expect(cache.get('c')).rejects.toBeInstanceOf(PublicError)
+    waiting[0]?.answer('one')
+    await settled()
+    waiting[1]?.answer('two')
+    expect(await Promise.all(answers)).toEqual(['one', 'two'])
+    const again = cache.get('c')
+    waiting[2]?.answer('three')
+    expect(await again).toBe('three')
+  })
+
+  test('what waited for too long is not read any more', async () => {
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const answers = [cache.get('a'), cache.get('b'), cache.get('c')]
+    await clock.advance(1_000)
+    const later = cache.get('d')
+    await clock.advance(1_001)
+    waiting[0]?.fail()
+    for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 2002 })
+    expect(waiting.map(({ key }) => key)).toEqual(['a', 'd'])
+    waiting[1]?.answer('four')
+    expect(await later).toBe('four')
+  })
+})
+
+describe('changes', () => {
+  test('a read that a change overtook is neither kept nor joined', async () => {
+    const { waiting, cache } = heldReads()
+    const before = cache.get('a')
+    cache.drop('a')
+    const after = cache.get('a')
+    expect(waiting).toHaveLength(2)
+    waiting[1]?.answer('new')
+    await settled()
+    waiting[0]?.answer('old')
+    expect(await Promise.all([before, after])).toEqual(['old', 'new'])
+    expect(await cache.get('a')).toBe('new')
+  })
+
+  test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
+    'a read under way at %s is not kept',
+    async (how) => {
+      const { waiting, cache } = heldReads()
+      const before = cache.get('a')
+      cache[how](how === 'drop' ? 'a' : '1001')
+      waiting[0]?.answer('old')
+      await before
+      void cache.get('a')
+      expect(waiting).toHaveLength(2)
+    },
+  )
+
+  test('a merchant takes only what is its own along', async () => {
+    const { reads, cache } = countedReads({ a: 'one' })
+    await cache.get('a')
+    cache.dropMerchant('2002')
+    await cache.get('a')
+    cache.dropMerchant('1001')
+    await cache.get('a')
+    expect(reads).toEqual(['a', 'a'])
+  })
+})
+
+describe('age', () => {
+  test('a value that is not confirmed is served for less than 60 s, counted from the start of its read', async () => {
+    const { waiting, cache } = heldReads()
+    const first = cache.get('a')
+    await clock.advance(1_500)
+    waiting[0]?.answer('one')
+    await first
+    await clock.advance(58_499)
+    expect(await cache.get('a')).toBe('one')
+    await clock.advance(1)
+    const second = cache.get('a')
+    waiting[1]?.fail()
+    await expect(second).rejects.toMatchObject({ code: 2002 })
+  })
+
+  test('a confirmed value is served on, and read anew behind the back of its callers after 60 s', async () => {
+    let confirmed_ms = 0
+    const values: Record<string, string> = { a: 'one' }
+    const { reads, cache } = countedReads(values, CACHE_LIMITS, () => confirmed_ms)
+    await cache.get('a')
+    await clock.advance(59_999)
+    confirmed_ms = clock.monotonic_ms()
+    await cache.get('a')
+    expect(reads).toHaveLength(1)
+    values['a'] = 'two'
+    await clock.advance(1)
+    expect(await cache.get('a')).toBe('one')
+    await settled()
+    expect(await cache.get('a')).toBe('two')
+    expect(reads).toHaveLength(2)
+  })
+
+  test('a refresh that fails leaves the value, and is not tried at every request', async () => {
+    const { waiting, cache } = heldReads(CACHE_LIMITS, () => clock.monotonic_ms())
+    const first = cache.get('a')
+    waiting[0]?.answer('one')
+    await first
+    await clock.advance(60_000)
+    await cache.get('a')
+    waiting[1]?.fail()
+    await settled()
+    expect(await cache.get('a')).toBe('one')
+    expect(waiting).toHaveLength(2)
+    await clock.advance(1_000)
+    await cache.get('a')
+    expect(waiting).toHaveLength(3)
+  })
+
+  test('a key that names nothing is remembered for one second where no change of it would be told', async () => {
+    const { reads, cache } = countedReads({})
+    await cache.get('a')
+    await clock.advance(999)
+    expect(await cache.get('a')).toBeUndefined()
+    expect(reads).toHaveLength(1)
+    await clock.advance(1)
+    await cache.get('a')
+    expect(reads).toHaveLength(2)
+  })
+
+  test('a key that names nothing is remembered until it changes, a minute at the most, while changes are told', async () => {
+    const values: Record<string, string> = {}
+    const { reads, cache } = countedReads(values, CACHE_LIMITS, () => clock.monotonic_ms())
+    await cache.get('a')
+    values['a'] = 'one'
+    await clock.advance(59_999)
+    expect(await cache.get('a')).toBeUndefined()
+    expect(reads).toHaveLength(1)
+    await clock.advance(1)
+    expect(await cache.get('a')).toBe('one')
+    await cache.get('b')
+    values['b'] = 'two'
+    cache.drop('b')
+    expect(await cache.get('b')).toBe('two')
+    await cache.get('c')
+    values['c'] = 'three'
+    cache.dropAll()
+    expect(await cache.get('c')).toBe('three')
+  })
+
+  test('a key that names nothing is read again soon after the last change was told', async () => {
+    const values: Record<string, string> = {}
+    const { cache } = countedReads(values, CACHE_LIMITS, () => 0)
+    await cache.get('a')
+    values['a'] = 'one'
+    await clock.advance(3_000)
+    expect(await cache.get('a')).toBeUndefined()
+    await clock.advance(1)
+    expect(await cache.get('a')).toBe('one')
+  })
+})
+
+describe('room', () => {
+  test('the value that went unused for longest makes room', async () => {
+    const { reads, cache } = countedReads({ a: '1', b: '2', c: '3' }, { ...CACHE_LIMITS, present_max: 2 })
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key)
+    expect(reads).toEqual(['a', 'b', 'c', 'b'])
+  })
+
+  test('strangers asking for what is not there push out no value', async () => {
+    const limits = { ...CACHE_LIMITS, present_max: 2, absent_max: 10 }
+    const { reads, cache } = countedReads({ a: '1' }, limits)
+    await cache.get('a')
+    for (let id = 0; id < 1_000; id++) await cache.get(`unknown ${id}`)
+    expect(reads).toHaveLength(1_001)
+    await cache.get('a')
+    await cache.get('unknown 999')
+    expect(reads).toHaveLength(1_001)
+    await cache.get('unknown 989')
+    expect(reads).toHaveLength(1_002)
+  })
+})
+
+describe('getSince', () => {
+  test('a value read before the instant is read anew; one read well after it is served', async () => {
+    const { reads, cache } = countedReads({ a: '1' })
+    await cache.get('a')
+    await clock.advance(2_000)
+    const happened = now()
+    await cache.getSince('a', happened)
+    expect(reads).toHaveLength(2)
+    await clock.advance(2_000)
+    await cache.getSince('a', now())
+    await cache.getSince('a', happened)
+    expect(reads).toHaveLength(3)
+  })
+
+  test('a read that began before the question is not joined, and one that waits is shared', async () => {
+    const { waiting, cache } = heldReads()
+    const before = cache.get('a')
+    const since = [cache.getSince('a', now()), cache.getSince('a', now())]
+    await settled()
+    expect(waiting).toHaveLength(1)
+    waiting[0]?.answer('old')
+    await clock.advance(50)
+    expect(waiting).toHaveLength(2)
+    waiting[1]?.answer('new')
+    expect(await Promise.all([before, ...since])).toEqual(['old', 'new', 'new'])
+  })
+
+  test('many events in a row cost no more than one read in 10 ms', async () => {
+    const { reads, cache } = countedReads({ a: '1' })
+    await cache.get('a')
+    const answers: Promise<unknown>[] = []
+    for (let event = 0; event < 500; event++) {
+      answers.push(cache.getSince('a', now()))
+      await clock.advance(1)
+    }
+    await clock.advance(50)
+    await Promise.all(answers)
+    expect(reads.length).toBeGreaterThan(25)
+    expect(reads.length).toBeLessThanOrEqual(52)
+  })
+})

@@ -1,0 +1,275 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import {
+  ChangeKind,
+  ChangeSchema,
+  type DirectoryService,
+  GetCredentialResponseSchema,
+  GetRouteResponseSchema,
+  ListChangesResponseSchema,
+  ListMerchantEndpointsResponseSchema,
+  ListMerchantRoutesResponseSchema,
+} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { Bus } from '#lib/platform/bus/port.ts'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { now, clock as processClock, useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { createDirectory, type Directory } from './directory.ts'
+import { CHANGES_SUBJECT } from './watch.ts'
+
+let clock: ManualClock
+let bus: Bus
+let restore: () => void
+const running: Directory[] = []
+
+beforeEach(() => {
+  clock = createManualClock()
+  restore = useClock(clock)
+  bus = createMemoryBus()
+})
+afterEach(async () => {
+  for (const directory of running.splice(0)) await directory.stop()
+  await bus.close()
+  restore()
+})
+
+type ChangeInit = MessageInitShape<typeof ChangeSchema>
+
+/** A registry with one credential, one route and one endpoint, that can go away, and counts what it is asked. */
+function fakeMerchants() {
+  const asked: string[] = []
+  const state = {
+    status: CredentialStatus.ACTIVE as CredentialStatus,
+    endpoints: 1,
+    away: false,
+    all: false,
+    asked,
+  }
+  const written: { at_ms: number; change: ChangeInit }[] = []
+  const ask = (what: string): void => {
+    state.asked.push(what)
+    if (state.away) throw new PublicError(2002)
+  }
+  const client: Client<typeof DirectoryService> = {
+    async getCredential({ applicationId = '' }) {
+      ask('credential')
+      if (applicationId !== '20001') return create(GetCredentialResponseSchema)
+      const credential = { applicationId, merchantId: '1001', status: state.status }
+      return create(GetCredentialResponseSchema, { credential })
+    },
+    async getRoute({ serviceId = '' }) {
+      ask('route')
+      if (serviceId !== '30001') return create(GetRouteResponseSchema)
+      return create(GetRouteResponseSchema, { route: { serviceId, merchantId: '1001' }, timezone: 'UTC' })
+    },
+    async listMerchantRoutes({ merchantId = '' }) {
+      ask('routes')
+      return create(ListMerchantRoutesResponseSchema, { routes: [{ serviceId: '30001', merchantId }] })
+    },
+    async listMerchantEndpoints({ merchantId = '' }) {
+      ask('endpoints')
+      const endpoints = Array.from({ length: state.endpoints }, () => ({ endpoint: { merchantId } }))
+      return create(ListMerchantEndpointsResponseSchema, { endpoints })
+    },
+    async listChanges({ since }) {
+      ask('changes')
+      const from_ms = since && timestampMs(create(TimestampSchema, since))
+      const changes = written.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms - 10_000)
+      const readTime = timestampFromMs(processClock.now_ms())
+      return create(ListChangesResponseSchema, {
+        changes: changes.map(({ change }) => change),
+        readTime,
+        all: state.all,
+      })
+    },
+  }
+  const write = (change: ChangeInit): void =>
+    void written.push({ at_ms: processClock.now_ms(), change: { merchantId: '1001', ...change } })
+  const count = (what: string): number => state.asked.filter((asked) => asked === what).length
+  return { state, client, write, count }
+}
+
+async function startDirectory(client: Client<typeof DirectoryService>, role = 'gateway') {
+  const directory = createDirectory({ client, bus, role })
+  const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
+  await directory.start()
+  running.push(directory)
+  await clock.advance(0)
+  return { directory, credential }
+}
+
+const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
+
+describe('a blocked credential', () => {
+  test('is noticed by every process at its next question, without any notice', async () => {
+    const merchants = fakeMerchants()
+    const processes = [await startDirectory(merchants.client), await startDirectory(merchants.client)]
+    for (const { credential } of processes) await credential('20001')
+    await clock.advance(30_500)
+    merchants.state.status = CredentialStatus.BLOCKED
+    merchants.write(CREDENTIAL)
+    for (const { credential } of processes) {
+      expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
+    }
+    await clock.advance(1_000)
+    for (const { credential } of processes) {
+      expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
+    }
+  })
+
+  test('is noticed at once where a notice arrives', async () => {
+    const merchants = fakeMerchants()
+    const { credential } = await startDirectory(merchants.client)
+    await credential('20001')
+    merchants.state.status = CredentialStatus.BLOCKED
+    await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, CREDENTIAL)))
+    await clock.advance(0)
+    expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
+  })
+
+  test('a notice that nobody can read harms nothing', async () => {
+    const merchants = fakeMerchants()
+    const { credential } = await startDirectory(merchants.client)
+    await credential('20001')
+    await bus.publish(CHANGES_SUBJECT, new Uint8Array([255, 255, 255]))
+    await clock.advance(0)
+    expect(await credential('20001')).toBeDefined()
+    expect(merchants.count('credential')).toBe(1)
+  })
+})
+
+test('what was read before the first question is dropped by its answer', async () => {
+  const merchants = fakeMerchants()
+  const directory = createDirectory({ client: merchants.client, bus, role: 'gateway' })
+  const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
+  await credential('20001')
+  merchants.state.status = CredentialStatus.BLOCKED
+  await directory.start()
+  running.push(directory)
+  await clock.advance(0)
+  expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
+})
+
+test('in the steady state nothing but the question of every second reaches merchants', async () => {
+  const merchants = fakeMerchants()
+  const { directory, credential } = await startDirectory(merchants.client)
+  for (let second = 0; second < 59; second++) {
+    await credential('20001')
+    await directory.route('30001')
+    await directory.merchantRoutes('1001', 'test')
+    await directory.merchantEndpoints('1001', 'test')
+    await clock.advance(1_000)
+  }
+  expect(merchants.count('changes')).toBe(60)
+  expect(merchants.state.asked.filter((asked) => asked !== 'changes')).toHaveLength(4)
+})
+
+describe('merchants away', () => {
+  test('entries are served for 60 s after their last confirmation, then reads are 2002, and all heals', async () => {
+    const merchants = fakeMerchants()
+    const { credential } = await startDirectory(merchants.client, 'payments')
+    await credential('20001')
+    await clock.advance(120_000)
+    await credential('20001')
+    merchants.state.away = true
+    await clock.advance(59_900)
+    expect(await credential('20001')).toBeDefined()
+    expect(await metricsText()).toMatch(/multihub_directory_age_seconds\{role="payments"\} 59/)
+    await clock.advance(1_000)
+    await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
+    merchants.state.status = CredentialStatus.BLOCKED
+    merchants.write(CREDENTIAL)
+    merchants.state.away = false
+    await clock.advance(1_000)
+    expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
+    expect(await metricsText()).toMatch(/multihub_directory_age_seconds\{role="payments"\} 0/)
+  })
+
+  test('a change made while only we could not reach it is learned at the first question that gets through', async () => {
+    const merchants = fakeMerchants()
+    const { credential } = await startDirectory(merchants.client)
+    await credential('20001')
+    merchants.state.away = true
+    await clock.advance(5_000)
+    merchants.state.status = CredentialStatus.DISABLED
+    merchants.write(CREDENTIAL)
+    await clock.advance(40_000)
+    expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
+    merchants.state.away = false
+    await clock.advance(1_000)
+    expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
+  })
+
+  test('a directory starts without it', async () => {
+    const merchants = fakeMerchants()
+    merchants.state.away = true
+    const { credential } = await startDirectory(merchants.client)
+    await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
+    merchants.state.away = false
+    expect(await credential('20001')).toBeDefined()
+  })
+})
+
+test.each([
+  ['a clock of merchants that was set back', () => clock.stepWall(-600_000), false],
+  ['an answer that says all', () => undefined, true],
+])('%s drops everything', async (_case, happen, all) => {
+  const merchants = fakeMerchants()
+  const { credential, directory } = await startDirectory(merchants.client)
+  await credential('20001')
+  await directory.merchantRoutes('1001', 'test')
+  happen()
+  merchants.state.all = all
+  merchants.state.status = CredentialStatus.BLOCKED
+  await clock.advance(1_000)
+  expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
+  await directory.merchantRoutes('1001', 'test')
+  expect(merchants.count('routes')).toBe(2)
+})
+
+test.each([
+  [ChangeKind.CREDENTIAL, '20001', ['credential']],
+  [ChangeKind.ROUTE, '30001', ['route', 'routes']],
+  [ChangeKind.ENDPOINT, 'e', ['endpoints']],
+  [ChangeKind.MERCHANT, '1001', ['credential', 'route']],
+])('a change of kind %i drops what it can concern and no more', async (kind, id, dropped) => {
+  const merchants = fakeMerchants()
+  const { directory, credential } = await startDirectory(merchants.client)
+  const readAll = async (): Promise<void> => {
+    await credential('20001')
+    await directory.route('30001')
+    await directory.merchantRoutes('1001', 'test')
+    await directory.merchantEndpoints('1001', 'test')
+  }
+  await readAll()
+  merchants.write({ kind, id })
+  await clock.advance(1_000)
+  merchants.state.asked.length = 0
+  await readAll()
+  expect(merchants.state.asked).toEqual(dropped)
+})
+
+test('an endpoint added before an event is in the list as of that event', async () => {
+  const merchants = fakeMerchants()
+  const { directory } = await startDirectory(merchants.client)
+  expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(1)
+  merchants.state.endpoints = 2
+  await clock.advance(50)
+  expect(await directory.endpointsAsOf('1001', 'test', now())).toHaveLength(2)
+  expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(2)
+})
+
+test('environments are kept apart, and what is handed out cannot be changed', async () => {
+  const merchants = fakeMerchants()
+  const { directory } = await startDirectory(merchants.client)
+  await directory.merchantRoutes('1001', 'test')
+  const routes = await directory.merchantRoutes('1001', 'production')
+  expect(merchants.count('routes')).toBe(2)
+  expect(Object.isFrozen(routes) && Object.isFrozen(routes[0])).toBe(true)
+  expect(await directory.route('1')).toBeUndefined()
+})

@@ -1,0 +1,238 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  ChangeKind,
+  ChangeSchema,
+  type DirectoryService,
+  GetCredentialResponseSchema,
+  ListChangesResponseSchema,
+} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { Bus } from '#lib/platform/bus/port.ts'
+import { sleep, useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { createDirectory, type Directory } from './directory.ts'
+import { CHANGES_SUBJECT } from './watch.ts'
+
+let clock: ManualClock
+let bus: Bus
+let restore: () => void
+const running: Directory[] = []
+
+beforeEach(() => {
+  clock = createManualClock()
+  restore = useClock(clock)
+  bus = createMemoryBus()
+})
+afterEach(async () => {
+  for (const directory of running.splice(0)) await directory.stop()
+  await bus.close()
+  restore()
+})
+
+const LOWEST = 20_001
+
+/** A registry that gives numbers in order, and a directory over it that has heard its first answer. */
+async function startedDirectory(credentials = 1) {
+  const created: { number: number; at_ms: number }[] = []
+  const reads: string[] = []
+  const state = { away: false, feed_away: false, tells: true, highest: LOWEST - 1, delay_ms: 0 }
+  const client: Client<typeof DirectoryService> = {
+    async getCredential({ applicationId = '' }) {
+      reads.push(applicationId)
+      if (state.delay_ms > 0) await sleep(state.delay_ms)
+      if (state.away) throw new PublicError(2002)
+      const found = created.some(({ number }) => String(number) === applicationId)
+      return create(
+        GetCredentialResponseSchema,
+        found ? { credential: { applicationId, merchantId: '1001' } } : {},
+      )
+    },
+    async listChanges({ since }) {
+      if (state.away || state.feed_away) throw new PublicError(2002)
+      const from_ms = since && timestampMs(create(TimestampSchema, since)) - 10_000
+      const changed = created.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms)
+      return create(ListChangesResponseSchema, {
+        changes: changed.map(({ number }) => changeOf(number)),
+        readTime: timestampFromMs(clock.now_ms()),
+        ...(state.tells && {
+          lowestApplicationId: String(LOWEST),
+          highestApplicationId: String(state.highest),
+        }),
+      })
+    },
+    getRoute: notAsked,
+    listMerchantRoutes: notAsked,
+    listMerchantEndpoints: notAsked,
+  }
+  /** Creates the next credential after as many numbers that were given for nothing. */
+  const createCredential = (skipped = 0): string => {
+    state.highest += skipped + 1
+    created.push({ number: state.highest, at_ms: clock.now_ms() })
+    return String(state.highest)
+  }
+  const ids = Array.from({ length: credentials }, () => createCredential())
+  const directory = createDirectory({ client, bus, role: 'gateway' })
+  const find = directory.credentials(({ credential }) => credential?.applicationId)
+  await directory.start()
+  running.push(directory)
+  await clock.advance(0)
+  return { state, reads, ids, find, createCredential }
+}
+
+const notAsked = (): Promise<never> => Promise.reject(new Error('nobody asks for this here'))
+
+const changeOf = (number: number) =>
+  create(ChangeSchema, { kind: ChangeKind.CREDENTIAL, id: String(number), merchantId: '1001' })
+
+const notify = async (id: string): Promise<void> => {
+  await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, changeOf(Number(id))))
+  await clock.advance(0)
+}
+
+/** Numbers as strangers think of them: of any length, none within 1,000 of those that were given. */
+const strangeIds = Array.from({ length: 1_000 }, (_, at) => {
+  const digits = `${(at + 1) * 7_919}`.padEnd(1 + (at % 16), '3').slice(0, 1 + (at % 16))
+  const near = Number(digits) >= LOWEST && Number(digits) <= LOWEST + 5_000
+  return near ? `9${digits}` : digits
+})
+
+describe('ids that nobody has', () => {
+  test('cost no read when they lie outside the numbers that were given', async () => {
+    const { reads, ids, find } = await startedDirectory()
+    for (const id of [...strangeIds, '20000', '21002', '9999999999999999']) {
+      expect(await find(id)).toBeUndefined()
+    }
+    expect(reads).toEqual([])
+    expect(await find('20001')).toBe(ids[0])
+  })
+
+  test('cost one read a minute each when they lie within reach of a new credential', async () => {
+    const { reads, find } = await startedDirectory()
+    // Creations are told again for a while, and read again for that.
+    await clock.advance(15_000)
+    const askForAll = async (): Promise<void> => {
+      for (let id = LOWEST - 500; id < LOWEST + 2_000; id++) await find(String(id))
+    }
+    for (let second = 0; second < 59; second++) {
+      await askForAll()
+      await clock.advance(1_000)
+    }
+    expect(new Set(reads).size).toBe(1_001)
+    expect(reads).toHaveLength(1_001)
+  })
+
+  test('do not get a good caller refused, however many they are and however slow the registry', async () => {
+    const { state, reads, ids, find } = await startedDirectory(2_000)
+    state.delay_ms = 300
+    const flood = [...strangeIds]
+    for (let ahead = 1; ahead <= 1_500; ahead++) flood.push(String(state.highest + ahead))
+    const refused = flood.map((id) => find(id))
+    const good = ids.map((id) => find(id))
+    await clock.advance(3_000)
+    expect(await Promise.all(good)).toEqual(ids)
+    expect(new Set(await Promise.all(refused))).toEqual(new Set([undefined]))
+    expect(reads).toHaveLength(3_000)
+  })
+})
+
+describe('a new credential', () => {
+  test('works at once where neither a notice nor an answer has told of it', async () => {
+    const { find, createCredential } = await startedDirectory()
+    const [next, last] = [createCredential(), createCredential(998)]
+    expect(await find(next)).toBe(next)
+    expect(await find(last)).toBe(last)
+  })
+
+  test('more than 1,000 numbers on works at the next answer', async () => {
+    const { find, createCredential } = await startedDirectory()
+    const id = createCredential(1_000)
+    expect(await find(id)).toBeUndefined()
+    await clock.advance(1_000)
+    expect(await find(id)).toBe(id)
+  })
+
+  test('more than 1,000 numbers on works at once where a notice arrives, and so do those around it', async () => {
+    const { find, createCredential } = await startedDirectory()
+    const [before, id, after] = [createCredential(3_000), createCredential(3_000), createCredential(999)]
+    await notify(id)
+    expect(await find(id)).toBe(id)
+    expect(await find(before)).toBe(before)
+    expect(await find(after)).toBe(after)
+  })
+
+  test('that was asked for before its creation works at the next answer, and at once with a notice', async () => {
+    const { find, createCredential } = await startedDirectory()
+    expect(await find('20002')).toBeUndefined()
+    expect(await find('20003')).toBeUndefined()
+    await clock.advance(10_500)
+    expect([createCredential(), createCredential()]).toEqual(['20002', '20003'])
+    expect(await find('20002')).toBeUndefined()
+    await notify('20003')
+    expect(await find('20003')).toBe('20003')
+    await clock.advance(500)
+    expect(await find('20002')).toBe('20002')
+  })
+})
+
+describe('the last number that is known', () => {
+  test('does not fall when an older answer comes after a newer one', async () => {
+    const { state, find, createCredential } = await startedDirectory()
+    const id = createCredential(5_000)
+    await clock.advance(1_000)
+    state.highest -= 4_000
+    await clock.advance(1_000)
+    expect(await find(id)).toBe(id)
+  })
+
+  test('is not asked after where merchants is a version that does not tell: then all is read', async () => {
+    const { state, reads, find, createCredential } = await startedDirectory()
+    await find('70000')
+    expect(reads).toEqual([])
+    state.tells = false
+    const id = createCredential(2_000)
+    await clock.advance(1_000)
+    expect(await find(id)).toBe(id)
+    await find('70000')
+    await notify(id)
+    await find('70001')
+    expect(reads).toEqual([id, '70000', '70001'])
+    state.tells = true
+    await clock.advance(1_000)
+    await find('70002')
+    expect(reads).toHaveLength(3)
+  })
+
+  test('counts for a minute after the last answer, as everything does; then all is read', async () => {
+    const { state, find, createCredential } = await startedDirectory()
+    state.feed_away = true
+    const id = createCredential(5_000)
+    await clock.advance(59_900)
+    expect(await find(id)).toBeUndefined()
+    await clock.advance(100)
+    expect(await find(id)).toBe(id)
+    state.away = true
+    await expect(find('70000')).rejects.toMatchObject({ code: 2002 })
+    state.away = state.feed_away = false
+    await clock.advance(1_000)
+    expect(await find('70000')).toBeUndefined()
+  })
+
+  test('outlives a restart of merchants and a clock of it that was set back', async () => {
+    const { state, reads, find, createCredential } = await startedDirectory()
+    await find('20002')
+    state.away = true
+    await clock.advance(5_000)
+    state.away = false
+    clock.stepWall(-3_600_000)
+    const id = createCredential()
+    await clock.advance(1_000)
+    expect(await find(id)).toBe(id)
+    reads.length = 0
+    for (const strange of strangeIds) await find(strange)
+    expect(reads).toEqual([])
+  })
+})

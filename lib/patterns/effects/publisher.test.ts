@@ -1,0 +1,108 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { Bus } from '#lib/platform/bus/port.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { createPublisher, createReceiptSender, EVENT_KEY, RECEIPT_TO } from './publisher.ts'
+
+const DATA = Buffer.from('an event')
+let bus: Bus
+let clock: ManualClock
+let restore: () => void
+
+beforeEach(() => {
+  bus = createMemoryBus()
+  clock = createManualClock()
+  restore = useClock(clock)
+})
+afterEach(async () => {
+  restore()
+  await bus.close()
+})
+
+/** What became of a promise so far. */
+function fate(work: Promise<unknown>): () => string {
+  let state = 'open'
+  work.then(
+    () => (state = 'done'),
+    (error: unknown) => (state = error instanceof Unavailable ? 'unavailable' : 'fault'),
+  )
+  return () => state
+}
+
+/** The receipts of a consumer that has stored events. */
+const receiptOf = (...eventKeys: string[]): Uint8Array =>
+  toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
+
+describe('a published event', () => {
+  test('is done when its consumer says so, and no sooner', async () => {
+    const publisher = await createPublisher(bus)
+    let receipt_to = ''
+    await bus.subscribe('events.>', ({ headers }) => {
+      receipt_to = headers[RECEIPT_TO] ?? ''
+    })
+    const first = fate(publisher.publish('events.a', 'first', DATA))
+    const second = fate(publisher.publish('events.a', 'second', DATA))
+    await clock.advance(1_999)
+    await bus.publish(receipt_to, receiptOf('second', 'nobody asked for this'))
+    await clock.advance(0)
+    expect([first(), second()]).toEqual(['open', 'done'])
+    await clock.advance(1)
+    expect(first()).toBe('unavailable')
+    await publisher.close()
+  })
+
+  test('is given up in time by a bus that never takes it, and hurts nobody', async () => {
+    const hanging: Bus = { ...bus, publish: () => new Promise(() => {}) }
+    const publisher = await createPublisher(hanging)
+    const given_up = fate(publisher.publish('events.a', 'one', DATA))
+    await clock.advance(2_000)
+    await settled()
+    expect(given_up()).toBe('unavailable')
+    const closed = fate(publisher.publish('events.a', 'two', DATA))
+    await publisher.close()
+    await settled()
+    expect(closed()).toBe('unavailable')
+  })
+
+  test('fails at once when the bus is away', async () => {
+    const publisher = await createPublisher(bus)
+    await bus.close()
+    await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
+    expect(publisher.capacity()).toBe(1)
+  })
+})
+
+test('without receipts there is room for one event a second, and for all again after the first', async () => {
+  const publisher = await createPublisher(bus)
+  const plenty = publisher.capacity()
+  expect(plenty).toBeGreaterThan(1_000)
+  const lost = fate(publisher.publish('events.a', 'lost', DATA))
+  expect(publisher.capacity()).toBe(plenty - 1)
+  await clock.advance(2_000)
+  expect([lost(), publisher.capacity()]).toEqual(['unavailable', 1])
+  const receipts = createReceiptSender(bus)
+  const probe = fate(publisher.publish('events.a', 'probe', DATA))
+  expect(publisher.capacity()).toBe(0)
+  await clock.advance(1_000)
+  expect(publisher.capacity()).toBe(1)
+  await bus.subscribe('events.>', ({ headers }) =>
+    receipts.send(headers[RECEIPT_TO] ?? '', headers[EVENT_KEY] ?? ''),
+  )
+  const heard = fate(publisher.publish('events.a', 'heard', DATA))
+  await clock.advance(100)
+  expect([probe(), heard(), publisher.capacity()]).toEqual(['open', 'done', plenty - 1])
+  await publisher.close()
+})
+
+test('receipts go out in batches, and each goes to whom it is for', async () => {
+  const messages: string[] = []
+  await bus.subscribe('receipts.>', ({ subject }) => void messages.push(subject))
+  const receipts = createReceiptSender(bus)
+  for (let number = 0; number < 600; number++) receipts.send(`receipts.${number % 2}`, `${number}`)
+  await clock.advance(10)
+  expect(messages.sort()).toEqual(['receipts.0', 'receipts.0', 'receipts.1', 'receipts.1'])
+})

@@ -1,0 +1,104 @@
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { ConfigError } from '#lib/platform/config/config.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { sleep } from '#lib/platform/time.ts'
+import { busContract } from '../../../test/suites/bus.suite.ts'
+import { startPrivateNats } from '../../../test/support/servers.ts'
+import { createMemoryBus } from './memory.ts'
+import { openBus } from './open.ts'
+
+busContract('memory', async () => {
+  const bus = createMemoryBus()
+  return { near: bus, far: bus }
+})
+
+const nats = await startPrivateNats()
+
+if ('skip' in nats) {
+  process.stderr.write(`skipped: the bus over NATS: ${nats.skip}\n`)
+  test.skip(`the bus over NATS: ${nats.skip}`, () => {})
+} else {
+  const open = (name: string) => openBus({ nats_url: new Secret(nats.url), name })
+  afterAll(() => nats.stop())
+  busContract('NATS', async () => ({ near: await open('near'), far: await open('far') }))
+
+  describe('a NATS server that dies and comes back', () => {
+    test('is missed at once, found again, and its subscriptions with it', async () => {
+      const [near, far] = [await open('near'), await open('far')]
+      const got = new Set<string>()
+      const queued = new Set<string>()
+      await far.subscribe('steady.*', ({ data }) => void got.add(`${data}`))
+      await far.subscribe('steady.>', ({ data }) => void queued.add(`${data}`), { queue: 'q' })
+      const thrown: unknown[] = []
+      let sent = 0
+      const publish = async (): Promise<boolean> => {
+        try {
+          await near.publish('steady.x', new TextEncoder().encode(`${sent++}`))
+          return true
+        } catch (error) {
+          thrown.push(error)
+          return false
+        }
+      }
+      const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+        while (!(await condition())) await sleep(5)
+      }
+      await until(async () => (await publish()) && got.size > 20)
+      await nats.kill()
+      await until(async () => !(await publish()))
+      await until(() => !near.connected() && !far.connected())
+      const refused = await publish()
+      expect(refused).toBe(false)
+      await nats.restart()
+      await until(() => near.connected() && far.connected())
+      const before = got.size
+      await until(async () => (await publish()) && got.size > before + 20 && queued.size > before)
+      expect(thrown.every((error) => error instanceof Unavailable)).toBe(true)
+      await Promise.all([near.close(), far.close()])
+    })
+
+    test('costs a bounded memory while it is frozen, and goes on afterwards', async () => {
+      const bus = await open('near')
+      const large = new Uint8Array(512 * 1024)
+      let arrived = (): void => {}
+      nats.pause()
+      const flood = async (): Promise<void> => {
+        for (let n = 0; n < 100; n++) await bus.publish('flood', large)
+      }
+      await expect(flood()).rejects.toThrow(Unavailable)
+      nats.resume()
+      await bus.subscribe('after', () => arrived())
+      await new Promise<void>((resolve) => {
+        arrived = resolve
+        const again = async (): Promise<void> => {
+          await bus.publish('after', new Uint8Array()).catch(() => sleep(5).then(again))
+        }
+        void again()
+      })
+      await bus.close()
+    })
+
+    test('does not keep a bus from closing while it is away', async () => {
+      const bus = await open('near')
+      const subscription = await bus.subscribe('a', () => {})
+      await nats.kill()
+      while (bus.connected()) await sleep(5)
+      await bus.subscribe('b', () => {})
+      await subscription.close()
+      await bus.close()
+      await nats.restart()
+    })
+  })
+}
+
+test('a start without a server ends with one sentence that names the variable and hides the password', async () => {
+  const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x' })
+  await expect(opened).rejects.toThrow(Unavailable)
+  await expect(opened).rejects.toThrow('NATS does not answer at 127.0.0.1:1: start it, or correct NATS_URL')
+})
+
+test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('%j is no NATS_URL', async (url) => {
+  const opened = Promise.resolve().then(() => openBus({ nats_url: new Secret(url), name: 'x' }))
+  await expect(opened).rejects.toThrow(ConfigError)
+})

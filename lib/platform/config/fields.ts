@@ -1,0 +1,163 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { type Field, field } from './config.ts'
+
+interface Bounds {
+  readonly min: number
+  readonly max: number
+  readonly fallback?: number
+}
+
+/** A default and the text that the documentation shows it by; nothing when the variable must be set. */
+function shown<T>(value: T | undefined, text = String(value)): { value: T; text: string } | undefined {
+  return value === undefined ? undefined : { value, text }
+}
+
+/** A text of up to 4,096 characters. */
+export function text(variable: string, fallback?: string): Field<string> {
+  return field(variable, 'a text', z.string().max(4096), shown(fallback))
+}
+
+/** A text that must not be seen, of up to 8,192 characters: a key, a token, a URL that holds a password. */
+export function secret(variable: string): Field<Secret> {
+  const schema = z
+    .string()
+    .max(8192)
+    .transform((value) => new Secret(value))
+  return field(variable, 'a secret text', schema)
+}
+
+function integerSchema(min: number, max: number): z.ZodType<number, string> {
+  return z
+    .string()
+    .regex(/^-?\d{1,16}$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+}
+
+/** An integer from `min` to `max`, both included. */
+export function integer(variable: string, { min, max, fallback }: Bounds): Field<number> {
+  return field(variable, `an integer from ${min} to ${max}`, integerSchema(min, max), shown(fallback))
+}
+
+/** A TCP port to listen on; 0 takes a free one (R2). */
+export function port(variable: string, fallback?: number): Field<number> {
+  return field(variable, 'a port from 0 (any free one) to 65535', integerSchema(0, 65_535), shown(fallback))
+}
+
+/** `true` or `false`; 1 and 0 are understood too. */
+export function boolean(variable: string, fallback?: boolean): Field<boolean> {
+  const schema = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], case: 'sensitive' })
+  return field(variable, 'true or false', schema, shown(fallback))
+}
+
+/** One of a few words. */
+export function choice<const Word extends string>(
+  variable: string,
+  words: readonly Word[],
+  fallback?: NoInfer<Word>,
+): Field<Word> {
+  const schema = z.string().transform((text, { addIssue }) => {
+    const word = words.find((candidate) => candidate === text)
+    if (word !== undefined) return word
+    addIssue('not one of the words')
+    return z.NEVER
+  })
+  return field(variable, `one of ${words.join(', ')}`, schema, shown(fallback))
+}
+
+/** An absolute URL, as it was written, with one of `protocols`. One that may hold a password is a `secret` instead. */
+export function url(
+  variable: string,
+  {
+    protocols = ['http:', 'https:'],
+    fallback,
+  }: { readonly protocols?: readonly string[]; readonly fallback?: string } = {},
+): Field<string> {
+  const schema = z
+    .string()
+    .max(2048)
+    .refine((text) => protocols.includes(URL.parse(text)?.protocol ?? ''))
+  return field(variable, `a URL that begins with ${protocols.join('// or ')}//`, schema, shown(fallback))
+}
+
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/
+
+/** A length of time in milliseconds, written with its unit (`250ms`, `30s`, `5m`, `2h`, `1d`); bounds in ms too. */
+export function duration(variable: string, { min, max, fallback }: Bounds): Field<number> {
+  const expected = `a time from ${durationText(min)} to ${durationText(max)}, such as 250ms, 30s or 5m`
+  const schema = z.string().regex(DURATION).transform(toMilliseconds).pipe(z.int().min(min).max(max))
+  const default_text = fallback === undefined ? undefined : durationText(fallback)
+  return field(variable, expected, schema, shown(fallback, default_text))
+}
+
+function toMilliseconds(text: string): number {
+  const [, digits, unit = 'ms'] = DURATION.exec(text) ?? []
+  return Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS]
+}
+
+function durationText(time_ms: number): string {
+  const units = Object.entries(UNIT_MS).reverse()
+  const [unit, length_ms] = units.find(([, length_ms]) => time_ms > 0 && time_ms % length_ms === 0) ?? [
+    'ms',
+    1,
+  ]
+  return `${time_ms / length_ms}${unit}`
+}
+
+/** Texts divided by commas, spaces around them dropped; at most `max`, each of which `item` accepts. */
+export function list(
+  variable: string,
+  options: {
+    readonly of?: string
+    readonly item?: z.ZodType<string, string>
+    readonly max?: number
+    readonly fallback?: readonly string[]
+  } = {},
+): Field<readonly string[]> {
+  const { of = 'texts', item = z.string(), max = 100, fallback } = options
+  const schema = z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .pipe(z.array(item).max(max))
+  const default_text = fallback?.length === 0 ? 'none' : fallback?.join(',')
+  return field(variable, `up to ${max} ${of} divided by commas`, schema, shown(fallback, default_text))
+}
+
+/** The path of a directory, made absolute. Whether it can be written is found out by whoever opens it. */
+export function directory(variable: string, fallback?: string): Field<string> {
+  const schema = z
+    .string()
+    .max(4096)
+    .refine((path) => !path.includes('\0'))
+    .transform((path) => resolve(path))
+  return field(variable, 'the path of a directory', schema, shown(fallback && resolve(fallback), fallback))
+}
+
+/** A JSON text that `schema` accepts; `expected` says in words what it holds. For settings with an inner structure. */
+export function json<T>(
+  variable: string,
+  {
+    expected,
+    schema,
+    fallback,
+  }: { readonly expected: string; readonly schema: z.ZodType<T>; readonly fallback?: T },
+): Field<T> {
+  const parsed = z.string().transform((text, { addIssue }) => {
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      addIssue('not JSON')
+      return z.NEVER
+    }
+  })
+  const default_text = fallback === undefined ? undefined : JSON.stringify(fallback)
+  return field(variable, `JSON: ${expected}`, parsed.pipe(schema), shown(fallback, default_text))
+}

@@ -1,0 +1,74 @@
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { Secret } from './secret.ts'
+import { claimedAccount, provesRequest, type ReceivedHeaders, signRequest } from './signed-request.ts'
+
+const key = new Secret('0123456789abcdef0123456789abcdef')
+const request = {
+  account_id: 'acme',
+  method: 'GET',
+  path: '/provider/v1/operations/k1',
+  body: Buffer.alloc(0),
+}
+const clock = createManualClock(1_700_000_000_000)
+afterAll(useClock(clock))
+
+describe('a signed request', () => {
+  const headers = signRequest(key, request)
+
+  test('has the signature that the documentation shows', () => {
+    expect(headers).toEqual({
+      'x-provider-account': 'acme',
+      'x-provider-timestamp': '1700000000',
+      'x-provider-signature': '45a6d15771f1e997f378481a69f63805e0f6c5492fb6a0702a3ca62f9e976963',
+    })
+  })
+
+  test('is proved by the same key and parts', () => {
+    expect(provesRequest(key, request, headers)).toBe(true)
+  })
+
+  test.each([
+    ['another account', { ...request, account_id: 'acme2' }, headers],
+    ['another verb', { ...request, method: 'POST' }, headers],
+    ['another path', { ...request, path: `${request.path}?` }, headers],
+    ['another body', { ...request, body: Buffer.from(' ') }, headers],
+    ['another timestamp', request, { ...headers, 'x-provider-timestamp': '1700000001' }],
+    ['a timestamp in another form', request, { ...headers, 'x-provider-timestamp': '01700000000 ' }],
+    ['no signature', request, { ...headers, 'x-provider-signature': undefined }],
+    ['two signatures', request, { ...headers, 'x-provider-signature': ['a', 'b'] }],
+    [
+      'upper case',
+      request,
+      { ...headers, 'x-provider-signature': headers['x-provider-signature']?.toUpperCase() },
+    ],
+    ['a joined header', request, { ...headers, 'x-provider-account': 'acme, acme' }],
+    ['nothing', request, {}],
+  ])('is not proved with %s', (_what, changed, given: ReceivedHeaders) => {
+    expect(provesRequest(key, changed, given)).toBe(false)
+  })
+
+  test('is not proved by another key', () => {
+    expect(provesRequest(new Secret('f'.repeat(32)), request, headers)).toBe(false)
+  })
+
+  test.each([
+    [300_000, true],
+    [301_000, false],
+    [-300_000, true],
+    [-301_000, false],
+  ])('%i ms later it is fresh: %p', (step_ms, fresh) => {
+    clock.stepWall(step_ms)
+    const proved = provesRequest(key, request, headers)
+    clock.stepWall(-step_ms)
+    expect(proved).toBe(fresh)
+  })
+})
+
+test('only a well-formed account is claimed', () => {
+  expect(claimedAccount({ 'x-provider-account': 'acme' })).toBe('acme')
+  for (const bad of ['', 'Acme', 'a b', '-a', 'a'.repeat(65)]) {
+    expect(claimedAccount({ 'x-provider-account': bad })).toBeUndefined()
+  }
+})

@@ -1,0 +1,66 @@
+import { clock } from '#lib/platform/time.ts'
+import { constantTimeEqual, hmacHex } from './hash.ts'
+import type { Secret } from './secret.ts'
+
+/** What a signature covers. `path` is the request target exactly as it stands in the request line, query included. */
+export interface SignedRequest {
+  readonly account_id: string
+  readonly method: string
+  readonly path: string
+  readonly body: Uint8Array
+}
+
+/** Headers as Node gives them: names in lower case. */
+export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** How far a timestamp may be from the receiver's clock, in either direction. */
+const FRESHNESS_S = 300
+
+const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/
+const TIMESTAMP = /^[0-9]{1,12}$/
+const SIGNATURE = /^[0-9a-f]{64}$/
+
+/** Whether a text can be the id of an account in a signed request: it stands in a header and in the signed text. */
+export function isAccountId(text: string): boolean {
+  return ACCOUNT_ID.test(text)
+}
+
+/**
+ * The headers that prove a request of the provider protocol (docs/provider-protocol.md), in either direction. They
+ * are good for five minutes, so every attempt is signed anew.
+ */
+export function signRequest(key: Secret, request: SignedRequest): Record<string, string> {
+  const timestamp = String(Math.floor(clock.now_ms() / 1000))
+  return {
+    'x-provider-account': request.account_id,
+    'x-provider-timestamp': timestamp,
+    'x-provider-signature': signature(key, request, timestamp),
+  }
+}
+
+/** The account that a request says it is of, if it says so properly. It proves nothing: see `provesRequest`. */
+export function claimedAccount(headers: ReceivedHeaders): string | undefined {
+  const account_id = headers['x-provider-account']
+  return typeof account_id === 'string' && isAccountId(account_id) ? account_id : undefined
+}
+
+/** Whether the headers prove that whoever holds `key` made exactly this request within the last five minutes. */
+export function provesRequest(key: Secret, request: SignedRequest, headers: ReceivedHeaders): boolean {
+  const timestamp = headers['x-provider-timestamp']
+  const given = headers['x-provider-signature']
+  if (claimedAccount(headers) !== request.account_id) return false
+  if (typeof timestamp !== 'string' || !TIMESTAMP.test(timestamp)) return false
+  if (typeof given !== 'string' || !SIGNATURE.test(given)) return false
+  if (!constantTimeEqual(given, signature(key, request, timestamp))) return false
+  return Math.abs(clock.now_ms() / 1000 - Number(timestamp)) <= FRESHNESS_S
+}
+
+/** The first line keeps a signature made for this protocol from being one for any other use of the same key. */
+function signature(
+  key: Secret,
+  { account_id, method, path, body }: SignedRequest,
+  timestamp: string,
+): string {
+  const head = ['multihub-provider-v1', account_id, method, path, timestamp, ''].join('\n')
+  return hmacHex('sha256', key, Buffer.concat([Buffer.from(head), body]))
+}

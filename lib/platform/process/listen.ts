@@ -1,0 +1,106 @@
+import { Server as HttpServer } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
+import type { Server, Socket } from 'node:net'
+import { clock, sleep } from '#lib/platform/time.ts'
+import { StartError } from './start-error.ts'
+
+/** Where to listen. `variable` is the one that an operator sets to another port. */
+export interface Address {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  readonly variable: string
+}
+
+/** A server that listens. */
+export interface Listening {
+  /** The port it got. */
+  readonly port: number
+  /** Host and port as they stand in a URL. */
+  readonly authority: string
+  /** Takes no new connection, lets what is under way end for at most `grace_ms`, then closes every connection. */
+  close(grace_ms?: number): Promise<void>
+}
+
+interface Session {
+  close(): void
+  readonly closed: boolean
+}
+
+const GRACE_MS = 5_000
+const LOOK_AGAIN_MS = 25
+
+/** Begins to listen. A port that is taken or forbidden, or a host that is not this machine's, is a `StartError`. */
+export async function listen(server: Server, address: Address): Promise<Listening> {
+  const close = trackConnections(server)
+  await new Promise<void>((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => reject(explainListen(error, address))
+    server.once('error', failed)
+    server.listen({ host: address.host, port: address.port }, () => {
+      server.removeListener('error', failed)
+      resolve()
+    })
+  })
+  const bound = server.address()
+  const port = bound !== null && typeof bound === 'object' ? bound.port : address.port
+  return { port, authority: authorityOf(address.host, port), close }
+}
+
+/** Host and port as a URL has them: IPv6 in brackets. */
+export function authorityOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: Address): Error {
+  const place = authorityOf(host, port)
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `${place} is taken by another process: set ${variable} to a free port, or to 0 for any.`,
+    EACCES: `This user may not listen on ${place}: set ${variable} to a port above 1023.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: set MULTIHUB_HOST to one that is.`,
+    ENOTFOUND: `The host ${host} cannot be resolved: set MULTIHUB_HOST to an address of this machine.`,
+  }
+  const reason = reasons[error.code ?? '']
+  return reason === undefined ? error : new StartError(reason, { cause: error })
+}
+
+/**
+ * Remembers the server's connections, because node's own `close` waits for each of them without end: an idle HTTP/2
+ * session, a kept-alive connection whose request has just ended, a client that never finishes.
+ */
+function trackConnections(server: Server): Listening['close'] {
+  const sockets = new Set<Socket>()
+  const sessions = new Set<Session>()
+  let closing = false
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  server.on('session', (session: Session & { once(event: 'close', action: () => void): void }) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    if (closing) session.close()
+  })
+  // Only HTTP/1: a request listener on an HTTP/2 server would turn its compatibility layer on.
+  if (isHttp(server)) {
+    server.prependListener('request', (_request, response) => {
+      if (closing) response.setHeader('connection', 'close')
+    })
+  }
+  return async (grace_ms = GRACE_MS) => {
+    closing = true
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const session of sessions) session.close()
+    const deadline_ms = clock.monotonic_ms() + grace_ms
+    while (sockets.size > 0 && clock.monotonic_ms() < deadline_ms) {
+      if (isHttp(server)) server.closeIdleConnections()
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      await sleep(LOOK_AGAIN_MS)
+    }
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+}
+
+function isHttp(server: Server): server is HttpServer | HttpsServer {
+  return server instanceof HttpServer || server instanceof HttpsServer
+}

@@ -1,0 +1,124 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { createConnectRouter } from '@connectrpc/connect'
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
+import { type Listening, listen } from '#lib/platform/process/listen.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { connectIncoming, valuesOf } from './connect-incoming.ts'
+import type { Endpoint } from './dispatch.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
+import type { Tls } from './tls.ts'
+import { followFiles, secureOptions } from './tls-server.ts'
+
+/** What a plain route beside the RPCs answers. */
+export interface PlainAnswer {
+  readonly status: number
+  readonly content_type: string
+  readonly body: string
+}
+
+/** Plain GET routes by path: `/healthz`, `/readyz`, `/metrics`. They need no token. */
+export type PlainRoutes = Readonly<Record<string, () => PlainAnswer | Promise<PlainAnswer>>>
+
+/** Where and how to serve the Connect and gRPC-Web protocols. */
+export interface ConnectServerOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  readonly endpoints: readonly Endpoint[]
+  readonly routes: PlainRoutes
+  readonly tls: Tls | undefined
+}
+
+const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
+
+/** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them, and plain routes. */
+export async function serveConnect(options: ConnectServerOptions): Promise<Listening> {
+  const server = createServer(options.tls, createListener(options))
+  server.maxConnections = CONNECTIONS_MAX
+  server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
+  const { host, port } = options
+  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT' })
+}
+
+function createServer(tls: Tls | undefined, listener: Listener): Server {
+  if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
+  // A certificate is asked for and judged here too, but a probe that has none must reach `/readyz`.
+  const options = { ...HTTP_OPTIONS, ...secureOptions(tls), rejectUnauthorized: false }
+  const server = createHttpsServer(options, listener)
+  followFiles(server, tls)
+  return server
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: MESSAGE_MAX_BYTES,
+    writeMaxBytes: MESSAGE_MAX_BYTES,
+    // Nothing compressed is taken: a small body cannot grow here.
+    acceptCompression: [],
+    // A misspelt field of a command must not pass for one that was left out.
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+  })
+  for (const { method, call } of endpoints)
+    router.rpc(method, async (request, context) => (await call(connectIncoming(request, context))).message)
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const handler = handlers.get(path)
+    if (handler === undefined) return answer(response, await answerPlain(routes, request.method, path))
+    const asked = universalRequestFromNodeRequest(request, response, undefined, valuesOf(request))
+    await universalResponseToNodeResponse(await handler(asked), response)
+  }
+  return (request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      const gone = response.destroyed
+      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'an HTTP request could not be answered')
+      if (!response.headersSent) answer(response, plain(400, 'Bad Request'))
+      else response.destroy()
+    })
+  }
+}
+
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
+
+/** The same for everybody and for whatever is missing, the service or the method; clients of Connect read its code. */
+const NO_SUCH_RPC: PlainAnswer = {
+  status: 404,
+  content_type: 'application/json',
+  body: JSON.stringify({ code: 'unimplemented', message: 'there is no such RPC here' }),
+}
+
+async function answerPlain(
+  routes: PlainRoutes,
+  method: string | undefined,
+  path: string,
+): Promise<PlainAnswer> {
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+  if (route === undefined)
+    return method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found')
+  if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
+  try {
+    return await route()
+  } catch (error) {
+    log.error({ error, path }, 'a plain route failed')
+    return plain(500, 'Internal Server Error')
+  }
+}
+
+function plain(status: number, text: string): PlainAnswer {
+  return { status, content_type: 'text/plain', body: `${text}\n` }
+}
+
+function answer(response: ServerResponse, { status, content_type, body }: PlainAnswer): void {
+  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
+  response.end(body)
+}

@@ -1,0 +1,153 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { withRequest } from '#lib/platform/context.ts'
+import type { Log } from '#lib/platform/telemetry/log.ts'
+import { clock } from '#lib/platform/time.ts'
+import type { Authenticate } from './authenticate.ts'
+import { CallContext } from './handler-context.ts'
+import { type IncomingCall, requestContextOf } from './incoming.ts'
+import { type Handler, invoke } from './invoke.ts'
+import { CALLS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
+import { Refusal, statusOf } from './refusal.ts'
+import { type CallReport, createReport } from './report.ts'
+import type { CallerName, RpcService } from './service.ts'
+
+/** What a handler answered: the message, and its bytes, which are made here so that a bad answer is our fault. */
+export interface Answer {
+  readonly message: Message
+  readonly bytes: Uint8Array
+}
+
+/** One method of a service, ready to be called by any way. */
+export interface Endpoint {
+  readonly method: DescMethodUnary
+  /** Answers, or throws a `ConnectError` that may be shown to the caller as it is, and nothing else. */
+  call(incoming: IncomingCall): Promise<Answer>
+}
+
+/** Turns a service into endpoints. Throws when it has an RPC that cannot be served. */
+export type Dispatcher = (service: RpcService) => readonly Endpoint[]
+
+/**
+ * Makes the dispatcher of a process. Every way to call (in memory, gRPC, Connect) goes through it, so that the proof
+ * of the caller, permissions, deadlines, errors, log and metrics are the same for all of them.
+ */
+export function createDispatcher(authenticate: Authenticate, log: Log): Dispatcher {
+  let under_way = 0
+  const identify = ({ caller }: IncomingCall): CallerName | undefined => {
+    if (typeof caller === 'string') return caller
+    try {
+      return authenticate(caller)
+    } catch (error) {
+      log.error({ error, part: 'rpc' }, 'a caller could not be identified and counts as nobody')
+      return undefined
+    }
+  }
+
+  function createEndpoint(service: RpcService, method: DescMethodUnary): Endpoint {
+    const handler = handlerOf(service, method)
+    const permitted = new Set(service.permissions[method.localName] ?? [])
+    const report = createReport(method, log)
+
+    async function serve(incoming: IncomingCall, started_ms: number): Promise<Answer> {
+      const caller = identify(incoming)
+      const context = requestContextOf(incoming, caller, started_ms)
+      return withRequest(context, async () => {
+        try {
+          admit(method, caller, permitted)
+          if (under_way > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are under way`)
+          const answer = await run(method, handler, incoming, context.deadline_ms, report)
+          report.answered(started_ms)
+          return answer
+        } catch (error) {
+          report.failed(error, started_ms)
+          const status = statusOf(error)
+          status.metadata.set('x-request-id', context.request_id)
+          throw status
+        }
+      })
+    }
+
+    return {
+      method,
+      async call(incoming) {
+        under_way += 1
+        try {
+          return await serve(incoming, clock.monotonic_ms())
+        } finally {
+          under_way -= 1
+        }
+      },
+    }
+  }
+
+  return (service) =>
+    service.descriptor.methods.map((method) => {
+      if (isUnary(method)) return createEndpoint(service, method)
+      throw new TypeError(`${method.parent.typeName}/${method.name} is a stream: only unary RPCs are served`)
+    })
+}
+
+function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary'
+}
+
+function handlerOf(service: RpcService, method: DescMethodUnary): Handler {
+  const handler = service.implementation[method.localName]
+  if (typeof handler !== 'function')
+    throw new TypeError(`${method.parent.typeName}/${method.name} has no implementation`)
+  return handler.bind(service.implementation)
+}
+
+function admit(method: DescMethodUnary, caller: CallerName | undefined, permitted: Set<CallerName>): void {
+  if (caller === undefined)
+    throw new Refusal(Code.Unauthenticated, 'the call carries no token and no certificate that is known here')
+  if (!permitted.has(caller))
+    throw new Refusal(
+      Code.PermissionDenied,
+      `${caller} may not call ${method.parent.typeName}/${method.name}`,
+    )
+}
+
+async function run(
+  method: DescMethodUnary,
+  handler: Handler,
+  incoming: IncomingCall,
+  deadline_ms: number,
+  report: CallReport,
+): Promise<Answer> {
+  const request = readRequest(incoming)
+  const context = new CallContext(method, incoming.protocol, deadline_ms, incoming.headers)
+  const answer = await invoke(handler, request, context, {
+    timeout_ms: deadline_ms - clock.monotonic_ms(),
+    onCancelled: incoming.onCancelled,
+    failedLate: report.failedLate,
+  })
+  if (!isInit(answer)) throw new TypeError('a handler answered no message')
+  const message = create(method.output, answer)
+  const bytes = toBinary(method.output, message)
+  if (bytes.length > MESSAGE_MAX_BYTES)
+    throw new RangeError(`an answer of ${bytes.length} bytes is too large`)
+  return { message, bytes }
+}
+
+function readRequest(incoming: IncomingCall): Message {
+  try {
+    return incoming.request()
+  } catch {
+    throw new Refusal(Code.InvalidArgument, 'the request is not a message of this method')
+  }
+}
+
+function isInit(value: unknown): value is MessageInitShape<DescMessage> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,47 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
+import { clock } from '#lib/platform/time.ts'
+import type { Proof } from './authenticate.ts'
+import type { Endpoint } from './dispatch.ts'
+import type { IncomingCall } from './incoming.ts'
+
+/** What a gRPC call brings to prove who makes it. */
+export function proofOf(call: ServerUnaryCall<unknown, unknown>): Proof {
+  return {
+    authorization: textOf(call.metadata, 'authorization'),
+    certificate: () => call.getAuthContext().sslPeerCertificate,
+  }
+}
+
+/** A gRPC call as the dispatcher takes it. */
+export function grpcIncoming(
+  call: ServerUnaryCall<Uint8Array, Uint8Array>,
+  { method }: Endpoint,
+): IncomingCall {
+  return {
+    protocol: 'grpc',
+    caller: proofOf(call),
+    header: (name) => textOf(call.metadata, name),
+    headers: () => headersOf(call.metadata),
+    timeout_ms: timeoutOf(call.getDeadline()),
+    onCancelled: (listener) => call.on('cancelled', listener),
+    request: () => fromBinary(method.input, call.request),
+  }
+}
+
+function textOf(metadata: Metadata, name: string): string | undefined {
+  const [value] = metadata.get(name)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** grpc-js tells deadlines by the wall clock, and those that nobody set as infinity. */
+function timeoutOf(deadline: Date | number): number | undefined {
+  const at_ms = deadline instanceof Date ? deadline.getTime() : deadline
+  return Number.isFinite(at_ms) ? at_ms - clock.now_ms() : undefined
+}
+
+function headersOf(metadata: Metadata): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(metadata.getMap())) headers.set(name, value.toString())
+  return headers
+}

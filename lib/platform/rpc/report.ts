@@ -1,0 +1,74 @@
+import type { DescMethodUnary } from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { currentRequest } from '#lib/platform/context.ts'
+import type { Log, LogFields } from '#lib/platform/telemetry/log.ts'
+import { histogram } from '#lib/platform/telemetry/metrics.ts'
+import { elapsedSince } from '#lib/platform/time.ts'
+import { Refusal, statusOf } from './refusal.ts'
+import { roleOf } from './service.ts'
+import { publicErrorOf } from './translate-errors.ts'
+
+/** What is told of the calls of one method: to the metrics always, to the log when they fail. */
+export interface CallReport {
+  answered(started_ms: number): void
+  /** The one place where the cause of a failure is written down; the caller is never shown it. */
+  failed(error: unknown, started_ms: number): void
+  /** A handler failed after its caller had been answered without it. */
+  failedLate(error: unknown): void
+}
+
+const seconds = histogram(
+  'multihub_rpc_seconds',
+  'How long RPCs took to be answered here, and with which status.',
+  ['service', 'method', 'code'],
+)
+
+/** Makes the report of one method. */
+export function createReport(method: DescMethodUnary, log: Log): CallReport {
+  const methodLog = log.child(roleOf(method.parent))
+  const service = method.parent.typeName
+  const rpc = `${service}/${method.name}`
+  const ok = { service, method: method.name, code: 'Ok' }
+  // A refusal is our own doing: its reason is worth a field, and where in our code it was made is not worth a stack.
+  const fieldsOf = (error: unknown): LogFields => ({
+    rpc,
+    caller: currentRequest()?.caller ?? 'unknown',
+    ...(error instanceof Refusal ? { reason: error.message } : { error }),
+  })
+  return {
+    answered(started_ms) {
+      seconds.observe(ok, elapsedSince(started_ms) / 1_000)
+    },
+    failed(error, started_ms) {
+      const duration_ms = elapsedSince(started_ms)
+      const rpc_code = Code[statusOf(error).code]
+      seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
+      const code = error instanceof Refusal ? undefined : publicErrorOf(error).code
+      methodLog[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'an RPC failed')
+    },
+    failedLate(error) {
+      const expected = error instanceof Refusal || error instanceof PublicError || isAbort(error)
+      methodLog[expected ? 'debug' : 'error'](
+        fieldsOf(error),
+        'an RPC failed after its caller had stopped waiting',
+      )
+    },
+  }
+}
+
+/** Refusals that an operator wants to see: who may not call, and who waited in vain. */
+const NOTABLE: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied, Code.DeadlineExceeded]
+
+function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  if (error instanceof Refusal) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
+  const { code } = publicErrorOf(error)
+  if (code === 2002) return 'warn'
+  // A 2001 that came from another role was logged there with its cause; here it is worth a line, not an alarm.
+  if (error instanceof PublicError) return code === 2001 ? 'warn' : 'debug'
+  return 'error'
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}

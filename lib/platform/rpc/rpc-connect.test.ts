@@ -1,0 +1,236 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { Code } from '@connectrpc/connect'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import {
+  clientBy,
+  keptLog,
+  merchantService,
+  serveProcess,
+  type TestProcess,
+  tokenOf,
+} from '../../../test/support/rpc.ts'
+import type { PlainRoutes } from './connect-server.ts'
+
+const ending: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
+})
+
+async function serve(
+  methods: Parameters<typeof merchantService>[0] = {},
+  routes: PlainRoutes = {},
+): Promise<TestProcess> {
+  const served = await serveProcess([merchantService(methods)], { log: keptLog().log, routes })
+  ending.push(() => served.close())
+  return served
+}
+
+/** What `curl -H 'Authorization: Bearer ...' -d '{...}'` does. */
+function post({ serving }: TestProcess, method: string, body: string, headers = {}): Promise<Response> {
+  return fetch(`http://127.0.0.1:${serving.connect_port}/multihub.merchants.v1.MerchantService/${method}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${tokenOf('gateway')}`,
+      ...headers,
+    },
+    body,
+  })
+}
+
+describe('a person with curl', () => {
+  test('calls with JSON and is answered with JSON', async () => {
+    const answer = await post(
+      await serve(),
+      'CreateMerchant',
+      '{"name":"Zoë","environments":["ENVIRONMENT_TEST"]}',
+    )
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({
+      merchant: { merchantId: '1', name: 'Zoë', timezone: '', environments: [] },
+    })
+  })
+
+  test('reads the code and the message of an error, and the request id to ask after', async () => {
+    const served = await serve({
+      async getMerchant() {
+        throw new PublicError(6004, { details: { currency: 'INR' } })
+      },
+    })
+    const answer = await post(served, 'GetMerchant', '{}')
+    expect(answer.status).toBe(400)
+    expect(isUuid(answer.headers.get('x-request-id') ?? '')).toBe(true)
+    expect(await answer.json()).toMatchObject({
+      code: 'failed_precondition',
+      message: 'Insufficient funds',
+      details: [{ debug: { code: 6004, detailsJson: '{"currency":"INR"}', httpStatus: 400 } }],
+    })
+  })
+
+  test('is told of a misspelt field, of broken JSON and of a method that is not there', async () => {
+    const served = await serve()
+    expect((await post(served, 'CreateMerchant', '{"nmae":"x"}')).status).toBe(400)
+    expect((await post(served, 'CreateMerchant', '{')).status).toBe(400)
+    expect((await post(served, 'CreateMerchants', '{}')).status).toBe(404)
+    expect((await post(served, 'CreateMerchant', '{}', { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+
+  test('is refused without a token, and with one that may not', async () => {
+    const served = await serve()
+    expect((await post(served, 'GetMerchant', '{}', { authorization: '' })).status).toBe(401)
+    const operator = { authorization: `Bearer ${tokenOf('operator')}` }
+    expect((await post(served, 'GetMerchant', '{}', operator)).status).toBe(403)
+  })
+
+  test('is refused a body over 4 MiB, and one that is compressed', async () => {
+    const served = await serve()
+    expect((await post(served, 'CreateMerchant', `{"name":"${'x'.repeat(4_200_000)}"}`)).status).toBe(429)
+    expect((await post(served, 'CreateMerchant', '{}', { 'content-encoding': 'gzip' })).status).toBe(501)
+  })
+})
+
+describe('an RPC that is not there', () => {
+  const there = '/multihub.merchants.v1.MerchantService'
+
+  test.each([`${there}/CreateMerchants`, '/multihub.merchants.v1.NoService/GetMerchant', '/a.B/C'])(
+    'is unimplemented at %s, whoever asks',
+    async (path) => {
+      const { serving } = await serve()
+      const answers: unknown[] = []
+      for (const authorization of ['', 'Bearer wrong', `Bearer ${tokenOf('gateway')}`]) {
+        const headers = { 'content-type': 'application/json', authorization }
+        const url = `http://127.0.0.1:${serving.connect_port}${path}`
+        const answer = await fetch(url, { method: 'POST', headers, body: '{' })
+        answers.push([answer.status, answer.headers.get('content-type'), await answer.json()])
+      }
+      const told = [404, 'application/json', { code: 'unimplemented', message: 'there is no such RPC here' }]
+      expect(answers).toEqual([told, told, told])
+    },
+  )
+
+  test.each(['connect', 'grpc-web'] as const)('is unimplemented for a client by %s', async (way) => {
+    const served = await serveProcess([], { log: keptLog().log })
+    ending.push(() => served.close())
+    const { merchants } = await clientBy(way, served, 'gateway')
+    await expect(merchants.getMerchant({})).rejects.toMatchObject({ cause: { code: Code.Unimplemented } })
+  })
+
+  test.each([
+    ['GET', `${there}/CreateMerchants`],
+    ['POST', '/'],
+    ['POST', '/x'],
+    ['POST', '/x/y'],
+    ['POST', '/a.B/C/'],
+    ['POST', '/a.B/C/D'],
+    ['POST', '//a.B/C'],
+    ['POST', '/a..B/C'],
+    ['POST', '/a.B/%43'],
+  ])('is not what %s %s asks for', async (method, path) => {
+    const { serving } = await serve()
+    const answer = await fetch(`http://127.0.0.1:${serving.connect_port}${path}`, { method })
+    expect([answer.status, await answer.text()]).toEqual([404, 'Not Found\n'])
+  })
+})
+
+describe('plain routes', () => {
+  test('are served beside the RPCs, and nothing else is', async () => {
+    let failing = false
+    const served = await serve(
+      {},
+      {
+        '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }),
+        '/readyz': async () => {
+          if (failing) throw new Error('the secret')
+          return { status: 503, content_type: 'application/json', body: '{"waiting":["store"]}' }
+        },
+      },
+    )
+    const get = (path: string, method = 'GET'): Promise<Response> =>
+      fetch(`http://127.0.0.1:${served.serving.connect_port}${path}`, { method })
+    expect(await (await get('/healthz?x=1')).text()).toBe('ok\n')
+    expect((await get('/healthz', 'HEAD')).status).toBe(200)
+    expect((await get('/healthz', 'POST')).status).toBe(405)
+    expect((await get('/readyz')).status).toBe(503)
+    failing = true
+    const failed = await get('/readyz')
+    expect(failed.status).toBe(500)
+    expect(await failed.text()).not.toContain('secret')
+    expect((await get('/')).status).toBe(404)
+    expect((await get('/__proto__')).status).toBe(404)
+    expect((await get('/constructor')).status).toBe(404)
+  })
+})
+
+/** The status line of the answer to bytes that no HTTP client would send; empty when the connection was just closed. */
+async function answerTo({ serving }: TestProcess, bytes: string): Promise<string> {
+  const socket = connect(serving.connect_port, '127.0.0.1')
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+  })
+  socket.on('error', () => {})
+  socket.end(bytes)
+  await once(socket, 'close')
+  return received.split('\r\n', 1)[0] ?? ''
+}
+
+describe('hostile requests', () => {
+  const rpc = '/multihub.merchants.v1.MerchantService/GetMerchant'
+
+  test.each([
+    `POST ${rpc} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+    `POST ${rpc} HTTP/1.1\r\nhost: [\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+    `POST ${rpc} HTTP/1.1\r\nhost: a b\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+    `GET //[ HTTP/1.1\r\nhost: x\r\n\r\n`,
+    `POST ${rpc} HTTP/1.1\r\nhost: x\r\nconnect-timeout-ms: x\r\ncontent-length: 0\r\n\r\n`,
+    'nonsense\r\n\r\n',
+    `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+  ])('%# is answered with a refusal, and the server lives on', async (bytes) => {
+    const served = await serve()
+    expect(await answerTo(served, bytes)).toMatch(/^(HTTP\/1.1 4\d\d .*|)$/)
+    expect((await post(served, 'GetMerchant', '{}')).status).toBe(200)
+  })
+})
+
+describe('several headers of one name', () => {
+  const rpc = '/multihub.merchants.v1.MerchantService/GetMerchant'
+  const head = `POST ${rpc} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n`
+  const ours = `Authorization: Bearer ${tokenOf('gateway')}\r\n`
+
+  test.each([
+    [200, ours],
+    [401, `${ours}${ours}`],
+    [401, `${ours}authorization: Bearer wrong\r\n`],
+    [401, `authorization: Bearer wrong\r\n${ours}`],
+    [401, `authorization:\r\n${ours}`],
+    [401, `${ours}AUTHORIZATION:\r\n`],
+  ])('that should prove a caller answer %i (%#)', async (status, headers) => {
+    const answered = await answerTo(await serve(), `${head}${headers}connection: close\r\n\r\n{}`)
+    expect(answered).toContain(` ${status} `)
+  })
+})
+
+describe('closing', () => {
+  test('answers what is under way, and ends idle connections', async () => {
+    let finish: (() => void) | undefined
+    const served = await serve({
+      getMerchant: () =>
+        new Promise((resolve) => (finish = () => resolve({ merchant: { merchantId: '9' } }))),
+    })
+    await post(served, 'ListMerchants', '{}')
+    const under_way = post(served, 'GetMerchant', '{}')
+    await eventually(
+      async () => finish,
+      (seen) => seen !== undefined,
+    )
+    const closed = served.close(60_000)
+    finish?.()
+    expect(await (await under_way).json()).toMatchObject({ merchant: { merchantId: '9' } })
+    await closed
+    await expect(post(served, 'ListMerchants', '{}')).rejects.toThrow()
+  })
+})

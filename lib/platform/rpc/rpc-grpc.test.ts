@@ -1,0 +1,288 @@
+import { createConnection } from 'node:net'
+import { Code, ConnectError } from '@connectrpc/connect'
+import {
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { currentRequest, type RequestContext } from '#lib/platform/context.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { freePort } from '../../../test/support/free-port.ts'
+import {
+  grpcClient,
+  keptLog,
+  merchantService,
+  rpcConfig,
+  serveProcess,
+  tokenOf,
+} from '../../../test/support/rpc.ts'
+import { fromGrpcStatus } from './grpc-status.ts'
+
+const GET = '/multihub.merchants.v1.MerchantService/GetMerchant'
+
+const ending: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
+})
+
+type Methods = NonNullable<Parameters<typeof merchantService>[0]>
+
+async function serve(methods: Methods = {}, port = 0) {
+  const { log, lines } = keptLog()
+  const config = rpcConfig({ MULTIHUB_GRPC_PORT: String(port) })
+  const served = await serveProcess([merchantService(methods)], { config, log })
+  ending.push(() => served.close())
+  return { ...served, lines, address: `127.0.0.1:${served.serving.grpc_port}` }
+}
+
+async function connect(address: string) {
+  const client = await grpcClient(address, tokenOf('gateway'))
+  ending.push(() => client.close())
+  return client.merchants
+}
+
+const outcome = (call: Promise<unknown>): Promise<number | 'ok'> =>
+  call.then(
+    () => 'ok' as const,
+    (error: unknown) => (error instanceof PublicError ? error.code : -1),
+  )
+
+/** A client that knows nothing of ours: bytes out, bytes in. */
+function rawClient(address: string) {
+  const client = new Client(address, credentials.createInsecure())
+  ending.push(() => client.close())
+  const same = (bytes: Buffer): Buffer => bytes
+  return {
+    unary: (path: string, request: Uint8Array, entries: Record<string, string> = {}) =>
+      new Promise<{ error: ServiceError | null; answer: Buffer | undefined }>((resolve) => {
+        client.makeUnaryRequest(path, same, same, Buffer.from(request), metadata(entries), (error, answer) =>
+          resolve({ error, answer }),
+        )
+      }),
+    stream: (path: string, entries: Record<string, string> = {}): ClientDuplexStream<Buffer, Buffer> =>
+      client.makeBidiStreamRequest(path, same, same, metadata(entries)),
+    watch: (path: string, request: Uint8Array) =>
+      client.makeServerStreamRequest(path, same, same, Buffer.from(request), new Metadata()),
+  }
+}
+
+function metadata(entries: Record<string, string>): Metadata {
+  const made = new Metadata()
+  for (const [name, value] of Object.entries(entries)) made.set(name, value)
+  return made
+}
+
+const known = { authorization: `Bearer ${tokenOf('gateway')}` }
+
+describe('a server that goes and comes', () => {
+  test('is 2002 while it is away, at once, and found when it is back', async () => {
+    const port = await freePort()
+    const first = await serve({}, port)
+    const merchants = await connect(`127.0.0.1:${port}`)
+    expect(await outcome(merchants.getMerchant({}))).toBe('ok')
+    await first.close()
+    expect(await outcome(merchants.getMerchant({}, { timeoutMs: 20_000 }))).toBe(2002)
+    await serve({}, port)
+    await eventually(
+      () => outcome(merchants.getMerchant({})),
+      (seen) => seen === 'ok',
+    )
+  })
+
+  test('that was never there is 2002', async () => {
+    const merchants = await connect(`127.0.0.1:${await freePort()}`)
+    expect(await outcome(merchants.getMerchant({}, { timeoutMs: 20_000 }))).toBe(2002)
+  })
+
+  test('answers what is under way before it closes, and closes although sessions and streams are open', async () => {
+    let finish: (() => void) | undefined
+    const served = await serve({
+      getMerchant: () =>
+        new Promise((resolve) => (finish = () => resolve({ merchant: { merchantId: '9' } }))),
+    })
+    const merchants = await connect(served.address)
+    const idle = await connect(served.address)
+    await idle.listMerchants({})
+    const raw = rawClient(served.address)
+    const watched = raw.watch('/grpc.health.v1.Health/Watch', new Uint8Array())
+    const browsing = raw.stream('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', known)
+    watched.on('error', () => {})
+    browsing.on('error', () => {})
+    await new Promise((resolve) => watched.once('data', resolve))
+    const under_way = merchants.getMerchant({})
+    await eventually(
+      async () => finish,
+      (seen) => seen !== undefined,
+    )
+    const closed = served.close(60_000)
+    finish?.()
+    expect((await under_way).merchant?.merchantId).toBe('9')
+    await closed
+    expect(await outcome(idle.listMerchants({}))).toBe(2002)
+  })
+
+  test('cuts what does not end within the grace', async () => {
+    let began = false
+    const served = await serve({
+      getMerchant: () => {
+        began = true
+        return new Promise(() => {})
+      },
+    })
+    const merchants = await connect(served.address)
+    const call = outcome(merchants.getMerchant({}, { timeoutMs: 60_000 }))
+    await eventually(
+      async () => began,
+      (seen) => seen === true,
+    )
+    await served.close(50)
+    expect(await call).toBe(2002)
+  })
+
+  test('that cannot have its port says which setting to change', async () => {
+    const served = await serve()
+    await expect(serve({}, served.serving.grpc_port)).rejects.toThrow(
+      /is taken by another process: set MULTIHUB_GRPC_PORT/,
+    )
+    const connect_port = { MULTIHUB_CONNECT_PORT: String(served.serving.connect_port) }
+    await expect(serveProcess([merchantService()], { config: rpcConfig(connect_port) })).rejects.toThrow(
+      /is taken by another process: set MULTIHUB_CONNECT_PORT/,
+    )
+  })
+})
+
+describe('what is no call of ours', () => {
+  test('is served in spite of ids and traces that are not well-formed, under new ones', async () => {
+    const seen: (RequestContext | undefined)[] = []
+    const served = await serve({
+      async getMerchant() {
+        seen.push(currentRequest())
+        return {}
+      },
+    })
+    const { unary } = rawClient(served.address)
+    for (const bad of ['a b', 'x'.repeat(129), '"', ' '])
+      expect(
+        (await unary(GET, new Uint8Array(), { ...known, 'x-request-id': bad, traceparent: bad })).error,
+      ).toBeNull()
+    const ids = seen.map((context) => context?.request_id ?? '')
+    expect(ids.map((id) => isUuid(id) || id === '"')).toEqual([true, true, true, true])
+    expect(seen.every((context) => context?.trace === undefined)).toBe(true)
+  })
+
+  test('is refused when its bytes are no message, its method is not there, or it is too large', async () => {
+    const served = await serve()
+    const { unary } = rawClient(served.address)
+    expect((await unary(GET, new Uint8Array([0x0a, 0xff]), known)).error?.code).toBe(Code.InvalidArgument)
+    expect((await unary(`${GET}s`, new Uint8Array(), known)).error?.code).toBe(Code.Unimplemented)
+    expect((await unary(GET, new Uint8Array(5_000_000), known)).error?.code).toBe(Code.ResourceExhausted)
+  })
+
+  test.each([
+    'GET / HTTP/1.1\r\nhost: x\r\n\r\n',
+    '\0\xff'.repeat(5000),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff',
+    '',
+  ])('does no harm when it is not gRPC at all (%#)', async (bytes) => {
+    const served = await serve()
+    const socket = createConnection(served.serving.grpc_port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.end(bytes, 'latin1').resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    const merchants = await connect(served.address)
+    expect(await outcome(merchants.getMerchant({}))).toBe('ok')
+  })
+
+  test('hears nothing of a fault in its trailers but the request id to ask after', async () => {
+    const served = await serve({
+      async getMerchant() {
+        throw new Error('the secret')
+      },
+    })
+    const { error } = await rawClient(served.address).unary(GET, new Uint8Array(), known)
+    const trailers = error?.metadata.getMap() ?? {}
+    expect(isUuid(String(trailers['x-request-id']))).toBe(true)
+    expect(`${error?.details} ${Object.values(trailers).join(' ')}`).not.toContain('secret')
+    expect(served.lines[0]?.['request_id']).toBe(trailers['x-request-id'])
+  })
+
+  test('keeps its code when the details of a status are garbage', async () => {
+    const made = new Metadata()
+    made.set('grpc-status-details-bin', Buffer.from([0xff, 0xff, 0xff]))
+    const error = Object.assign(new Error('x'), { code: status.UNAVAILABLE, details: 'away', metadata: made })
+    const read = fromGrpcStatus(error)
+    expect(read).toBeInstanceOf(ConnectError)
+    expect([read.code, read.rawMessage]).toEqual([Code.Unavailable, 'away'])
+  })
+})
+
+describe('health', () => {
+  const check = async (address: string, service: string): Promise<number | undefined> => {
+    const request = Buffer.concat([Buffer.from([0x0a, service.length]), Buffer.from(service)])
+    const { error, answer } = await rawClient(address).unary('/grpc.health.v1.Health/Check', request)
+    return error === null ? answer?.at(1) : -error.code
+  }
+  const [SERVING, NOT_SERVING] = [1, 2]
+
+  test('follows what the process says, service by service, and needs no token', async () => {
+    const { serving, address } = await serve()
+    expect(await check(address, '')).toBe(NOT_SERVING)
+    expect(await check(address, MerchantService.typeName)).toBe(NOT_SERVING)
+    serving.setRoleServing('merchants', true)
+    expect(await check(address, MerchantService.typeName)).toBe(SERVING)
+    expect(await check(address, '')).toBe(NOT_SERVING)
+    serving.setServing(true)
+    serving.setRoleServing('payments', true)
+    serving.setRoleServing('merchants', false)
+    expect(await check(address, '')).toBe(SERVING)
+    expect(await check(address, MerchantService.typeName)).toBe(NOT_SERVING)
+    expect(await check(address, 'no.such.Service')).toBe(-Code.NotFound)
+  })
+})
+
+describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
+  const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
+  const ask = (address: string, request: Buffer, entries: Record<string, string>): Promise<Buffer | Code> =>
+    new Promise((resolve) => {
+      const stream = rawClient(address).stream(path, entries)
+      stream.on('error', (error: ServiceError) => resolve(Number(error.code)))
+      stream.once('data', (answer: Buffer) => {
+        resolve(answer)
+        stream.end()
+      })
+      stream.write(request)
+    })
+  const listServices = Buffer.from([0x3a, 0x01, 0x2a])
+
+  test('needs a token', async () => {
+    const { address } = await serve()
+    expect(await ask(address, listServices, {})).toBe(Code.Unauthenticated)
+    expect(await ask(address, listServices, { authorization: 'Bearer no' })).toBe(Code.Unauthenticated)
+  })
+
+  test('lists the services, and gives their files with all that they import', async () => {
+    const { address } = await serve()
+    expect(String(await ask(address, listServices, known))).toContain('multihub.merchants.v1.MerchantService')
+    const name = 'multihub.merchants.v1.MerchantService.GetMerchant'
+    const symbol = Buffer.concat([Buffer.from([0x22, name.length]), Buffer.from(name)])
+    const answer = await ask(address, symbol, known)
+    expect(String(answer)).toContain('google/protobuf/timestamp.proto')
+    expect(String(answer)).toContain('multihub/merchants/v1/merchant_service.proto')
+  })
+
+  test('lists and describes the health service too', async () => {
+    const { address } = await serve()
+    expect(String(await ask(address, listServices, known))).toContain('grpc.health.v1.Health')
+    for (const name of ['grpc.health.v1.Health', 'grpc.health.v1.Health.Check']) {
+      const symbol = Buffer.concat([Buffer.from([0x22, name.length]), Buffer.from(name)])
+      expect(String(await ask(address, symbol, known))).toContain('HealthCheckResponse')
+    }
+  })
+})

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { ConfigError, readConfig } from '#lib/platform/config/config.ts'
+import { currentRequest } from '#lib/platform/context.ts'
+import { makeAuthority } from '../../../test/support/certificates.ts'
+import {
+  keptLog,
+  merchantService,
+  rpcConfig,
+  serveProcess,
+  type TestProcess,
+  tokenOf,
+} from '../../../test/support/rpc.ts'
+import { createRpc, type Rpc } from './rpc.ts'
+import { RPC_SETTINGS } from './settings.ts'
+import { openTls, type TlsFiles } from './tls.ts'
+
+const ours = await makeAuthority()
+const foreign = await makeAuthority()
+const whenFound = ours === undefined || foreign === undefined ? describe.skip : describe
+if (ours === undefined) process.stderr.write('skipped: RPC over TLS (the program openssl is not installed)\n')
+
+whenFound('with keys and certificates', () => {
+  let served: TestProcess
+  const open: Rpc[] = []
+
+  beforeAll(async () => {
+    const service = merchantService({
+      getMerchant: async () => ({
+        merchant: { merchantId: '1', name: currentRequest()?.caller ?? 'nobody' },
+      }),
+    })
+    const environment = {
+      ...(await tlsOf(ours, 'merchants.internal')),
+      MULTIHUB_RPC_CERTIFICATES: 'gateway:gateway.internal',
+    }
+    const routes = { '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }) }
+    served = await serveProcess([service], { config: rpcConfig(environment), routes })
+  })
+
+  afterAll(async () => {
+    for (const rpc of open) rpc.close()
+    await served.close()
+    await ours?.remove()
+    await foreign?.remove()
+  })
+
+  async function tlsOf(authority: typeof ours, name: string): Promise<Record<string, string>> {
+    if (authority === undefined) throw new Error('there is no authority')
+    const { key, certificate } = await authority.issue(name)
+    return {
+      MULTIHUB_TLS_KEY: key,
+      MULTIHUB_TLS_CERTIFICATE: certificate,
+      MULTIHUB_TLS_CA: authority.authority,
+    }
+  }
+
+  async function call(environment: Record<string, string>): Promise<string | number> {
+    const address = { MULTIHUB_MERCHANTS_ADDRESS: `127.0.0.1:${served.serving.grpc_port}` }
+    const rpc = await createRpc(readConfig(RPC_SETTINGS, { ...address, ...environment }))
+    open.push(rpc)
+    try {
+      const { merchant } = await rpc.clientsOf('gateway')(MerchantService).getMerchant({})
+      return merchant?.name ?? ''
+    } catch (error) {
+      if (error instanceof PublicError) return error.code
+      throw error
+    }
+  }
+
+  test('a certificate proves its caller', async () => {
+    expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
+  })
+
+  test('a certificate that nobody named proves nobody, unless a token comes with it', async () => {
+    const environment = await tlsOf(ours, 'stranger.internal')
+    expect(await call(environment)).toBe(2001)
+    expect(await call({ ...environment, MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe('payments')
+  })
+
+  test('a certificate of another authority, or no TLS at all, does not get in', async () => {
+    expect(await call(await tlsOf(foreign, 'gateway.internal'))).toBe(2002)
+    expect(await call({ MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe(2002)
+  })
+
+  test('the Connect port asks for the same, but lets a probe without a certificate see plain routes', async () => {
+    const own = await ours?.issue('gateway.internal')
+    const key = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
+    const path = '/multihub.merchants.v1.MerchantService/GetMerchant'
+    expect(await https('GET', '/healthz')).toBe(200)
+    expect(await https('POST', path)).toBe(401)
+    expect(await https('POST', path, key)).toBe(200)
+    const other = await foreign?.issue('gateway.internal')
+    const forged = other && { key: await readFile(other.key), cert: await readFile(other.certificate) }
+    expect(await https('POST', path, forged)).toBe(401)
+  })
+
+  test('what is no TLS, no HTTP/2 or goes away in the middle does no harm to the gRPC port', async () => {
+    const own = await ours?.issue('gateway.internal')
+    const place = { host: '127.0.0.1', port: served.serving.grpc_port }
+    const secrets = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
+    const ends = [
+      connect(place).end('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+      connect(place).end('\x16\x03\x01\x00\x05', 'latin1'),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false }).end('GET / HTTP/1.1\r\n\r\n'),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }),
+      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] }).end('\0\xff'),
+    ]
+    const raw = connect(place)
+    const cut = connectTls({ socket: raw, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+    cut.once('secureConnect', () => raw.resetAndDestroy())
+    await Promise.all(
+      [...ends, cut].map((socket) => {
+        socket.on('error', () => {}).resume()
+        return new Promise((resolve) => socket.once('close', resolve))
+      }),
+    )
+    expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
+  })
+
+  async function https(
+    method: string,
+    path: string,
+    proof: { key?: Buffer; cert?: Buffer } = {},
+  ): Promise<number> {
+    const ca = await readFile(ours?.authority ?? '')
+    return new Promise((resolve, reject) => {
+      const place = { host: '127.0.0.1', port: served.serving.connect_port, agent: false as const }
+      const headers = { 'content-type': 'application/json' }
+      const asked = request({ ...place, method, path, headers, ca, ...proof }, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+      })
+      asked.on('error', reject).end(method === 'POST' ? '{}' : undefined)
+    })
+  }
+})
+
+describe('settings of TLS', () => {
+  const open = (files: TlsFiles) => openTls(files, keptLog().log, 60_000)
+
+  test('that are half there are refused at the start', async () => {
+    await expect(open({ key: '/k' })).rejects.toThrow(ConfigError)
+    await expect(open({ authority: '/ca' })).rejects.toThrow(ConfigError)
+    expect(await open({})).toBeUndefined()
+  })
+
+  test('that name files which are not there or hold something else are refused at the start', async () => {
+    const [nowhere, other] = ['/no/such/file', 'package.json']
+    await expect(open({ key: nowhere, certificate: nowhere })).rejects.toThrow(/MULTIHUB_TLS_KEY .*ENOENT/)
+    await expect(open({ key: other, certificate: other })).rejects.toThrow(ConfigError)
+  })
+})

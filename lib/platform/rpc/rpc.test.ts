@@ -1,0 +1,346 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { ConfigError } from '#lib/platform/config/config.ts'
+import { currentRequest, type RequestContext, withRequest } from '#lib/platform/context.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import { clock } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import {
+  clientBy,
+  keptLog,
+  merchantService,
+  rpcConfig,
+  serveProcess,
+  type TestClient,
+  WAYS,
+} from '../../../test/support/rpc.ts'
+import { createRpc } from './rpc.ts'
+import type { CallerName } from './service.ts'
+
+type Lines = readonly Readonly<Record<string, unknown>>[]
+type Methods = NonNullable<Parameters<typeof merchantService>[0]>
+
+const ending: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
+})
+
+/** A process that serves `methods`, a client of it by one way, and what the process logged. */
+async function setUp(
+  way: (typeof WAYS)[number],
+  methods: Methods,
+  caller: CallerName = 'gateway',
+): Promise<{ merchants: TestClient['merchants']; lines: Lines }> {
+  const { log, lines } = keptLog()
+  const served = await serveProcess([merchantService(methods)], { log })
+  ending.push(() => served.close())
+  const client = await clientBy(way, served, caller)
+  ending.push(() => client.close())
+  return { merchants: client.merchants, lines }
+}
+
+async function failureOf(call: Promise<unknown>): Promise<PublicError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof PublicError) return error
+  throw new Error(`a PublicError was expected, not ${String(error)}`)
+}
+
+const statusBelow = ({ cause }: PublicError): string | undefined =>
+  cause instanceof ConnectError ? Code[cause.code] : undefined
+
+describe.each(WAYS)('a call by %s', (way) => {
+  test('answers, with messages that neither side can change for the other', async () => {
+    const kept: Environment[][] = []
+    const answered = { merchantId: '7', environments: [Environment.TEST, Environment.PRODUCTION] }
+    const { merchants } = await setUp(way, {
+      async createMerchant(request) {
+        kept.push(request.environments)
+        request.environments.push(Environment.PRODUCTION)
+        return { merchant: answered }
+      },
+    })
+    const request = { name: 'Müller & Söhne', environments: [Environment.TEST] }
+    const { merchant } = await merchants.createMerchant(request)
+    merchant?.environments.push(Environment.TEST)
+    expect(request.environments).toEqual([Environment.TEST])
+    expect(answered.environments).toHaveLength(2)
+    expect(kept).toEqual([[Environment.TEST, Environment.PRODUCTION]])
+    expect(merchant?.merchantId).toBe('7')
+  })
+
+  test('carries every error of the table unchanged', async () => {
+    const { merchants } = await setUp(way, {
+      async getMerchant({ merchantId }) {
+        const code = Number(merchantId)
+        if (!isErrorCode(code)) throw new Error('not a code')
+        throw new PublicError(code, {
+          details: { 'ü "': [1] },
+          context: { code },
+          http: 503,
+          cause: 'inside',
+        })
+      },
+    })
+    for (const code of Object.keys(ERROR_TABLE).map(Number)) {
+      const error = await failureOf(merchants.getMerchant({ merchantId: String(code) }))
+      expect(error).toMatchObject({ code, details: { 'ü "': [1] }, context: { code }, http: 503 })
+      expect(error.cause).not.toBe('inside')
+    }
+  })
+
+  test('shows nothing of a fault, which is logged once with its cause', async () => {
+    const { merchants, lines } = await setUp(way, {
+      async getMerchant() {
+        throw new Error('the outer secret', { cause: new Error('the inner secret') })
+      },
+    })
+    const error = await failureOf(merchants.getMerchant({}))
+    expect(error.code).toBe(2001)
+    expect(`${error.stack} ${String(error.cause)} ${JSON.stringify(error.details)}`).not.toContain('secret')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({
+      level: 'error',
+      role: 'merchants',
+      rpc: 'multihub.merchants.v1.MerchantService/GetMerchant',
+      caller: 'gateway',
+      code: 2001,
+      error: { message: 'the outer secret', cause: { message: 'the inner secret' } },
+    })
+  })
+
+  test('shows nothing of what a handler let through from a call of its own', async () => {
+    const { merchants, lines } = await setUp(way, {
+      async getMerchant() {
+        throw new ConnectError('host 10.0.0.7 says no', Code.NotFound, { 'x-secret': '1' })
+      },
+    })
+    const error = await failureOf(merchants.getMerchant({}))
+    expect(error.code).toBe(2001)
+    expect(String(error.cause)).not.toContain('10.0.0.7')
+    expect(lines.map(({ level }) => level)).toEqual(['error'])
+  })
+
+  test('is 2002 when a dependency of the service is away, and 2001 when its answer is no message', async () => {
+    const { merchants, lines } = await setUp(way, {
+      async getMerchant() {
+        throw new Unavailable('no primary')
+      },
+      createMerchant: async () => ({ merchant: { createTime: { seconds: 2n ** 70n } } }),
+    })
+    expect((await failureOf(merchants.getMerchant({}))).code).toBe(2002)
+    expect((await failureOf(merchants.createMerchant({}))).code).toBe(2001)
+    expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
+  })
+
+  test('is refused to a caller that the method does not name, and to everyone where it names nobody', async () => {
+    let calls = 0
+    const count = async (): Promise<object> => {
+      calls += 1
+      return {}
+    }
+    const { merchants, lines } = await setUp(way, { getMerchant: count, updateMerchant: count }, 'operator')
+    for (const call of [merchants.getMerchant({}), merchants.updateMerchant({})]) {
+      const error = await failureOf(call)
+      expect([error.code, statusBelow(error)]).toEqual([2001, 'PermissionDenied'])
+    }
+    expect(calls).toBe(0)
+    expect(lines.map(({ level, caller }) => [level, caller])).toEqual([
+      ['warn', 'operator'],
+      ['warn', 'operator'],
+    ])
+    expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
+  })
+
+  test('carries the request id and the trace, and tells the handler who calls', async () => {
+    const seen: (RequestContext | undefined)[] = []
+    const { merchants } = await setUp(way, {
+      async getMerchant() {
+        seen.push(currentRequest())
+        return {}
+      },
+    })
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await withRequest({ request_id: 'request-1', trace }, () => merchants.getMerchant({}))
+    await merchants.getMerchant({})
+    expect(seen[0]).toMatchObject({ request_id: 'request-1', caller: 'gateway' })
+    expect(seen[0]?.trace).toContain('0af7651916cd43dd8448eb211c80319c')
+    expect(isUuid(seen[1]?.request_id ?? '')).toBe(true)
+    expect(seen[1]?.trace).toBeUndefined()
+  })
+
+  test('passes the deadline on', async () => {
+    const left: (number | undefined)[] = []
+    const { merchants } = await setUp(way, {
+      async getMerchant(_request, context) {
+        left.push(context.timeoutMs(), (currentRequest()?.deadline_ms ?? Infinity) - clock.monotonic_ms())
+        return {}
+      },
+    })
+    await merchants.getMerchant({}, { timeoutMs: 3000 })
+    expect(Math.max(...left.map((left_ms) => left_ms ?? Infinity))).toBeLessThanOrEqual(3000)
+  })
+
+  test('ends at its deadline, and tells the handler to stop', async () => {
+    const stopped: unknown[] = []
+    const { merchants } = await setUp(way, {
+      getMerchant: (_request, { signal }) =>
+        new Promise(() => signal.addEventListener('abort', () => stopped.push(signal.reason))),
+    })
+    const error = await failureOf(merchants.getMerchant({}, { timeoutMs: 100 }))
+    expect([error.code, statusBelow(error)]).toEqual([2002, 'DeadlineExceeded'])
+    await eventually(
+      async () => stopped.length,
+      (length) => length === 1,
+    )
+  })
+
+  test('ends when its caller gives up, and tells the handler to stop', async () => {
+    const stopped: unknown[] = []
+    const given_up = new AbortController()
+    const { merchants, lines } = await setUp(way, {
+      getMerchant: (_request, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            stopped.push(signal.reason)
+            reject(new Error('a fault after the end'))
+          })
+          given_up.abort()
+        }),
+    })
+    const error = await failureOf(merchants.getMerchant({}, { signal: given_up.signal }))
+    expect(error.code).toBe(2002)
+    await eventually(
+      async () => lines.filter(({ level }) => level === 'error').length,
+      (count) => count === 1,
+    )
+    expect(stopped).toHaveLength(1)
+    expect((await failureOf(merchants.listMerchants({}, { signal: given_up.signal }))).code).toBe(2002)
+  })
+
+  test('is refused beyond 4 MiB, either way', async () => {
+    const large = 'x'.repeat(4 * 1024 * 1024)
+    const { merchants } = await setUp(way, {
+      getMerchant: async () => ({ merchant: { name: large } }),
+    })
+    expect((await failureOf(merchants.createMerchant({ name: large }))).code).toBe(2001)
+    expect((await failureOf(merchants.getMerchant({}))).code).toBe(2001)
+    expect((await merchants.createMerchant({ name: large.slice(1000) })).merchant?.name).toHaveLength(
+      large.length - 1000,
+    )
+  })
+})
+
+describe.each(['memory', 'grpc'] as const)('a call of ours by %s', (way) => {
+  test('is bound by the deadline of the request being served, and not made when that has passed', async () => {
+    const left: (number | undefined)[] = []
+    const { merchants } = await setUp(way, {
+      async getMerchant(_request, context) {
+        left.push(context.timeoutMs())
+        return {}
+      },
+    })
+    const call = (left_ms: number): Promise<unknown> =>
+      withRequest({ request_id: 'r', deadline_ms: clock.monotonic_ms() + left_ms }, () =>
+        merchants.getMerchant({}),
+      )
+    await call(2000)
+    expect(left[0]).toBeLessThanOrEqual(2000)
+    expect((await failureOf(call(-1))).code).toBe(2002)
+    expect(left).toHaveLength(1)
+  })
+
+  test('carries the caller’s own headers, but no other identity', async () => {
+    const seen: (string | null)[] = []
+    const { merchants } = await setUp(way, {
+      async getMerchant(_request, { requestHeader }) {
+        seen.push(requestHeader.get('x-own'), currentRequest()?.caller ?? null)
+        return {}
+      },
+    })
+    await merchants.getMerchant({}, { headers: { 'x-own': '1', authorization: 'Bearer token-of-operator' } })
+    expect(seen).toEqual(['1', 'gateway'])
+  })
+})
+
+describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way) => {
+  let calls = 0
+  beforeEach(() => {
+    calls = 0
+  })
+
+  test.each([undefined, 'wrong', `token-of-gateway-0123456789abcdeF`, 'Bearer', 'x'.repeat(600)])(
+    'is nobody with the token %p',
+    async (token) => {
+      const { log, lines } = keptLog()
+      const getMerchant = async (): Promise<object> => {
+        calls += 1
+        return {}
+      }
+      const served = await serveProcess([merchantService({ getMerchant })], { log })
+      ending.push(() => served.close())
+      const client = await clientBy(way, served, 'gateway', token ?? '')
+      ending.push(() => client.close())
+      const error = await failureOf(client.merchants.getMerchant({}))
+      expect([error.code, statusBelow(error)]).toEqual([2001, 'Unauthenticated'])
+      expect(calls).toBe(0)
+      expect(JSON.stringify(lines)).not.toContain('token-of-gateway')
+      expect(lines).toEqual([
+        expect.objectContaining({
+          level: 'warn',
+          caller: 'unknown',
+          rpc: 'multihub.merchants.v1.MerchantService/GetMerchant',
+          rpc_code: 'Unauthenticated',
+          reason: 'the call carries no token and no certificate that is known here',
+        }),
+      ])
+      expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
+    },
+  )
+})
+
+describe('roles of one process', () => {
+  test('call each other as themselves, under one request id and one deadline', async () => {
+    const seen: (RequestContext | undefined)[] = []
+    const served = await serveProcess([])
+    ending.push(() => served.close())
+    const { rpc } = served
+    const asPayments = rpc.clientsOf('payments')(MerchantService)
+    const asGateway = rpc.clientsOf('gateway')(MerchantService)
+    rpc.add([
+      merchantService({
+        async getMerchant() {
+          seen.push(currentRequest())
+          await asPayments.listMerchants({})
+          return {}
+        },
+        async listMerchants() {
+          seen.push(currentRequest())
+          throw new PublicError(6004, { details: { from: 'below' } })
+        },
+      }),
+    ])
+    const error = await failureOf(asGateway.getMerchant({}, { timeoutMs: 2000 }))
+    expect(error).toMatchObject({ code: 6004, details: { from: 'below' } })
+    const [outer, inner] = seen
+    expect([outer?.caller, inner?.caller]).toEqual(['gateway', 'payments'])
+    expect(inner?.request_id).toBe(outer?.request_id)
+    const own_limit_ms = 10_000
+    expect(inner?.deadline_ms).toBeLessThan((outer?.deadline_ms ?? 0) + own_limit_ms - 2000)
+  })
+
+  test('are told at the start when a service that they call is nowhere', async () => {
+    const rpc = await createRpc(rpcConfig())
+    const merchants = rpc.clientsOf('gateway')(MerchantService)
+    await expect(rpc.serve({})).rejects.toThrow(/MULTIHUB_MERCHANTS_ADDRESS is missing/)
+    await expect(merchants.getMerchant({})).rejects.toThrow(ConfigError)
+    rpc.close()
+  })
+})

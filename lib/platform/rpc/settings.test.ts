@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals'
+import { ConfigError, readConfig } from '#lib/platform/config/config.ts'
+import { addressesOf, RPC_SETTINGS, type RpcConfig } from './settings.ts'
+
+const A = 'a'.repeat(64)
+const B = 'b'.repeat(64)
+
+const read = (environment: Readonly<Record<string, string>>): RpcConfig =>
+  readConfig(RPC_SETTINGS, environment)
+
+describe('the settings of RPC', () => {
+  test('are local and closed to everybody by default', () => {
+    expect(read({})).toMatchObject({
+      host: '127.0.0.1',
+      grpc_port: 9090,
+      connect_port: 9091,
+      callers: [],
+      certificates: [],
+    })
+  })
+
+  test('read callers, of whom one may have two tokens', () => {
+    const { callers } = read({ MULTIHUB_RPC_CALLERS: ` gateway:${A}, gateway:${B},operator:${A}` })
+    expect(callers).toEqual([
+      { name: 'gateway', sha256: A },
+      { name: 'gateway', sha256: B },
+      { name: 'operator', sha256: A },
+    ])
+  })
+
+  test('read certificates by DNS name, URI or common name', () => {
+    const { certificates } = read({
+      MULTIHUB_RPC_CERTIFICATES: 'payments:payments.shop.svc,gateway:spiffe://shop/gateway',
+    })
+    expect(certificates).toEqual([
+      { name: 'payments', identity: 'payments.shop.svc' },
+      { name: 'gateway', identity: 'spiffe://shop/gateway' },
+    ])
+  })
+
+  test.each([
+    `nobody:${A}`,
+    `gateway:${A.toUpperCase()}`,
+    `gateway:${A}0`,
+    'gateway=token',
+    `gateway:${A},`,
+    ':',
+  ])('refuse the callers %p without showing them', (text) => {
+    expect(() => read({ MULTIHUB_RPC_CALLERS: text })).toThrow(ConfigError)
+    expect(() => read({ MULTIHUB_RPC_CALLERS: text })).not.toThrow(new RegExp(A))
+  })
+
+  test('read the addresses of roles', () => {
+    const addresses = addressesOf(
+      read({ MULTIHUB_MERCHANTS_ADDRESS: 'merchants:9090', MULTIHUB_PAYMENTS_ADDRESS: '[::1]:9090' }),
+    )
+    expect([...addresses]).toEqual([
+      ['merchants', 'merchants:9090'],
+      ['payments', '[::1]:9090'],
+    ])
+  })
+
+  test.each(['merchants', 'http://merchants:9090', 'merchants:port', '::1:9090', 'a b:1', 'dns:///a:1'])(
+    'refuse the address %p',
+    (text) => {
+      expect(() => read({ MULTIHUB_MERCHANTS_ADDRESS: text })).toThrow(
+        /MULTIHUB_MERCHANTS_ADDRESS must be an address/,
+      )
+    },
+  )
+})

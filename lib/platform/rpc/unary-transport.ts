@@ -1,0 +1,68 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { Code, ConnectError, type Transport } from '@connectrpc/connect'
+import { MESSAGE_MAX_BYTES } from './limits.ts'
+import { type Outgoing, outgoing } from './outgoing.ts'
+import { fromConnectError } from './translate-errors.ts'
+
+/** One call of a client: bytes out, and what it takes with it. */
+export interface OutgoingCall extends Outgoing {
+  readonly method: DescMethodUnary
+  readonly request: Uint8Array
+  readonly headers: Headers | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * A Connect transport for unary RPCs over anything that carries bytes. Messages cross as bytes even within one
+ * process: neither side can then change what the other holds, and what fails over the wire fails in memory too.
+ * Whatever goes wrong is a `PublicError` for the caller.
+ */
+export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8Array>): Transport {
+  return {
+    async unary(method, signal, timeoutMs, header, input) {
+      try {
+        const call = {
+          ...outgoing(timeoutMs),
+          method,
+          request: encode(method.input, input),
+          headers: header && new Headers(header),
+          signal,
+        }
+        if (signal?.aborted === true)
+          throw new ConnectError('the call was given up before it was made', Code.Canceled)
+        const message = fromBinary(method.output, await send(call))
+        return {
+          stream: false,
+          service: method.parent,
+          method,
+          message,
+          get header() {
+            return new Headers()
+          },
+          get trailer() {
+            return new Headers()
+          },
+        }
+      } catch (error) {
+        throw fromConnectError(error)
+      }
+    },
+    stream(method) {
+      throw new TypeError(`${method.parent.typeName}/${method.name} is a stream: only unary RPCs are carried`)
+    },
+  }
+}
+
+function encode<I extends DescMessage>(schema: I, input: MessageInitShape<I>): Uint8Array {
+  const bytes = toBinary(schema, create(schema, input))
+  if (bytes.length > MESSAGE_MAX_BYTES)
+    throw new ConnectError(`a request of ${bytes.length} bytes is too large`, Code.ResourceExhausted)
+  return bytes
+}

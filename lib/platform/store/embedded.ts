@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { every } from '#lib/platform/time.ts'
+import { registering } from './embedded/catalog.ts'
+import { createCollection } from './embedded/collection.ts'
+import { createDocuments } from './embedded/documents.ts'
+import { openEnvironment } from './embedded/environment.ts'
+import { type Expiring, sweep, withExpiry } from './embedded/expiry.ts'
+import { openFiles } from './embedded/files.ts'
+import { completeIndexes } from './embedded/rebuild.ts'
+import { layoutOf } from './layout.ts'
+import type { Collection, CollectionSpec, Store } from './port.ts'
+
+const SWEEP_INTERVAL_MS = 1_000
+
+/** How to open the embedded store of one service. */
+export interface EmbeddedOptions {
+  readonly directory: string
+  readonly timeout_ms: number
+  /** Told of faults in the background, such as a sweep that failed; it is repeated anyway. */
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Opens the store of one service in a directory: LMDB for documents, files for blobs. Durable when a promise
+ * resolves and safe against `kill -9`; several processes may open the same directory.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
+  const { directory, timeout_ms, failed } = options
+  const environment = await openEnvironment(directory, timeout_ms)
+  const expiring = new Map<string, Expiring>()
+  let closed = false
+  const sweeper = every(
+    SWEEP_INTERVAL_MS,
+    () => sweep(environment, [...expiring.values()]),
+    (error) => {
+      if (!closed) failed(error)
+    },
+  )
+
+  return {
+    async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
+      const layout = withExpiry(layoutOf(spec))
+      const { heads, complete } = await environment.write(() => registering(environment.table, layout))
+      const documents = createDocuments(environment.table, layout, heads)
+      if (!complete) await completeIndexes(environment, layout, heads, documents)
+      if (layout.expires !== undefined) expiring.set(layout.name, { heads, documents })
+      return createCollection<D>(environment, layout, heads, documents)
+    },
+    blobs: (name) => openFiles(join(directory, 'blobs'), name),
+    async ping() {
+      await environment.write(() => ({ outcome: undefined }))
+    },
+    async close() {
+      closed = true
+      sweeper.cancel()
+      await environment.release()
+    },
+  }
+}

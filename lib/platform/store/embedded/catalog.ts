@@ -1,0 +1,104 @@
+import type { Index, Layout } from '#lib/platform/store/layout.ts'
+import type { Table } from './environment.ts'
+import type { Decision } from './writer.ts'
+
+/**
+ * The names under which a collection lies in the table: a head for its documents and one for each index. The head of
+ * a unique index begins with `u`, that of any other with `i`: the entry of the latter ends in the document's key.
+ */
+export interface Heads {
+  readonly documents: string
+  /** In the order of the collection's indexes. */
+  readonly indexes: readonly { readonly index: Index; readonly head: string }[]
+  /** Before every head of this collection. */
+  readonly prefix: string
+}
+
+interface Registered {
+  readonly head: string
+  readonly definition: string
+}
+
+interface Catalogued {
+  readonly collection: number
+  readonly heads_used: number
+  /** Whether every document has its entries in all of these indexes. */
+  readonly complete: boolean
+  readonly indexes: Readonly<Record<string, Registered>>
+}
+
+const CATALOG = 'catalog'
+const COUNT = 'collections'
+
+/**
+ * Registers a collection and its indexes; a write. An index that is new or has changed gets a head that was never
+ * used, so that entries left by another definition can never be taken for its own.
+ */
+export function registering(table: Table, layout: Layout): Decision<{ heads: Heads; complete: boolean }> {
+  const before = readEntry(table, layout.name)
+  const collection = before?.collection ?? collectionsUsed(table) + 1
+  let heads_used = before?.heads_used ?? 0
+  const indexes: Record<string, Registered> = {}
+  for (const index of layout.indexes) {
+    const definition = definitionOf(index)
+    const known = before?.indexes[index.name]
+    if (known?.definition === definition) {
+      indexes[index.name] = known
+    } else {
+      heads_used += 1
+      indexes[index.name] = { head: `${index.unique ? 'u' : 'i'}${heads_used}`, definition }
+    }
+  }
+  const registered = layout.indexes.map((index) => ({ index, head: indexes[index.name]?.head ?? '' }))
+  const heads = { documents: 'd', indexes: registered, prefix: `${collection}.` }
+  if (before !== undefined && sameHeads(before.indexes, indexes)) {
+    return { outcome: { heads, complete: before.complete } }
+  }
+  return {
+    outcome: { heads, complete: false },
+    apply() {
+      if (before === undefined) putText(table, `${CATALOG} ${COUNT}`, String(collection))
+      writeEntry(table, layout.name, { collection, heads_used, complete: false, indexes })
+    },
+  }
+}
+
+/** Notes that every document of the collection has the entries of `heads`; call it inside a write. */
+export function markComplete(table: Table, layout: Layout, heads: Heads): void {
+  const entry = readEntry(table, layout.name)
+  const same = heads.indexes.every(({ index, head }) => entry?.indexes[index.name]?.head === head)
+  if (entry !== undefined && same) writeEntry(table, layout.name, { ...entry, complete: true })
+}
+
+function definitionOf(index: Index): string {
+  return JSON.stringify([index.paths, index.many, index.unique, index.where ?? null])
+}
+
+function sameHeads(
+  before: Readonly<Record<string, Registered>>,
+  after: Readonly<Record<string, Registered>>,
+): boolean {
+  const names = Object.keys(after)
+  if (names.length !== Object.keys(before).length) return false
+  return names.every((name) => before[name]?.head === after[name]?.head)
+}
+
+function collectionsUsed(table: Table): number {
+  const text = table.getBinary(`${CATALOG} ${COUNT}`)
+  return text === undefined ? 0 : Number(Buffer.from(text).toString())
+}
+
+function readEntry(table: Table, name: string): Catalogued | undefined {
+  const text = table.getBinary(`${CATALOG} =${name}`)
+  // Written by `writeEntry` and by nobody else.
+  return text === undefined ? undefined : (JSON.parse(Buffer.from(text).toString()) as Catalogued)
+}
+
+function writeEntry(table: Table, name: string, entry: Catalogued): void {
+  putText(table, `${CATALOG} =${name}`, JSON.stringify(entry))
+}
+
+function putText(table: Table, key: string, text: string): void {
+  // Inside a write a put is done when it returns; its promise only repeats that.
+  void table.put(key, Buffer.from(text))
+}

@@ -1,0 +1,82 @@
+import { checkDocument, checkVersion } from '#lib/platform/store/check.ts'
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import { planIncrement, sumOf } from '#lib/platform/store/increment.ts'
+import { stretchOf } from '#lib/platform/store/index-range.ts'
+import { keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
+import type { Collection, Incremented, Stored } from '#lib/platform/store/port.ts'
+import type { Heads } from './catalog.ts'
+import { type Documents, isExpired } from './documents.ts'
+import type { Environment } from './environment.ts'
+import { findDocuments } from './find.ts'
+import { documentOf } from './record.ts'
+import type { Decision } from './writer.ts'
+
+/** A collection of the embedded store whose indexes are complete. */
+export function createCollection<D extends object>(
+  environment: Environment,
+  layout: Layout,
+  heads: Heads,
+  documents: Documents,
+): Collection<D> {
+  // The codec gives back what was put; the type was the caller's promise when it put it.
+  const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
+
+  async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {
+    const stored = checkDocument(document, (expected_version ?? 0) + 1)
+    const prepared = documents.prepare(keyText(layout, stored), stored)
+    return await environment.write(() => {
+      const before = documents.head(prepared.key)
+      const live = before !== undefined && !isExpired(before)
+      if (expected_version === undefined) {
+        if (live) throw new Duplicate(layout.name, 'key')
+      } else if (!live || before.version !== expected_version) {
+        throw new Conflict(`${layout.name}: not at version ${expected_version}`)
+      }
+      return { outcome: stored, apply: documents.planPut(prepared, before) }
+    })
+  }
+
+  return {
+    insert: (document) => write(document, undefined),
+    replace: async (document, expected_version) => {
+      checkVersion(expected_version)
+      return await write(document, expected_version)
+    },
+    async get(key) {
+      const text = keyText(layout, keyFields(layout, key))
+      return environment.read(() => {
+        const record = documents.read(text)
+        return record && typed(documentOf(record))
+      })
+    },
+    async find(index, range, options) {
+      const stretch = stretchOf(layout, index, range, options)
+      return environment.read(() => findDocuments(environment.table, heads, documents, stretch).map(typed))
+    },
+    async delete(key, expected_version) {
+      checkVersion(expected_version)
+      const text = keyText(layout, keyFields(layout, key))
+      await environment.write(() => {
+        const before = documents.head(text)
+        if (before === undefined || isExpired(before) || before.version !== expected_version) {
+          throw new Conflict(`${layout.name}: not at version ${expected_version}`)
+        }
+        return { outcome: undefined, apply: () => documents.remove(text, before) }
+      })
+    },
+    async increment(key, field, by, options = {}) {
+      const plan = planIncrement(layout, key, field, by, options)
+      const text = keyText(layout, plan.key)
+      return await environment.write((): Decision<Incremented> => {
+        const before = documents.head(text)
+        const record = documents.read(text)
+        const body = record === undefined ? plan.created : documentOf(record)
+        const sum = sumOf(plan, body[field])
+        if (!sum.ok) return { outcome: sum }
+        const version = record === undefined || before === undefined ? 1 : before.version + 1
+        const document = documents.prepare(text, { ...body, [field]: sum.value, version })
+        return { outcome: sum, apply: documents.planPut(document, before) }
+      })
+    },
+  }
+}

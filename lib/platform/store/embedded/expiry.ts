@@ -1,0 +1,53 @@
+import { kindOf, partText } from '#lib/platform/store/keys.ts'
+import type { Layout } from '#lib/platform/store/layout.ts'
+import { clock } from '#lib/platform/time.ts'
+import type { Heads } from './catalog.ts'
+import { type Documents, isExpired } from './documents.ts'
+import type { Environment } from './environment.ts'
+
+/** A collection whose documents expire. */
+export interface Expiring {
+  readonly heads: Heads
+  readonly documents: Documents
+}
+
+const INDEX = 'expires'
+const PASS_MAX = 10_000
+const GROUP_MAX = 500
+
+/** The layout with an index of its own over the time at which documents expire, for the sweeper alone. */
+export function withExpiry(layout: Layout): Layout {
+  if (layout.expires === undefined) return layout
+  const path = [layout.expires]
+  const index = { name: INDEX, paths: [path], many: false, unique: false, where: path, across: true }
+  return { ...layout, indexes: [...layout.indexes, index] }
+}
+
+/** Deletes what has expired, a bounded number of documents a pass; more wait for the next. Readers never see them. */
+export async function sweep(environment: Environment, expiring: readonly Expiring[]): Promise<void> {
+  for (const { heads, documents } of expiring) {
+    const keys = expiredKeys(environment, heads)
+    while (keys.length > 0) {
+      const group = keys.splice(0, GROUP_MAX)
+      await environment.write(() => ({ outcome: undefined, apply: () => removeExpired(documents, group) }))
+    }
+  }
+}
+
+function removeExpired(documents: Documents, keys: readonly string[]): void {
+  for (const key of keys) {
+    const head = documents.head(key)
+    if (head !== undefined && isExpired(head)) documents.remove(key, head)
+  }
+}
+
+function expiredKeys(environment: Environment, heads: Heads): string[] {
+  const head = heads.indexes.find(({ index }) => index.name === INDEX)?.head
+  const start = `${heads.prefix}${head} ${kindOf(new Date(0)).first}`
+  const end = `${heads.prefix}${head} ${partText(new Date(clock.now_ms() + 1))}`
+  return environment.read(() =>
+    [...environment.table.getRange({ start, end, limit: PASS_MAX })].map(({ value }) =>
+      Buffer.from(value).toString(),
+    ),
+  )
+}

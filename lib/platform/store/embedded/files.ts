@@ -1,0 +1,131 @@
+import { link, open, readdir, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { makeDirectory } from '#lib/platform/process/make-directory.ts'
+import { systemCode } from '#lib/platform/process/system-error-code.ts'
+import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
+import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Blobs } from '#lib/platform/store/port.ts'
+import { clock } from '#lib/platform/time.ts'
+
+const UNFINISHED = '.unfinished-'
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
+const READ_BYTES = 256 * 1_024
+
+/**
+ * Blobs as files of one directory. A blob is written under a name that nobody reads, made durable, and then linked to
+ * its own name: that replaces nothing and lets exactly one of several writers win.
+ */
+export async function openFiles(parent: string, name: string): Promise<Blobs> {
+  const directory = join(parent, checkBlobName(name))
+  await disk(async () => {
+    await makeDirectory(directory)
+    await syncDirectory(parent)
+    await removeAbandoned(directory)
+  })
+  const pathOf = (id: string): string => join(directory, checkBlobId(id))
+
+  return {
+    async put(id, bytes) {
+      const path = pathOf(id)
+      if (await exists(path)) throw new Duplicate(name, 'key')
+      const unfinished = join(directory, UNFINISHED + randomHex(16))
+      try {
+        const size_bytes = await writeFile(unfinished, bytes)
+        await disk(() => publish(unfinished, path, name))
+        await syncDirectory(directory).catch((cause: unknown) => {
+          throw new Ambiguous(`blob ${id} is there but may not outlive a power cut`, { cause })
+        })
+        return size_bytes
+      } finally {
+        await disk(() => unlink(unfinished).catch(ignoreMissing))
+      }
+    },
+    async get(id) {
+      const path = pathOf(id)
+      return (await exists(path)) ? readFile(path) : undefined
+    },
+    async delete(id) {
+      const path = pathOf(id)
+      await disk(async () => {
+        await unlink(path).catch(ignoreMissing)
+        await syncDirectory(directory)
+      })
+    },
+  }
+}
+
+async function writeFile(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  const handle = await disk(() => open(path, 'wx', 0o600))
+  try {
+    let size_bytes = 0
+    for await (const chunk of bytes) {
+      size_bytes += chunk.length
+      if (size_bytes > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
+      await disk(() => handle.appendFile(chunk))
+    }
+    await disk(() => handle.sync())
+    return size_bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+  const handle = await disk(() => open(path, 'r'))
+  try {
+    while (true) {
+      const { bytesRead: size, buffer } = await disk(() => handle.read(Buffer.allocUnsafe(READ_BYTES)))
+      if (size === 0) return
+      yield buffer.subarray(0, size)
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function publish(unfinished: string, path: string, name: string): Promise<void> {
+  await link(unfinished, path).catch((error: unknown) => {
+    throw systemCode(error) === 'EEXIST' ? new Duplicate(name, 'key') : error
+  })
+}
+
+/** A writer that died left its file behind. One that still writes has touched it lately. */
+async function removeAbandoned(directory: string): Promise<void> {
+  for (const file of await readdir(directory)) {
+    if (!file.startsWith(UNFINISHED)) continue
+    const found = await stat(join(directory, file)).catch(ignoreMissing)
+    if (found !== undefined && found.mtimeMs < clock.now_ms() - ABANDONED_AFTER_MS) {
+      await unlink(join(directory, file)).catch(ignoreMissing)
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await disk(() => stat(path).catch(ignoreMissing))) !== undefined
+}
+
+/** A name is only durable when the directory that holds it is. */
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function disk<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (error instanceof Duplicate) throw error
+    throw new Unavailable('the disk of the store refused a blob', { cause: error })
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (systemCode(error) !== 'ENOENT') throw error
+  return undefined
+}

@@ -1,0 +1,48 @@
+import { boundsOf, type Stretch } from '#lib/platform/store/index-range.ts'
+import { partsText } from '#lib/platform/store/keys.ts'
+import type { Heads } from './catalog.ts'
+import type { Documents } from './documents.ts'
+import type { Table } from './environment.ts'
+import { documentOf } from './record.ts'
+
+/** The documents of a stretch, in its order. */
+export function findDocuments(
+  table: Table,
+  heads: Heads,
+  documents: Documents,
+  stretch: Stretch,
+): Record<string, unknown>[] {
+  const head = heads.indexes.find(({ index }) => index === stretch.index)?.head
+  const found: Record<string, unknown>[] = []
+  const start = heads.prefix + (head ?? heads.documents)
+  const skipped = head === undefined ? start.length + 1 : 0
+  for (const { key: entry, value } of table.getRange(rangeOf(start, stretch))) {
+    const key = skipped > 0 ? entry.slice(skipped) : Buffer.from(value).toString()
+    const record = documents.read(key)
+    if (record !== undefined) found.push(documentOf(record))
+    if (found.length === stretch.limit) break
+  }
+  return found
+}
+
+/** The range of a stretch as LMDB wants it: from where to walk, and where to stop. */
+function rangeOf(head: string, stretch: Stretch): Parameters<Table['getRange']>[0] {
+  const [low, high] = boundsOf(stretch, head)
+  const after = positionOf(head, stretch)
+  if (stretch.reverse) {
+    const start = after !== undefined && compareBytes(after, high) < 0 ? after : high
+    return { start, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+  }
+  const resumed = after !== undefined && compareBytes(after, low) >= 0
+  return resumed ? { start: after, end: high, exclusiveStart: true } : { start: low, end: high }
+}
+
+function positionOf(head: string, { after, index }: Stretch): string | undefined {
+  if (after === undefined) return undefined
+  const position = `${head} ${partsText(after.values)}`
+  return index.unique ? position : `${position} ${after.key}`
+}
+
+function compareBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}

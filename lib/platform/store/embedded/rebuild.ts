@@ -1,0 +1,42 @@
+import type { Layout } from '#lib/platform/store/layout.ts'
+import { type Heads, markComplete } from './catalog.ts'
+import type { Documents } from './documents.ts'
+import type { Environment } from './environment.ts'
+import { documentOf } from './record.ts'
+import type { Decision } from './writer.ts'
+
+const GROUP_MAX = 200
+
+/**
+ * Gives every document of a collection the index entries that its declaration now asks for. It may stop anywhere and
+ * begin again: the collection counts as complete only after the last document. Throws `Duplicate` when the documents
+ * that exist break an index that is to be unique.
+ */
+export async function completeIndexes(
+  environment: Environment,
+  layout: Layout,
+  heads: Heads,
+  documents: Documents,
+): Promise<void> {
+  const { table } = environment
+  const first = documents.documentKey('')
+  const end = `${heads.prefix}${heads.documents}!`
+  let start: string | undefined = first
+  while (start !== undefined) {
+    const from: string = start
+    const range = { start: from, end, limit: GROUP_MAX, exclusiveStart: from !== first }
+    const keys = environment.read(() => [...table.getKeys(range)])
+    for (const key of keys.map((found) => found.slice(first.length))) {
+      await environment.write(() => rewriting(documents, key))
+    }
+    start = keys.at(-1)
+  }
+  await environment.write(() => ({ outcome: undefined, apply: () => markComplete(table, layout, heads) }))
+}
+
+function rewriting(documents: Documents, key: string): Decision<void> {
+  const head = documents.head(key)
+  const record = documents.read(key)
+  if (head === undefined || record === undefined) return { outcome: undefined }
+  return { outcome: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), head) }
+}

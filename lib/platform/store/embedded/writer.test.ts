@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import { type Environment, openEnvironment } from './environment.ts'
+import type { Decision } from './writer.ts'
+
+describe('the writer', () => {
+  let directory: string
+  let environment: Environment
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'store-writer-'))
+    environment = await openEnvironment(directory, 5_000)
+  })
+  afterEach(async () => {
+    await environment.release()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  const put = (key: string): void => void environment.table.put(key, Buffer.from(key))
+  const putting = (key: string): Decision<void> => ({ outcome: undefined, apply: () => put(key) })
+  const keys = (): string[] =>
+    environment.read(() => [...environment.table.getKeys({ start: 'a', end: 'z' })])
+
+  test('answers each write with its own outcome, and a refusal hinders no other', async () => {
+    const outcomes = await Promise.allSettled([
+      environment.write(() => putting('a')),
+      environment.write(() => {
+        throw new Conflict('refused')
+      }),
+      environment.write(() => ({ outcome: 5 })),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(outcomes[2]).toMatchObject({ value: 5 })
+    expect(keys()).toEqual(['a'])
+  })
+
+  test('a throw after a put undoes the group, so that nothing is half written', async () => {
+    const outcomes = await Promise.allSettled([
+      environment.write(() => putting('a')),
+      environment.write(() => ({
+        outcome: undefined,
+        apply() {
+          put('b')
+          throw new RangeError('in the middle')
+        },
+      })),
+      environment.write(() => putting('c')),
+    ])
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: expect.any(Unavailable) })
+    expect(keys()).toEqual([])
+    await environment.write(() => putting('d'))
+    expect(keys()).toEqual(['d'])
+  })
+
+  test('takes a bounded number of writes at a time', async () => {
+    const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ outcome: undefined })))
+    const outcomes = await Promise.allSettled(writes)
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
+  })
+
+  test('ends what it has taken before it closes, and takes no more', async () => {
+    const written = environment.write(() => putting('a'))
+    const closing = environment.release()
+    await expect(environment.write(() => putting('b'))).rejects.toBeInstanceOf(Unavailable)
+    await closing
+    await written
+    expect(() => keys()).toThrow(Unavailable)
+  })
+
+  test('opens while another handle on the same directory is closing', async () => {
+    await environment.write(() => putting('a'))
+    for (let round = 0; round < 20; round += 1) {
+      const writing = environment.write(() => putting(`b${round}`))
+      const [next] = await Promise.all([openEnvironment(directory, 5_000), environment.release(), writing])
+      environment = next
+      expect(keys()).toContain(`b${round}`)
+    }
+  })
+
+  test('a directory that cannot be one is refused with a sentence', async () => {
+    await expect(openEnvironment('/dev/null/store', 5_000)).rejects.toThrow(
+      /cannot use \/dev\/null\/store .*make it/,
+    )
+  })
+})

@@ -1,0 +1,84 @@
+import { MongoClient } from 'mongodb'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { layoutOf } from './layout.ts'
+import { createCalls, selectionTimeout } from './mongodb/calls.ts'
+import { createCollection } from './mongodb/collection.ts'
+import type { StoredDocument } from './mongodb/documents.ts'
+import { openGridFs } from './mongodb/gridfs.ts'
+import { createIndexes } from './mongodb/indexes.ts'
+import type { Collection, CollectionSpec, Store } from './port.ts'
+
+const POOL_MAX = 100
+/** How soon a server that went silent is noticed, and the calls that wait for it are ended. */
+const HEARTBEAT_MS = 5_000
+const POOL_IDLE_MS = 60_000
+
+/** How to open the MongoDB store of one service. */
+export interface MongodbOptions {
+  readonly uri: Secret
+  readonly database: string
+  readonly timeout_ms: number
+}
+
+/**
+ * Opens the store of one service in its own database of a replica set or a sharded cluster (shard each collection by
+ * its partition). Reads see only what a majority has; a write resolves when a majority has it in its journal.
+ * WARNING: the URI cannot weaken that.
+ */
+export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions): Promise<Store> {
+  const client = connect(uri, timeout_ms)
+  const calls = createCalls(client, timeout_ms)
+  const db = client.db(database)
+  const ping = async (): Promise<void> => {
+    await calls.read(() => db.command({ ping: 1 }))
+  }
+  try {
+    await ping()
+  } catch (error) {
+    await client.close()
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : error
+    throw new Unavailable(`MongoDB does not answer (${reason}): start it, or correct MONGODB_URI`, {
+      cause: error,
+    })
+  }
+  return {
+    async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
+      const layout = layoutOf(spec)
+      const documents = db.collection<StoredDocument>(layout.name)
+      await createIndexes(documents, layout)
+      return createCollection<D>({ documents, layout, calls })
+    },
+    blobs: (name) => openGridFs(db, name, calls),
+    ping,
+    close: () => client.close(),
+  }
+}
+
+function connect(uri: Secret, timeout_ms: number): MongoClient {
+  try {
+    return new MongoClient(uri.reveal(), {
+      appName: 'multihub',
+      readPreference: 'primary',
+      readConcern: { level: 'majority' },
+      writeConcern: { w: 'majority', journal: true },
+      retryReads: true,
+      retryWrites: true,
+      serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
+      waitQueueTimeoutMS: selectionTimeout(timeout_ms),
+      connectTimeoutMS: timeout_ms,
+      heartbeatFrequencyMS: HEARTBEAT_MS,
+      maxPoolSize: POOL_MAX,
+      maxIdleTimeMS: POOL_IDLE_MS,
+      useBigInt64: true,
+      promoteBuffers: true,
+      // Tells whether a command was sent: the difference between a write that did not happen and one that may have.
+      monitorCommands: true,
+    })
+  } catch (error) {
+    // The driver's own words may repeat the URI, which holds a password.
+    throw new Unavailable(
+      `MONGODB_URI is no URI of MongoDB (${error instanceof Error ? error.name : typeof error})`,
+    )
+  }
+}

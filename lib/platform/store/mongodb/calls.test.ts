@@ -1,0 +1,66 @@
+import { EventEmitter } from 'node:events'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { MongoClient, MongoServerError } from 'mongodb'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Ambiguous } from '#lib/platform/store/errors.ts'
+import { createCalls } from './calls.ts'
+
+const client = new MongoClient('mongodb://127.0.0.1:1')
+afterEach(() => client.close())
+
+/** What the driver tells when it sends a command. */
+const send = (): void => void EventEmitter.prototype.emit.call(client, 'commandStarted')
+
+/** A write that fails with each of `failures` in turn and then succeeds, and counts its tries. */
+function writer(...failures: readonly Error[]): { write(): Promise<string>; tries(): number } {
+  let tries = 0
+  return {
+    async write() {
+      send()
+      const failure = failures[tries]
+      tries += 1
+      if (failure !== undefined) throw failure
+      return 'written'
+    },
+    tries: () => tries,
+  }
+}
+
+const deadlock = (code: number): MongoServerError =>
+  new MongoServerError({ code, message: 'deadlock detected' })
+
+describe('a write that was undone because writers waited for each other', () => {
+  test.each([16_908_292, 1])('is tried again (code %d)', async (code) => {
+    const { write, tries } = writer(deadlock(code), deadlock(code))
+    expect(await createCalls(client, 5_000).write(write)).toBe('written')
+    expect(tries()).toBe(3)
+  })
+
+  test('is unavailable when that does not end in time, as nothing has happened', async () => {
+    const write = async (): Promise<void> => {
+      send()
+      throw deadlock(1)
+    }
+    const failure = await createCalls(client, 100)
+      .write(write)
+      .catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(Unavailable)
+    expect(failure).not.toBeInstanceOf(Ambiguous)
+  })
+
+  test('is not tried again when the driver had sent it twice: the first may have happened', async () => {
+    const { write, tries } = writer(deadlock(1))
+    const twice = (): Promise<string> => {
+      send()
+      return write()
+    }
+    await expect(createCalls(client, 5_000).write(twice)).rejects.toBeInstanceOf(Ambiguous)
+    expect(tries()).toBe(1)
+  })
+
+  test('is told from another failure of code 1', async () => {
+    const { write, tries } = writer(new MongoServerError({ code: 1, message: 'the disk is full' }))
+    await expect(createCalls(client, 5_000).write(write)).rejects.toBeInstanceOf(Ambiguous)
+    expect(tries()).toBe(1)
+  })
+})

@@ -1,0 +1,77 @@
+import { BSON } from 'mongodb'
+import { type Body, checkDocument, checkDocumentSize, checkVersion } from '#lib/platform/store/check.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import { planIncrement } from '#lib/platform/store/increment.ts'
+import { stretchOf } from '#lib/platform/store/index-range.ts'
+import { checkKeyLength } from '#lib/platform/store/keys.ts'
+import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
+import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import { type StoredDocument, type Target, withoutId } from './documents.ts'
+import { keyFilter, liveFilter, stretchQuery } from './filters.ts'
+import { increment } from './increment.ts'
+import { claiming } from './insert-unique.ts'
+
+/** A collection of MongoDB. Every method is one command for one document, or a bounded loop of such. */
+export function createCollection<D extends object>(target: Target): Collection<D> {
+  const { documents, layout, calls } = target
+
+  // The codec gives back what was put; the type was the caller's promise when it put it.
+  const typed = (document: StoredDocument): Stored<D> => withoutId(document) as Stored<D>
+
+  return {
+    async insert(document) {
+      const stored = checkStored(layout, document, 1)
+      const whole = { ...stored, _id: keyText(layout, stored) }
+      await claiming(target, stored, async (limit) => {
+        await calls.write(() => documents.insertOne(whole), limit)
+      })
+      return stored
+    },
+    async get(key) {
+      const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(layout) }
+      const found = await calls.read(() => documents.findOne(filter))
+      return found === null ? undefined : typed(found)
+    },
+    async find(index, range, options) {
+      const stretch = stretchOf(layout, index, range, options)
+      const { filter, sort, hint } = stretchQuery(layout, stretch)
+      const { limit } = stretch
+      const found = await calls.read(() =>
+        documents.find(filter, { sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
+      )
+      return found.map(typed)
+    },
+    async replace(document, expected_version) {
+      checkVersion(expected_version)
+      const stored = checkStored(layout, document, expected_version + 1)
+      const identity = keyFilter(layout, stored)
+      await claiming(target, stored, async (limit) => {
+        const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
+        const { matchedCount } = await calls.write(() => documents.replaceOne(filter, stored), limit)
+        if (matchedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
+      })
+      return stored
+    },
+    async delete(key, expected_version) {
+      checkVersion(expected_version)
+      const identity = keyFilter(layout, keyFields(layout, key))
+      const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
+      const { deletedCount } = await calls.write(() => documents.deleteOne(filter))
+      if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
+    },
+    increment: async (key, field, by, options = {}) =>
+      increment(target, planIncrement(layout, key, field, by, options)),
+  }
+}
+
+/** The same checks as those of the embedded store, so that what one takes the other takes. */
+function checkStored<D extends object>(layout: Layout, document: D, version: number): Stored<D> & Body {
+  const stored = checkDocument(document, version)
+  const key = keyText(layout, stored)
+  expiryOf(layout, stored)
+  checkDocumentSize(BSON.calculateObjectSize(stored))
+  for (const index of layout.indexes) {
+    for (const text of entryTexts(index, stored)) checkKeyLength(text, key)
+  }
+  return stored
+}

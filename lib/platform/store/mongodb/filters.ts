@@ -1,0 +1,106 @@
+import type { Body } from '#lib/platform/store/check.ts'
+import { boundsOf, type Stretch } from '#lib/platform/store/index-range.ts'
+import type { Part } from '#lib/platform/store/keys.ts'
+import { dotted, type Index, keyText, type Layout, valueAt } from '#lib/platform/store/layout.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Condition } from './documents.ts'
+
+/** The document with this key, with the whole partition beside it: so a cluster asks one shard only. */
+export function keyFilter(layout: Layout, fields: Body): Condition & { readonly _id: string } {
+  const partition = layout.partition.map((field) => [field, fields[field]])
+  return { _id: keyText(layout, fields), ...Object.fromEntries(partition) }
+}
+
+/** Only documents that have not expired. MongoDB deletes those only once a minute. */
+export function liveFilter(layout: Layout): Condition {
+  return layout.expires === undefined ? {} : { [layout.expires]: { $not: { $lte: now() } } }
+}
+
+/** Whatever holds the values that this document has in a unique index; `undefined` when it is not in the index. */
+export function holderFilter(index: Index, document: Body): Condition | undefined {
+  if (index.where !== undefined && valueAt(document, index.where) === undefined) return undefined
+  const conditions = index.paths.map((path, at) => {
+    const value = valueAt(document, path)
+    const among = index.many && at === index.paths.length - 1
+    return { [dotted(path)]: among ? { $in: value } : (value ?? null) }
+  })
+  return all([...conditions, ...presence(index)])
+}
+
+/** The documents of a stretch, and their order. */
+export function stretchQuery(
+  layout: Layout,
+  stretch: Stretch,
+): { filter: Condition; sort: ReadonlyMap<string, 1 | -1>; hint: string } {
+  const { index, equals } = stretch
+  const direction = stretch.reverse ? -1 : 1
+  const fixed = equals.map((value, at) => ({ [pathOf(index, at)]: value }))
+  if (index === layout.identity) {
+    return {
+      filter: all([...fixed, ...idConditions(stretch), liveFilter(layout)]),
+      sort: new Map([['_id', direction]]),
+      hint: '_id_',
+    }
+  }
+  const order = index.paths.slice(equals.length).map(dotted)
+  if (!index.unique) order.push('_id')
+  const conditions = [...fixed, ...rangeConditions(stretch), ...presence(index), liveFilter(layout)]
+  if (stretch.after !== undefined) {
+    const values = [...stretch.after.values.slice(equals.length), stretch.after.key]
+    conditions.push(pastPosition(order, values, stretch.reverse))
+  }
+  return { filter: all(conditions), sort: new Map(order.map((path) => [path, direction])), hint: index.name }
+}
+
+function idConditions(stretch: Stretch): Condition[] {
+  const [low, high] = boundsOf(stretch)
+  const { after, reverse } = stretch
+  const resumed = after === undefined ? [] : [{ _id: { [reverse ? '$lt' : '$gt']: after.key } }]
+  return [{ _id: { $gte: low } }, { _id: { $lt: high } }, ...resumed]
+}
+
+function rangeConditions({ index, equals, from, to }: Stretch): Condition[] {
+  const path = pathOf(index, equals.length)
+  return [
+    ...(from === undefined ? [] : [{ [path]: { $gte: from } }]),
+    ...(to === undefined ? [] : [{ [path]: { $lt: to } }]),
+  ]
+}
+
+/**
+ * What comes after a position in an order: greater in the first field, or equal in it and greater in the second, and
+ * so on.
+ */
+function pastPosition(order: readonly string[], values: readonly Part[], reverse: boolean): Condition {
+  const alternatives: Condition[] = []
+  order.forEach((path, at) => {
+    const same = order.slice(0, at).map((earlier, position) => ({ [earlier]: values[position] ?? null }))
+    const past = pastValue(path, values[at] ?? null, reverse)
+    if (past !== undefined) alternatives.push(all([...same, past]))
+  })
+  return alternatives.length === 0 ? NOTHING : { $or: alternatives }
+}
+
+const NOTHING: Condition = { _id: { $in: [] } }
+
+/** MongoDB compares within a kind only, so null, which comes before every value, needs words of its own. */
+function pastValue(path: string, value: Part, reverse: boolean): Condition | undefined {
+  if (!reverse) return value === null ? { [path]: { $ne: null } } : { [path]: { $gt: value } }
+  return value === null ? undefined : { $or: [{ [path]: { $lt: value } }, { [path]: null }] }
+}
+
+/** A partial index serves only what repeats its condition. */
+function presence(index: Index): Condition[] {
+  return index.where === undefined ? [] : [{ [dotted(index.where)]: { $exists: true } }]
+}
+
+function all(conditions: readonly Condition[]): Condition {
+  const given = conditions.filter((condition) => Object.keys(condition).length > 0)
+  const [only] = given
+  if (given.length < 2) return only ?? {}
+  return { $and: given }
+}
+
+function pathOf(index: Index, at: number): string {
+  return dotted(index.paths[at] ?? [])
+}

@@ -1,0 +1,193 @@
+import { type Collection, type Db, ObjectId } from 'mongodb'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import type { Blobs } from '#lib/platform/store/port.ts'
+import { clock, now } from '#lib/platform/time.ts'
+import type { Calls } from './calls.ts'
+import { isDuplicate } from './failures.ts'
+import { buildIndex } from './indexes.ts'
+
+const CHUNK_BYTES = 255 * 1_024
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
+const ABANDONED_MAX = 100
+const REMOVE_MAX = 100
+
+interface Chunk {
+  readonly _id: ObjectId
+  readonly files_id: ObjectId
+  readonly n: number
+  readonly data: Uint8Array
+}
+
+interface File {
+  readonly _id: ObjectId
+  readonly filename: string
+  readonly length: number
+  readonly chunkSize: number
+  readonly uploadDate: Date
+}
+
+/** An upload that has begun, or whose file is being deleted: unless it has a file, its chunks are rubbish. */
+interface Unfinished {
+  readonly _id: ObjectId
+  readonly since: Date
+}
+
+interface Bucket {
+  readonly name: string
+  readonly files: Collection<File>
+  readonly chunks: Collection<Chunk>
+  readonly unfinished: Collection<Unfinished>
+  readonly calls: Calls
+}
+
+/**
+ * Blobs in the layout of GridFS. The chunks of a put lie under an id of its own until its file, whose name is unique,
+ * is inserted: so a put that died shows nothing, and of several puts of one id exactly one wins. The driver's own
+ * streams are not used, because they bound a whole transfer by the time limit of one call.
+ */
+export async function openGridFs(db: Db, name: string, calls: Calls): Promise<Blobs> {
+  checkBlobName(name)
+  const bucket: Bucket = {
+    name,
+    files: db.collection<File>(`${name}.files`),
+    chunks: db.collection<Chunk>(`${name}.chunks`),
+    unfinished: db.collection<Unfinished>(`${name}.unfinished`),
+    calls,
+  }
+  await buildIndex(bucket.files, name, { name: 'by_filename', key: { filename: 1 }, unique: true })
+  await buildIndex(bucket.chunks, name, { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true })
+  await removeAbandoned(bucket)
+  return {
+    put: async (id, bytes) => put(bucket, checkBlobId(id), bytes),
+    async get(id) {
+      const file = await findFile(bucket, checkBlobId(id))
+      return file === null ? undefined : readChunks(bucket, file)
+    },
+    async delete(id) {
+      const file = await findFile(bucket, checkBlobId(id))
+      if (file === null) return
+      await begin(bucket, file._id)
+      await calls.write(() => bucket.files.deleteOne({ _id: file._id }))
+      await removeUnfinished(bucket, file._id)
+    },
+  }
+}
+
+async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  if ((await findFile(bucket, id)) !== null) throw new Duplicate(bucket.name, 'key')
+  const _id = new ObjectId()
+  await begin(bucket, _id)
+  let length: number
+  try {
+    length = await writeChunks(bucket, _id, bytes)
+    await publish(bucket, { _id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
+  } catch (error) {
+    // When the file may be there, its chunks must stay; a later start of the service finds out.
+    if (!(error instanceof Unavailable)) await removeUnfinished(bucket, _id)
+    throw error
+  }
+  await end(bucket, _id)
+  return length
+}
+
+async function publish({ name, files, calls }: Bucket, file: File): Promise<void> {
+  const limit = calls.deadline()
+  while (true) {
+    try {
+      await calls.write(() => files.insertOne(file), limit)
+      return
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+      const { filename } = file
+      const holder = await calls.read(() => files.findOne({ filename }), limit)
+      if (holder !== null) throw new Duplicate(name, 'key')
+      await limit.pause()
+    }
+  }
+}
+
+async function writeChunks(
+  { chunks, calls }: Bucket,
+  files_id: ObjectId,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let length = 0
+  let n = 0
+  for await (const data of piecesOf(bytes, CHUNK_BYTES)) {
+    length += data.length
+    if (length > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
+    const chunk = { _id: new ObjectId(), files_id, n, data }
+    await calls.write(() => chunks.insertOne(chunk))
+    n += 1
+  }
+  return length
+}
+
+async function* readChunks({ chunks, calls }: Bucket, file: File): AsyncGenerator<Uint8Array> {
+  const files_id = file._id
+  for (let n = 0; n * file.chunkSize < file.length; n += 1) {
+    const place = { files_id, n }
+    const chunk = await calls.read(() => chunks.findOne(place))
+    if (chunk === null) throw new Unavailable(`blob ${file.filename} was deleted while it was read`)
+    yield chunk.data
+  }
+}
+
+function findFile({ files, calls }: Bucket, filename: string): Promise<File | null> {
+  return calls.read(() => files.findOne({ filename }))
+}
+
+async function begin({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
+  const record = { since: now() }
+  // An upsert without a guard: writing it twice is the same as once.
+  await calls.write(() => unfinished.updateOne({ _id }, { $set: record }, { upsert: true }))
+}
+
+async function end({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
+  await calls.write(() => unfinished.deleteOne({ _id }))
+}
+
+async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<void> {
+  const { chunks, calls } = bucket
+  while (true) {
+    const some = await calls.read(() =>
+      chunks.find({ files_id }, { sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } }).toArray(),
+    )
+    const last = some.at(-1)
+    if (last === undefined) break
+    await calls.write(() => chunks.deleteMany({ files_id, n: { $lte: last.n } }))
+  }
+  await end(bucket, files_id)
+}
+
+async function removeAbandoned(bucket: Bucket): Promise<void> {
+  const { files, unfinished, calls } = bucket
+  const filter = { since: { $lt: new Date(clock.now_ms() - ABANDONED_AFTER_MS) } }
+  const found = await calls.read(() => unfinished.find(filter, { limit: ABANDONED_MAX }).toArray())
+  for (const { _id } of found) {
+    const file = await calls.read(() => files.findOne({ _id }))
+    if (file === null) await removeUnfinished(bucket, _id)
+    else await end(bucket, _id)
+  }
+}
+
+/** The same bytes in pieces of `size_bytes`, the last one shorter. */
+async function* piecesOf(bytes: AsyncIterable<Uint8Array>, size_bytes: number): AsyncGenerator<Uint8Array> {
+  let piece = Buffer.allocUnsafe(size_bytes)
+  let filled = 0
+  for await (const part of bytes) {
+    for (let at = 0; at < part.length; ) {
+      const taken = part.subarray(at, at + size_bytes - filled)
+      piece.set(taken, filled)
+      filled += taken.length
+      at += taken.length
+      if (filled < size_bytes) continue
+      yield piece
+      piece = Buffer.allocUnsafe(size_bytes)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield piece.subarray(0, filled)
+}

@@ -1,0 +1,71 @@
+import type { Body } from '#lib/platform/store/check.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import { expiryOf, type Index, keyText } from '#lib/platform/store/layout.ts'
+import { clock } from '#lib/platform/time.ts'
+import type { Deadline } from './calls.ts'
+import type { StoredDocument, Target } from './documents.ts'
+import { indexNamed, isDuplicate } from './failures.ts'
+import { holderFilter, keyFilter } from './filters.ts'
+
+/**
+ * Runs a write that claims the values of unique indexes, and answers a duplicate with a decision that rests on what
+ * can be read: a holder that a majority has is a `Duplicate`; one that has expired makes room; one that cannot be
+ * read yet (or was rolled back, or has just gone) is waited for, and the write tried again. Throws `Unavailable`
+ * when that does not settle in time: a refused write changed nothing.
+ */
+export async function claiming(
+  target: Target,
+  document: Body,
+  write: (limit: Deadline) => Promise<void>,
+): Promise<void> {
+  const limit = target.calls.deadline()
+  while (true) {
+    try {
+      await write(limit)
+      return
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+      const held = await findHolder(target, document, indexNamed(error, target.layout), limit)
+      if (held === undefined) await limit.pause()
+      else if (isLive(target, held.holder)) throw new Duplicate(target.layout.name, held.index.name)
+      else await removeExpired(target, held.holder, limit)
+    }
+  }
+}
+
+/** Whether a document has not expired. */
+export function isLive({ layout }: Target, document: StoredDocument): boolean {
+  return expiryOf(layout, document) > clock.now_ms()
+}
+
+/** Deletes an expired document as it was read, and no later one that took its place. */
+export async function removeExpired(
+  { documents, layout, calls }: Target,
+  expired: StoredDocument,
+  limit: Deadline,
+): Promise<void> {
+  const { expires = '' } = layout
+  const filter = { ...keyFilter(layout, expired), version: expired['version'], [expires]: expired[expires] }
+  await calls.write(() => documents.deleteOne(filter), limit)
+}
+
+/** The document that holds what `document` claims: in the index that the duplicate named, or else in any. */
+async function findHolder(
+  { documents, layout, calls }: Target,
+  document: Body,
+  named: string | undefined,
+  limit: Deadline,
+): Promise<{ readonly holder: StoredDocument; readonly index: Index } | undefined> {
+  const unique = [layout.identity, ...layout.indexes.filter((index) => index.unique)]
+  const candidates = unique.filter((index) => index.name === named)
+  for (const index of candidates.length > 0 ? candidates : unique) {
+    const filter = index === layout.identity ? keyFilter(layout, document) : holderFilter(index, document)
+    if (filter === undefined) continue
+    const found = await calls.read(() => documents.find(filter, { limit: 2 }).toArray(), limit)
+    // What this very document held before a replacement is no obstacle to it.
+    const own = index === layout.identity ? undefined : keyText(layout, document)
+    const holder = found.find(({ _id }) => _id !== own)
+    if (holder !== undefined) return { holder, index }
+  }
+  return undefined
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { Ambiguous } from '#lib/platform/store/errors.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
+import { failureOf, ITEMS, type Item } from '../../../../test/suites/store.suite.ts'
+import { startPrivateMongoProxy } from '../../../../test/support/servers.ts'
+
+const TIMEOUT_MS = 1_500
+const KEY = { shop: 'a', id: 1 }
+
+const proxy = await startPrivateMongoProxy()
+
+if ('skip' in proxy) {
+  test.skip(`mongodb down: ${proxy.skip}`, () => {})
+} else {
+  describe('the MongoDB store when the database is out of reach', () => {
+    const database = `down-${randomHex(6)}`
+    const mongodb_uri = new Secret(proxy.uri)
+    let store: Store
+    let items: Collection<Item>
+    beforeEach(async () => {
+      await proxy.restore()
+      store ??= await openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS })
+      items = await store.collection<Item>({ ...ITEMS, name: `items_${randomHex(4)}` })
+    })
+    afterAll(async () => {
+      await store.close()
+      await proxy.restore()
+      const client = new MongoClient(proxy.uri)
+      await client.db(database).dropDatabase()
+      await client.close()
+      await proxy.stop()
+    })
+
+    /** Everything a collection can be asked, at once; what was written may have to be looked for. */
+    function everything(): Promise<unknown>[] {
+      return [
+        failureOf(items.get(KEY)),
+        failureOf(items.find('by_rank', { equals: ['a'] }, { limit: 1 })),
+        failureOf(store.ping()),
+        failureOf(items.insert({ shop: 'a', id: 'new' })),
+        failureOf(items.replace({ ...KEY, rank: 2 }, 1)),
+        failureOf(items.delete(KEY, 1)),
+        failureOf(items.increment({ shop: 'a', id: 'counter' }, 'used', 1n)),
+      ]
+    }
+
+    test('calls end with Unavailable while it is away, and work again when it is back', async () => {
+      await items.insert(KEY)
+      await proxy.cut()
+      for (const failure of await Promise.all(everything())) expect(failure).toBeInstanceOf(Unavailable)
+      // By now the driver knows that nobody is there: nothing is sent, so nothing can have happened.
+      for (const failure of await Promise.all(everything())) expect(failure).not.toBeInstanceOf(Ambiguous)
+      await proxy.restore()
+      await untilAnswered(() => store.ping())
+      expect(await items.get(KEY)).toEqual({ ...KEY, version: 1 })
+      expect(await items.get({ shop: 'a', id: 'new' })).toBeUndefined()
+      expect(await items.replace({ ...KEY, rank: 2 }, 1)).toMatchObject({ version: 2 })
+    })
+
+    test('a write that was sent and not answered is ambiguous, a read is merely unavailable', async () => {
+      await items.insert(KEY)
+      await Promise.all(Array.from({ length: 8 }, () => items.get(KEY)))
+      proxy.stall()
+      const [get, find, ping, ...writes] = await Promise.all(everything())
+      for (const failure of [get, find, ping]) {
+        expect(failure).toBeInstanceOf(Unavailable)
+        expect(failure).not.toBeInstanceOf(Ambiguous)
+      }
+      for (const failure of writes) expect(failure).toBeInstanceOf(Unavailable)
+      expect(writes.some((failure) => failure instanceof Ambiguous)).toBe(true)
+      await proxy.restore()
+      await untilAnswered(() => store.ping())
+      const found = await items.get(KEY)
+      expect([undefined, 1, 2]).toContain(found?.version)
+    })
+
+    test('a store that cannot be reached says what to do', async () => {
+      await proxy.cut()
+      const failure = await failureOf(openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS }))
+      expect(failure).toBeInstanceOf(Unavailable)
+      expect(String(failure)).toMatch(/MONGODB_URI/)
+      const wrong = new Secret('mongodb://user:password@:27017')
+      const refusal = await failureOf(openStore({ database, mongodb_uri: wrong }))
+      expect(refusal).toBeInstanceOf(Unavailable)
+      expect(String(refusal)).not.toMatch(/password/)
+    })
+  })
+}
+
+async function untilAnswered(ask: () => Promise<void>): Promise<void> {
+  const outcome = await ask().catch((error: unknown) => error)
+  if (outcome instanceof Unavailable) await untilAnswered(ask)
+  else if (outcome !== undefined) throw outcome
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { every, now, sleep, useClock, withinTime } from './time.ts'
+
+let manual: ManualClock
+let restore: () => void
+
+beforeEach(() => {
+  manual = createManualClock()
+  restore = useClock(manual)
+})
+afterEach(() => restore())
+
+/** Whether a promise has resolved by now. */
+function watched(work: Promise<unknown>): () => boolean {
+  let done = false
+  void work.then(() => {
+    done = true
+  })
+  return () => done
+}
+
+describe('sleep', () => {
+  test('lasts as long as asked for', async () => {
+    const woken = watched(sleep(100))
+    await manual.advance(99)
+    expect(woken()).toBe(false)
+    await manual.advance(1)
+    expect(woken()).toBe(true)
+  })
+
+  test('ends at once when its signal is aborted, before or during it, and leaves nothing behind', async () => {
+    const before = watched(sleep(100, AbortSignal.abort()))
+    const abort = new AbortController()
+    const during = watched(sleep(100, abort.signal))
+    await manual.advance(1)
+    expect([before(), during()]).toEqual([true, false])
+    abort.abort()
+    await manual.advance(0)
+    expect(during()).toBe(true)
+  })
+})
+
+describe('withinTime', () => {
+  test('answers what came in time, `undefined` otherwise, and passes a failure on', async () => {
+    expect(await withinTime(Promise.resolve(1), 10)).toBe(1)
+    const late = withinTime(new Promise(() => {}), 10)
+    await manual.advance(10)
+    expect(await late).toBeUndefined()
+    await expect(withinTime(Promise.reject(new Error('broken')), 10)).rejects.toThrow('broken')
+  })
+})
+
+describe('every', () => {
+  test('waits for its action to end before it counts the next pause', async () => {
+    const runs: Date[] = []
+    const timer = every(
+      100,
+      async () => {
+        runs.push(now())
+        await sleep(50)
+      },
+      () => {},
+    )
+    const begin = now().getTime()
+    await manual.advance(500)
+    timer.cancel()
+    await manual.advance(500)
+    expect(runs.map((at) => at.getTime() - begin)).toEqual([100, 250, 400])
+  })
+
+  test('goes on after a failure, which it reports', async () => {
+    const failures: unknown[] = []
+    const timer = every(
+      10,
+      async () => {
+        throw new Error('no')
+      },
+      (error) => failures.push(error),
+    )
+    await manual.advance(30)
+    timer.cancel()
+    expect(failures).toHaveLength(3)
+  })
+
+  test('begins nothing any more when it is cancelled, not even behind an action that is under way', async () => {
+    let runs = 0
+    const timer = every(
+      10,
+      async () => {
+        runs += 1
+        await sleep(5)
+      },
+      () => {},
+    )
+    await manual.advance(12)
+    timer.cancel()
+    await manual.advance(100)
+    expect(runs).toBe(1)
+  })
+})

@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals'
+import { credit, hold, resolve } from '../ledger.fixture.ts'
+import { adjustmentId, type Command } from './command.ts'
+import { type Outcome, step } from './decide-command.ts'
+import type { Position } from './entry.ts'
+import { createDraft, createState, type Draft } from './shard-state.ts'
+
+const INT64_MAX = 2n ** 63n - 1n
+const AT: Position = { shard: 1, seq: 1n, time: new Date(0) }
+
+interface Decider {
+  readonly draft: Draft
+  decide(command: Command): Outcome
+}
+
+function decider(...commands: Command[]): Decider {
+  const draft = createDraft(createState({ shard: 1 }), AT)
+  const decide = (command: Command): Outcome => step(draft, command, AT)
+  for (const command of commands) expect(decide(command)).toMatchObject({ recorded: {} })
+  return { draft, decide }
+}
+
+function adjust(operation_id: string, amount: bigint): Command {
+  const id = adjustmentId('1000', operation_id)
+  return { kind: 'adjustment', id, merchant_id: '1000', operation_id, currency: 'INR', amount, reason: 'r' }
+}
+
+const chargeback = (id: string, amount: bigint): Command => ({
+  ...credit(id, amount),
+  debit: 'available',
+  credit: 'chargebacks',
+})
+
+const fee = (id: string, amount: bigint): Command => ({
+  ...credit(id, amount),
+  debit: 'available',
+  credit: 'fees',
+})
+
+const refused = (code: number): object => ({ recorded: { entry: { refused_code: code } } })
+
+describe('funds', () => {
+  test('a hold of more than there is is refused, once and for ever', () => {
+    const { draft, decide } = decider(credit('a', 10n))
+    const first = decide(hold('h', 11n))
+    expect(first).toMatchObject(refused(6004))
+    decide(credit('b', 100n))
+    expect(decide(hold('h', 11n))).toEqual(first)
+    expect(draft.book('1000', 'INR')).toMatchObject({ available: 110n, frozen: 0n })
+  })
+
+  test('a hold of all there is is accepted', () => {
+    const { draft } = decider(credit('a', 10n), hold('h', 10n))
+    expect(draft.book('1000', 'INR')).toMatchObject({ available: 0n, frozen: 10n })
+    expect(draft.hold('h')).toMatchObject({ amount: 10n })
+  })
+
+  test('only chargebacks and corrections make a balance negative (B2)', () => {
+    const { draft, decide } = decider(chargeback('c', 5n), adjust('op', -7n))
+    expect(draft.book('1000', 'INR')).toMatchObject({ available: -12n, chargebacks: 5n, adjustments: 7n })
+    expect(decide(fee('f', 1n))).toMatchObject(refused(6004))
+    expect(decide(hold('h', 1n))).toMatchObject(refused(6004))
+  })
+
+  test('what a merchant has in one currency or of another merchant is not there', () => {
+    const { decide } = decider(credit('a', 10n), credit('b', 10n, '1000', 'MXN'), credit('c', 10n, '2000'))
+    expect(decide(hold('h', 11n))).toMatchObject(refused(6004))
+  })
+})
+
+describe('holds', () => {
+  test('a captured hold leaves, a released one can be spent again', () => {
+    const { draft } = decider(credit('a', 10n), hold('h', 4n), hold('i', 5n))
+    for (const command of [resolve('capture', 'h'), resolve('release', 'i')]) step(draft, command, AT)
+    expect(draft.book('1000', 'INR')).toMatchObject({ available: 6n, frozen: 0n, clearing: -6n })
+    expect([draft.hold('h'), draft.hold('i')]).toEqual([undefined, undefined])
+  })
+
+  test('a hold is resolved once', () => {
+    const { decide } = decider(credit('a', 10n), hold('h', 4n))
+    const released = decide(resolve('release', 'h'))
+    expect(decide(resolve('release', 'h'))).toEqual(released)
+    expect(decide(resolve('capture', 'h'))).toEqual({ rejected: 'other_content' })
+  })
+
+  test("what was never held, or refused, or is another merchant's, cannot be resolved", () => {
+    const { decide } = decider(credit('a', 10n), hold('mine', 4n), hold('much', 400n))
+    for (const id of ['none', 'much'])
+      expect(decide(resolve('capture', id))).toEqual({ rejected: 'hold_not_open' })
+    expect(decide(resolve('release', 'mine', '2000'))).toEqual({ rejected: 'hold_not_open' })
+  })
+})
+
+describe('an id', () => {
+  const sent = { ...credit('a', 10n), payment_id: 'p' }
+
+  test('has the same answer again', () => {
+    const { draft, decide } = decider()
+    expect(decide(sent)).toEqual(decide(sent))
+    expect(draft.entries).toHaveLength(1)
+  })
+
+  test.each<[string, Command]>([
+    ['amount', { ...sent, amount: 11n }],
+    ['currency', { ...sent, currency: 'MXN' }],
+    ['merchant', { ...sent, merchant_id: '2000' }],
+    ['accounts', { ...sent, debit: 'fees' }],
+    ['payment', { ...sent, payment_id: 'q' }],
+    ['no payment', credit('a', 10n)],
+    ['reason', { ...sent, reason: 'another' }],
+    ['kind', hold('a', 10n)],
+  ])('with another %s is a conflict', (_, other) => {
+    const { draft, decide } = decider(sent)
+    expect(decide(other)).toEqual({ rejected: 'other_content' })
+    expect(draft.entries).toHaveLength(1)
+  })
+})
+
+describe('what does not fit 64 bits', () => {
+  test('a fact is not recorded and can be posted later', () => {
+    const { draft, decide } = decider(credit('a', INT64_MAX))
+    expect(decide(credit('b', 1n))).toEqual({ rejected: 'overflow' })
+    decide(hold('h', 1n))
+    expect(draft.book('1000', 'INR').available).toBe(INT64_MAX - 1n)
+    expect(decide(credit('c', 5n))).toEqual({ rejected: 'overflow' })
+  })
+
+  test('a correction is refused, and refused it stays', () => {
+    const { decide } = decider(credit('a', INT64_MAX))
+    expect(decide(adjust('op', 1n))).toMatchObject(refused(6001))
+    decide(hold('h', 10n))
+    expect(decide(adjust('op', 1n))).toMatchObject(refused(6001))
+  })
+
+  test('the commands around it are not touched', () => {
+    const { draft, decide } = decider(credit('a', INT64_MAX))
+    decide(credit('b', INT64_MAX))
+    decide(credit('c', 3n, '2000'))
+    expect(draft.entries.map(({ id }) => id)).toEqual(['a', 'c'])
+  })
+})

@@ -1,0 +1,35 @@
+import { describe, expect, test } from '@jest/globals'
+import { credit } from '../ledger.fixture.ts'
+import type { Batch, Entry } from './entry.ts'
+import { BrokenJournal, checkFollows, EMPTY_HEAD, sealBatch } from './hash-chain.ts'
+
+const entry: Entry = { ...credit('a', 5n), available: 5n, frozen: 0n }
+const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_HEAD.hash, [entry])
+const head = { seq: 1n, time_ms: 1_000, hash: first.hash }
+
+test('a batch follows the one that it was made for', () => {
+  const second = sealBatch({ shard: 1, seq: 2n, time: new Date(1_000) }, first.hash, [{ ...entry, id: 'b' }])
+  expect(() => checkFollows(EMPTY_HEAD, first)).not.toThrow()
+  expect(() => checkFollows(head, second)).not.toThrow()
+})
+
+describe('nothing of a batch can be changed', () => {
+  test.each<[string, Batch]>([
+    ['an amount', { ...first, entries: [{ ...entry, amount: 6n }] }],
+    ['a payment', { ...first, entries: [{ ...entry, payment_id: 'p' }] }],
+    ['a refusal', { ...first, entries: [{ ...entry, refused_code: 6004 }] }],
+    ['an entry more', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
+    ['an entry less', { ...first, entries: [] }],
+    ['the time', { ...first, time: new Date(1_001) }],
+    ['the token', { ...first, token: 'another' }],
+    ['the shard', { ...first, shard: 2 }],
+    ['the number', { ...first, seq: 2n }],
+    ['the chain', { ...first, previous_hash: 'another' }],
+    ['a later format', { ...first, format: 2 }],
+  ])('%s', (_, altered) => expect(() => checkFollows(EMPTY_HEAD, altered)).toThrow(BrokenJournal))
+})
+
+test('time never goes backwards', () => {
+  const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [])
+  expect(() => checkFollows(head, early)).toThrow('is of an earlier time than the last')
+})

@@ -1,0 +1,101 @@
+import { expect, test } from '@jest/globals'
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { freePort } from '../../../test/support/free-port.ts'
+import { adjustmentId, type Command } from '../domain/command.ts'
+import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
+import { createLedger, type Ledger } from '../ledger.ts'
+import { createServices } from '../rpc/balance-services.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
+import { createPeer } from './peer.ts'
+
+const TOKEN = 'token-of-balances-0123456789abcdef'
+
+interface BalancesProcess extends AsyncDisposable {
+  readonly ledger: Ledger
+  stop(): Promise<void>
+}
+
+/** A balances process with a port of its own, beside others on the same store. */
+async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
+  const port = await freePort()
+  const rpc = await createRpc(
+    readConfig(RPC_SETTINGS, {
+      MULTIHUB_GRPC_PORT: String(port),
+      MULTIHUB_CONNECT_PORT: '0',
+      MULTIHUB_RPC_TOKEN: TOKEN,
+      MULTIHUB_RPC_CALLERS: `balances:${sha256Hex(TOKEN)}`,
+    }),
+  )
+  const peer = createPeer((address) => rpc.clientsAt(address)(LedgerService))
+  const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, peer })
+  rpc.add(createServices(ledger))
+  const serving = await rpc.serve({})
+  let stopped = false
+  const stop = async (): Promise<void> => {
+    if (stopped) return
+    stopped = true
+    await serving.close(1_000)
+    rpc.close()
+    await ledger.stop()
+  }
+  return { ledger, stop, [Symbol.asyncDispose]: stop }
+}
+
+const everyKind: readonly Command[] = [
+  credit('a', 100n),
+  { ...credit('b', 9_007_199_254_740_993n), payment_id: 'p' },
+  hold('h', 40n),
+  resolve('capture', 'h'),
+  hold('i', 2n ** 62n),
+  hold('j', 10n),
+  resolve('release', 'j'),
+  resolve('release', 'none'),
+  { ...credit('a', 101n) },
+  credit('too much', 2n ** 63n - 1n),
+  {
+    kind: 'adjustment',
+    id: adjustmentId('1000', 'op'),
+    merchant_id: '1000',
+    operation_id: 'op',
+    currency: 'INR',
+    amount: -3n,
+    reason: 'a mistake',
+  },
+]
+
+test('a process hands its commands to the preferred one, and every kind of answer comes back the same', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await using preferred = await startProcess(store)
+  await preferred.ledger.submit('test', credit('first', 1n))
+  // This one could not commit anything itself.
+  const append = (): Promise<never> => Promise.reject(new Error('it was to be forwarded'))
+  await using other = await startProcess({ ...store, journal: { ...store.journal, append } })
+  for (const command of everyKind) {
+    const forwarded = await other.ledger.submit('test', command)
+    expect(forwarded).toEqual(await preferred.ledger.submit('test', command))
+  }
+  const storm = Array.from({ length: 2_000 }, (_, at) => credit(`storm ${at}`, 1n))
+  await Promise.all(storm.map((command) => other.ledger.submit('test', command)))
+  expect(await other.ledger.books('test', '1000')).toEqual(await preferred.ledger.books('test', '1000'))
+  expect(await preferred.ledger.verify()).toMatchObject({ differences: [] })
+})
+
+test('when the preferred process is gone, the others decide themselves, and nothing is there twice', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await using preferred = await startProcess(store)
+  await preferred.ledger.submit('test', credit('first', 1n))
+  await using other = await startProcess(store)
+  const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
+  const storm = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
+  await preferred.stop()
+  await storm
+  expect(await other.ledger.books('test', '1000')).toMatchObject([{ available: 1_001n }])
+  await other.stop()
+  expect(await fixture.ledger.verify()).toMatchObject({ differences: [], transfers: 1_001n })
+})

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { openFixture } from '../ledger.fixture.ts'
+import { createPreference } from './shard-affinity.ts'
+
+let clock: ManualClock
+let restoreClock: () => void
+
+beforeEach(() => {
+  clock = createManualClock()
+  restoreClock = useClock(clock)
+})
+afterEach(() => restoreClock())
+
+test('the first process to use a shard is preferred by all, as long as it uses it', async () => {
+  await using fixture = await openFixture()
+  const { leases } = fixture.store
+  const one = createPreference(leases, 'one:1')
+  const two = createPreference(leases, 'two:2')
+  expect(await one.addressOf(5)).toBeUndefined()
+  expect(await two.addressOf(5)).toBe('one:1')
+  for (let second = 0; second < 20; second += 1) {
+    await clock.advance(1_000)
+    expect(await one.addressOf(5)).toBeUndefined()
+    // It is renewed in the background.
+    const until_ms = clock.now_ms() + 6_000
+    await eventually(
+      () => leases.get(5),
+      (lease) => lease?.expires_at.getTime() === until_ms,
+    )
+    expect(await two.addressOf(5)).toBe('one:1')
+  }
+  await clock.advance(7_000)
+  expect(await two.addressOf(5)).toBeUndefined()
+  expect(await one.addressOf(5)).toBe('two:2')
+})
+
+test('of two processes that want a shard at once one gets it', async () => {
+  await using fixture = await openFixture()
+  const { leases } = fixture.store
+  const processes = [1, 2, 3].map((number) => createPreference(leases, `process:${number}`))
+  await Promise.all(processes.map((one) => one.addressOf(5)))
+  const addresses = await Promise.all(processes.map((one) => one.addressOf(5)))
+  expect(addresses.filter((address) => address === undefined)).toHaveLength(1)
+  expect(new Set(addresses).size).toBe(2)
+})
+
+test('a preferred process that does not answer is left out for a while', async () => {
+  await using fixture = await openFixture()
+  const { leases } = fixture.store
+  const one = createPreference(leases, 'one:1')
+  const two = createPreference(leases, 'two:2')
+  await one.addressOf(5)
+  expect(await two.addressOf(5)).toBe('one:1')
+  two.gone(5, new Error('no answer'))
+  expect(await two.addressOf(5)).toBeUndefined()
+  await clock.advance(1_000)
+  expect(await two.addressOf(5)).toBe('one:1')
+})
+
+test('a process that stops gives its leases back', async () => {
+  await using fixture = await openFixture()
+  const { leases } = fixture.store
+  const one = createPreference(leases, 'one:1')
+  const two = createPreference(leases, 'two:2')
+  await one.addressOf(5)
+  await one.stop()
+  expect(await leases.get(5)).toBeUndefined()
+  expect(await two.addressOf(5)).toBeUndefined()
+})

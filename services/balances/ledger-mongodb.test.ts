@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { mongodbForTests } from '../../test/support/servers.ts'
+import { credit, hold } from './ledger.fixture.ts'
+import { createLedger } from './ledger.ts'
+import { openLedgerStore } from './store/ledger-store.ts'
+
+const server = await mongodbForTests()
+
+if ('skip' in server) {
+  test.skip(`the ledger on MongoDB: ${server.skip}`, () => {})
+} else {
+  test('two processes that fight over a shard of a MongoDB lose nothing and do nothing twice', async () => {
+    const database = `ledger-${randomHex(6)}`
+    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
+    const stores = [await open(), await open()]
+    const ledgers = []
+    for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store)))
+    try {
+      const credits = Array.from({ length: 300 }, (_, at) => credit(`c${at}`, 10n))
+      const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 70n))
+      for (const commands of [credits, holds]) {
+        const [one, other] = await Promise.all(
+          ledgers.map((ledger) => Promise.all(commands.map((command) => ledger.submit('test', command)))),
+        )
+        expect(one).toEqual(other)
+      }
+      for (const ledger of ledgers) {
+        expect(await ledger.books('test', '1000')).toMatchObject([
+          { available: 60n, frozen: 2_940n, clearing: -3_000n },
+        ])
+        const statement = await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 500 })
+        expect(statement).toHaveLength(400)
+        await ledger.stop()
+      }
+      expect(await ledgers[0]?.verify()).toEqual({ consistent: true, transfers: 400n, differences: [] })
+      expect(await ledgers[0]?.rebuild()).toBe(0)
+    } finally {
+      const client = new MongoClient(server.uri)
+      await client.db(database).dropDatabase()
+      await client.close()
+      await Promise.all(stores.map((store) => store.close()))
+      await server.stop()
+    }
+  }, 120_000)
+}

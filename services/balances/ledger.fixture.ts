@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/port.ts'
+import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
+
+/** A ledger over an embedded store of its own, for tests. */
+export interface LedgerFixture extends AsyncDisposable {
+  readonly store: LedgerStore
+  readonly ledger: Ledger
+  readonly opened: Store
+}
+
+/** Opens an embedded store in a new directory, which is deleted afterwards. */
+export async function openFixture(wrap = (store: LedgerStore): LedgerStore => store): Promise<LedgerFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-'))
+  const opened = await openStore({ database: 'balances', directory })
+  const store = wrap(await openLedgerStore(opened))
+  const ledger = createLedger(store)
+  return {
+    store,
+    ledger,
+    opened,
+    async [Symbol.asyncDispose]() {
+      await ledger.stop()
+      await opened.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A deposit's credit. */
+export function credit(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): TransferCommand {
+  return {
+    kind: 'transfer',
+    id,
+    merchant_id,
+    currency,
+    debit: 'clearing',
+    credit: 'available',
+    amount,
+    reason: 'deposit',
+  }
+}
+
+/** A payout's hold. */
+export function hold(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): HoldCommand {
+  return { kind: 'hold', id, merchant_id, currency, amount, payment_id: `payment of ${id}`, reason: 'payout' }
+}
+
+/** The end of a hold. */
+export function resolve(kind: 'capture' | 'release', hold_id: string, merchant_id = '1000'): Command {
+  return { kind, id: resolutionId(hold_id), merchant_id, hold_id, reason: 'payout' }
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Entry } from '../domain/entry.ts'
+import { sealBatch } from '../domain/hash-chain.ts'
+import { shardOf } from '../domain/shard.ts'
+import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledger.fixture.ts'
+import { createLedger } from '../ledger.ts'
+import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../shards/checkpoint.ts'
+import type { EntryDocument } from '../store/ledger-store.ts'
+
+const SHARD = shardOf('1000', 'test')
+
+/** A ledger that worked and was stopped, so that its checkpoint and its entries are complete. */
+async function worked(): Promise<LedgerFixture> {
+  const fixture = await openFixture()
+  const { ledger } = fixture
+  for (const command of [
+    credit('a', 100n),
+    hold('h', 30n),
+    hold('i', 20n),
+    resolve('capture', 'h'),
+    hold('much', 999n),
+  ]) {
+    await ledger.submit('test', command)
+  }
+  await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 1 })
+  await ledger.stop()
+  return fixture
+}
+
+async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryDocument> {
+  const [document] = await store.entries.ofBatch(SHARD, seq)
+  if (document === undefined) throw new Error(`batch ${seq} is not in the projection`)
+  return document
+}
+
+test('a ledger that only worked is consistent', async () => {
+  await using fixture = await worked()
+  expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
+  expect(await fixture.ledger.rebuild()).toBe(0)
+})
+
+describe('projections that differ are found and rebuilt', () => {
+  test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
+    [
+      'an altered entry',
+      async (fixture) => fixture.store.entries.repair({ ...(await documentAt(fixture, 1n)), amount: 101n }),
+      /entry a is missing in the projection, or another/,
+    ],
+    [
+      'a missing entry',
+      async (fixture) => fixture.store.entries.remove(await documentAt(fixture, 2n)),
+      /entry h is missing in the projection/,
+    ],
+    [
+      'an entry too many',
+      async (fixture) =>
+        fixture.store.entries.put({ ...(await documentAt(fixture, 1n)), position: 7, id: 'x' }),
+      /more entries of batch 1/,
+    ],
+    [
+      'a balance in the checkpoint',
+      async ({ store }) => {
+        const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
+        if (snapshot === undefined) throw new Error('there is no checkpoint')
+        await dropCheckpoint(store.checkpoints, SHARD)
+        const books = snapshot.books.map((book) => ({ ...book, available: book.available + 1n }))
+        await saveCheckpoint(store.checkpoints, { ...snapshot, books })
+      },
+      /the checkpoint at batch 5 is not what the journal says/,
+    ],
+    [
+      'a checkpoint of what never was',
+      async ({ store }) => {
+        const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
+        if (snapshot === undefined) throw new Error('there is no checkpoint')
+        await saveCheckpoint(store.checkpoints, { ...snapshot, head: { ...snapshot.head, seq: 9n } })
+      },
+      /the checkpoint is ahead of the journal/,
+    ],
+  ])('%s', async (_, spoil, difference) => {
+    await using fixture = await worked()
+    const { ledger, store } = fixture
+    await spoil(fixture)
+    expect(await ledger.verify()).toMatchObject({
+      consistent: false,
+      differences: [expect.stringMatching(difference)],
+    })
+    expect(await ledger.rebuild()).toBe(1)
+    expect(await ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
+    expect(await store.entries.ofBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
+  })
+})
+
+describe('a journal that contradicts itself is found', () => {
+  const entry = (id: string, available: bigint): Entry => ({ ...credit(id, 10n), available, frozen: 20n })
+
+  test.each<[string, (hash: string) => ReturnType<typeof sealBatch>, RegExp]>([
+    [
+      'an altered amount',
+      (hash) => ({ ...sealed(6n, hash, entry('z', 60n)), entries: [{ ...entry('z', 60n), amount: 11n }] }),
+      /shard 64: batch 6 is not what was hashed/,
+    ],
+    ['a broken chain', () => sealed(6n, 'another', entry('z', 60n)), /does not continue the chain/],
+    ['a gap', (hash) => sealed(8n, hash, entry('z', 60n)), /batch 8 comes after batch 5/],
+    [
+      'a balance that does not follow',
+      (hash) => sealed(6n, hash, entry('z', 61n)),
+      /shard 64: entry z states another balance/,
+    ],
+    ['a second entry of an id', (hash) => sealed(6n, hash, entry('a', 60n)), /entry a is in several batches/],
+    [
+      'a hold that is not there',
+      (hash) =>
+        sealed(6n, hash, { ...entry('q:resolve', 60n), kind: 'release', debit: 'frozen', frozen: 10n }),
+      /resolves a hold that is not open/,
+    ],
+    [
+      'an overdraft',
+      (hash) => sealed(6n, hash, { ...entry('z', -10n), debit: 'available', credit: 'fees', amount: 60n }),
+      /took more than there was/,
+    ],
+  ])('%s', async (_, batch, difference) => {
+    await using fixture = await worked()
+    const { store, ledger } = fixture
+    const last = await store.journal.batch(SHARD, 5n)
+    await store.journal.append(batch(last?.hash ?? ''))
+    expect(await ledger.verify()).toMatchObject({
+      consistent: false,
+      differences: expect.arrayContaining([expect.stringMatching(difference)]),
+    })
+  })
+
+  test('and nothing is decided on top of it', async () => {
+    await using fixture = await worked()
+    const { store } = fixture
+    await store.journal.append(sealed(6n, 'another', entry('z', 60n)))
+    const ledger = createLedger(store)
+    await expect(ledger.submit('test', credit('b', 1n))).rejects.toThrow('does not continue the chain')
+    await expect(ledger.books('test', '1000')).rejects.toThrow('does not continue the chain')
+    await ledger.stop()
+    expect(await store.journal.last(SHARD)).toBe(6n)
+  })
+
+  function sealed(seq: bigint, hash: string, ...entries: Entry[]): ReturnType<typeof sealBatch> {
+    return sealBatch({ shard: SHARD, seq, time: new Date(Date.UTC(2100, 0)) }, hash, entries)
+  }
+})

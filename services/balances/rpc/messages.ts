@@ -1,0 +1,105 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  type BalanceSchema,
+  LedgerAccount,
+  type LedgerEntry,
+  LedgerEntryKind,
+  type LedgerEntrySchema,
+} from '#gen/multihub/balances/v1/balance_pb.ts'
+import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Entry, EntryKind, Recorded } from '../domain/entry.ts'
+import type { AccountName, Book } from '../domain/merchant-accounts.ts'
+
+const ACCOUNT_VALUES: Readonly<Record<AccountName, LedgerAccount>> = {
+  available: LedgerAccount.AVAILABLE,
+  frozen: LedgerAccount.FROZEN,
+  clearing: LedgerAccount.CLEARING,
+  fees: LedgerAccount.FEES,
+  chargebacks: LedgerAccount.CHARGEBACKS,
+  adjustments: LedgerAccount.ADJUSTMENTS,
+}
+
+const KIND_VALUES: Readonly<Record<EntryKind, LedgerEntryKind>> = {
+  transfer: LedgerEntryKind.TRANSFER,
+  hold: LedgerEntryKind.HOLD,
+  capture: LedgerEntryKind.CAPTURE,
+  release: LedgerEntryKind.RELEASE,
+  adjustment: LedgerEntryKind.ADJUSTMENT,
+}
+
+const ACCOUNTS = turned(ACCOUNT_VALUES)
+const KINDS = turned(KIND_VALUES)
+
+/** The account that an enum value names, or `undefined`. */
+export function accountOf(value: number): AccountName | undefined {
+  return ACCOUNTS.get(value)
+}
+
+/** The enum value of an account. */
+export function accountToProto(account: AccountName): LedgerAccount {
+  return ACCOUNT_VALUES[account]
+}
+
+/** An entry as RPCs carry it. */
+export function entryToProto({
+  shard,
+  seq,
+  time,
+  entry,
+}: Recorded): MessageInitShape<typeof LedgerEntrySchema> {
+  return {
+    entryId: entry.id,
+    kind: KIND_VALUES[entry.kind],
+    merchantId: entry.merchant_id,
+    debit: ACCOUNT_VALUES[entry.debit],
+    credit: ACCOUNT_VALUES[entry.credit],
+    amount: { minor: entry.amount, currency: entry.currency },
+    paymentId: entry.payment_id ?? '',
+    reason: entry.reason,
+    refusedCode: entry.refused_code ?? 0,
+    createTime: timestampFromDate(time),
+    shard,
+    sequence: seq,
+    availableAfter: entry.available,
+    frozenAfter: entry.frozen,
+  }
+}
+
+/** An entry that another balances process answered; `undefined` when it holds what this process does not know. */
+export function entryFromProto(message: LedgerEntry): Recorded | undefined {
+  const { amount, createTime, refusedCode, paymentId } = message
+  const kind = KINDS.get(message.kind)
+  const debit = ACCOUNTS.get(message.debit)
+  const credit = ACCOUNTS.get(message.credit)
+  if (!kind || !debit || !credit || !amount || !createTime) return undefined
+  if (refusedCode !== 0 && !isErrorCode(refusedCode)) return undefined
+  const entry: Entry = {
+    id: message.entryId,
+    kind,
+    merchant_id: message.merchantId,
+    currency: amount.currency,
+    debit,
+    credit,
+    amount: amount.minor,
+    ...(paymentId === '' ? {} : { payment_id: paymentId }),
+    reason: message.reason,
+    ...(refusedCode === 0 ? {} : { refused_code: refusedCode }),
+    available: message.availableAfter,
+    frozen: message.frozenAfter,
+  }
+  return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
+}
+
+/** What a merchant has in one currency, as RPCs carry it. */
+export function balanceToProto(
+  book: Pick<Book, 'currency' | 'available' | 'frozen'>,
+): MessageInitShape<typeof BalanceSchema> {
+  const { currency, available, frozen } = book
+  return { currency, available, frozen }
+}
+
+function turned<Name extends string>(values: Readonly<Record<Name, number>>): ReadonlyMap<number, Name> {
+  const names = Object.keys(values) as Name[]
+  return new Map(names.map((name) => [values[name], name]))
+}

@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals'
+import { emptyBook } from '../domain/merchant-accounts.ts'
+import type { Snapshot } from '../domain/shard-state.ts'
+import { openFixture } from '../ledger.fixture.ts'
+import { isSameSnapshot } from '../projections/compare.ts'
+import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts'
+
+const SHARD = 3
+
+function snapshotAt(seq: bigint, holds: number): Snapshot {
+  return {
+    shard: SHARD,
+    head: { seq, time_ms: Number(seq) * 1_000, hash: `hash ${seq}` },
+    books: [{ ...emptyBook('1', 'INR'), frozen: BigInt(holds), clearing: -BigInt(holds) }],
+    holds: Array.from({ length: holds }, (_, at) => ({
+      id: `h${at}`,
+      merchant_id: '1',
+      currency: 'INR',
+      amount: 1n,
+    })),
+  }
+}
+
+test('a checkpoint of many holds comes back as it was', async () => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  const snapshot = snapshotAt(7n, 4_500)
+  await saveCheckpoint(checkpoints, snapshot)
+  const loaded = await loadCheckpoint(checkpoints, SHARD)
+  expect(loaded && isSameSnapshot(loaded, snapshot)).toBe(true)
+})
+
+test('a checkpoint only moves up, and leaves nothing of the one before it', async () => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  await Promise.all([5n, 9n, 7n, 2n].map((seq) => saveCheckpoint(checkpoints, snapshotAt(seq, 10))))
+  await saveCheckpoint(checkpoints, snapshotAt(8n, 10))
+  expect((await loadCheckpoint(checkpoints, SHARD))?.head.seq).toBe(9n)
+  await saveCheckpoint(checkpoints, snapshotAt(10n, 1))
+  expect((await loadCheckpoint(checkpoints, SHARD))?.holds).toHaveLength(1)
+  for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.part(SHARD, seq, 0)).toBeUndefined()
+})
+
+test('a part that is gone is never taken for an empty one', async () => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  await saveCheckpoint(checkpoints, snapshotAt(5n, 10))
+  await checkpoints.deletePartsBefore(SHARD, 6n)
+  await expect(loadCheckpoint(checkpoints, SHARD)).rejects.toThrow('changes faster than it can be read')
+})

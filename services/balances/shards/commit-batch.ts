@@ -1,0 +1,41 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { clock, sleep } from '#lib/platform/time.ts'
+import type { Batch } from '../domain/entry.ts'
+import { FATE_MAX_MS } from '../limits.ts'
+import type { Journal } from '../store/ledger-store.ts'
+
+/** `overtaken`: another batch has the place, for ever. `unsure`: asked long enough; `cause` is the last fault. */
+export type Fate = 'ours' | 'overtaken' | { readonly unsure: unknown }
+
+const PAUSE_MIN_MS = 10
+const PAUSE_MAX_MS = 500
+
+/**
+ * Commits a batch, or learns what became of it. Whatever leaves its fate open is answered by reading its place, and
+ * while that is empty by inserting the very same batch again: the place is unique and the token tells whose it is, so
+ * it is there once at most. Throws only when it is certain that nothing was written; `maybe` says that an earlier
+ * call had to leave that open.
+ */
+export async function commit(journal: Journal, batch: Batch, maybe = false): Promise<Fate> {
+  const deadline_ms = clock.monotonic_ms() + FATE_MAX_MS
+  let open = maybe
+  let cause: unknown
+  for (let pause_ms = PAUSE_MIN_MS; ; pause_ms = Math.min(2 * pause_ms, PAUSE_MAX_MS)) {
+    try {
+      if ((await journal.append(batch)) === 'appended') return 'ours'
+      open = true
+      const there = await journal.batch(batch.shard, batch.seq)
+      if (there) return there.token === batch.token ? 'ours' : 'overtaken'
+    } catch (error) {
+      if (!open) throw error
+      cause = error
+    }
+    if (clock.monotonic_ms() >= deadline_ms) return { unsure: cause }
+    await sleep(pause_ms)
+  }
+}
+
+/** What everybody who waits is told while the fate of a batch is not known: to come again with the same id. */
+export function unsureError(batch: Batch, cause: unknown): Unavailable {
+  return new Unavailable(`the fate of batch ${batch.seq} of shard ${batch.shard} is not known yet`, { cause })
+}

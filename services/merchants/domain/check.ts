@@ -1,0 +1,61 @@
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+
+const CONTROL = /\p{Cc}/u
+
+/** The refusal of a field that has to be there. `path` is its dotted name in the request (E4). */
+export function missing(path: string): PublicError {
+  return fieldError(1005, path)
+}
+
+/** The refusal of a field's content; `reason` tells the operator what to write instead. */
+export function invalid(path: string, reason: string): PublicError {
+  return new PublicError(9000, { details: { description: path, reason } })
+}
+
+/** The refusal of an id that names nothing: 1004 for a route, 3003 for a credential, 1003 for what has no own. */
+export function notFound(code: 1003 | 1004 | 3003, path: string): PublicError {
+  return new PublicError(code, { details: { description: path, reason: 'nothing has this id' } })
+}
+
+/** A text of up to `max` code points without control characters. An empty one is fine. */
+export function checkText(text: string, path: string, max: number): string {
+  const length = [...text].length
+  if (length > max || CONTROL.test(text) || !text.isWellFormed()) {
+    throw invalid(path, `at most ${max} characters, none of them control characters`)
+  }
+  return text
+}
+
+/** An integer within bounds, both included. */
+export function checkInteger(value: number, path: string, min: number, max: number): number {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw invalid(path, `an integer from ${min} to ${max}`)
+  }
+  return value
+}
+
+/** A quantity that may be zero, up to what a public JSON number carries exactly. */
+export function checkQuantity(value: bigint, path: string): bigint {
+  if (value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER))
+    throw invalid(path, 'an integer from 0 to 2^53-1')
+  return value
+}
+
+/** Words of a known list, each once. A word that is not in it is named by its place: `scopes.2`. */
+export function checkWords<const Word extends string>(
+  words: readonly string[],
+  path: string,
+  known: readonly Word[],
+): Word[] {
+  const found = words.map((word, place) => {
+    const match = known.find((candidate) => candidate === word)
+    if (match === undefined) throw invalid(`${path}.${place}`, `one of ${known.join(', ')}`)
+    return match
+  })
+  return [...new Set(found)]
+}
+
+/** Refuses a list that is longer than `max`. */
+export function checkCount(values: readonly unknown[], path: string, max: number): void {
+  if (values.length > max) throw invalid(path, `at most ${max} entries`)
+}

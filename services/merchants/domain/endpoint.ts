@@ -1,0 +1,57 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/vocabulary.ts'
+import { type CallbackRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { checkInteger, checkWords, invalid, missing } from './check.ts'
+
+/** A merchant's address for callbacks, as it is stored. */
+export interface Endpoint {
+  readonly endpoint_id: string
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly url: string
+  readonly events: readonly EventName[]
+  readonly timeout_seconds: number
+  readonly max_retries: number
+  readonly retry_delay_seconds: number
+  readonly enabled: boolean
+  /** Absent on an endpoint that was taken over without one: it does not deliver until it is rotated (N7). */
+  readonly sealed_secret?: string
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
+
+/** What the secret of an endpoint is sealed for. */
+export function sealedForEndpoint(endpoint_id: string): string {
+  return `endpoint:${endpoint_id}`
+}
+
+/** The address as it was given, by the rules of N9 that need no look-up of names; those are checked at delivery. */
+export function checkUrl(text: string, rules: CallbackRules): string {
+  if (text === '') throw missing('url')
+  const checked = checkCallbackUrl(text, rules)
+  if (!checked.ok) throw invalid('url', checked.reason)
+  return text
+}
+
+/** Names of events, each once. There is no wildcard (N1). */
+export function checkEvents(names: readonly string[]): readonly EventName[] {
+  return checkWords(names, 'events', EVENTS)
+}
+
+/** The bounds of deliveries (spec: Delivery and retry, 2; N2); what was not given stays out. */
+export function checkDelivery(
+  given: Partial<Record<'timeout_seconds' | 'max_retries' | 'retry_delay_seconds', number>>,
+): Partial<Pick<Endpoint, 'timeout_seconds' | 'max_retries' | 'retry_delay_seconds'>> {
+  const { timeout_seconds, max_retries, retry_delay_seconds } = given
+  return {
+    ...(timeout_seconds !== undefined && {
+      timeout_seconds: checkInteger(timeout_seconds, 'timeout_seconds', 5, 60),
+    }),
+    ...(max_retries !== undefined && { max_retries: checkInteger(max_retries, 'max_retries', 1, 10) }),
+    ...(retry_delay_seconds !== undefined && {
+      retry_delay_seconds: checkInteger(retry_delay_seconds, 'retry_delay_seconds', 1, 3600),
+    }),
+  }
+}

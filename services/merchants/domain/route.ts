@@ -1,0 +1,118 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
+import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
+import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
+import { checkCount, checkQuantity, invalid, missing } from './check.ts'
+
+/** The form of the public payment ids of a route (P1). */
+export type HIdFormat = 'uuid' | 'numeric'
+
+/** Bounds of withdrawals in minor units; 0 means no limit (P14). */
+export interface PayoutLimits {
+  readonly minimum: bigint
+  readonly maximum: bigint
+  readonly daily: bigint
+  readonly monthly: bigint
+  readonly since_settlement: bigint
+}
+
+/** What a service_id stands for, as it is stored. What the payments made on it rest on never changes. */
+export interface Route {
+  readonly service_id: number
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly direction: Direction
+  readonly method: string
+  readonly currency: RouteCurrency
+  readonly connector: string
+  readonly provider_accounts: readonly string[]
+  readonly h_id_format: HIdFormat
+  readonly expires_in_seconds: number
+  readonly payout_limits: PayoutLimits
+  readonly minimum_amount: bigint
+  readonly enabled: boolean
+  readonly purpose: string
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** How long a deposit waits for its customer unless its route says otherwise (P8). */
+export const EXPIRES_DEFAULT_SECONDS = 1_800
+
+/** The longest that a route may let a customer wait: 30 days. */
+export const EXPIRES_MAX_SECONDS = 30 * 86_400
+
+/** The length of the operator's note. */
+export const PURPOSE_MAX = 128
+
+/** The limits of a route that has none. */
+export const NO_LIMITS: PayoutLimits = {
+  minimum: 0n,
+  maximum: 0n,
+  daily: 0n,
+  monthly: 0n,
+  since_settlement: 0n,
+}
+
+const SANDBOX = 'sandbox'
+const CONNECTOR = /^[a-z][a-z0-9_-]{0,31}$/
+const ACCOUNTS_MAX = 10
+
+/** The currency, if the payment method exists with it in this direction (P13). */
+export function checkMethod(direction: Direction, method: string, currency: string): RouteCurrency {
+  if (method === '') throw missing('method')
+  if (currency === '') throw missing('currency')
+  const currencies = currenciesOf(direction, method)
+  if (currencies.length === 0) {
+    throw invalid('method', `one of ${Object.keys(PAYMENT_METHODS[direction]).join(', ')} for this direction`)
+  }
+  const match = currencies.find((known) => known === currency)
+  if (match === undefined) throw invalid('currency', `one of ${currencies.join(', ')} for this method`)
+  return match
+}
+
+/**
+ * The name of a provider protocol. Test routes reach the sandbox and nothing else, and no production route reaches it:
+ * neither can fall back to the other's provider, because no such route can exist (spec: What the service does, 7).
+ */
+export function checkConnector(environment: Environment, connector: string): string {
+  if (connector === '') throw missing('connector')
+  if (!CONNECTOR.test(connector)) throw invalid('connector', 'the name of a connector in lower case')
+  if (environment === 'test' && connector !== SANDBOX) throw invalid('connector', `${SANDBOX} in test`)
+  if (environment === 'production' && connector === SANDBOX) {
+    throw invalid('connector', `not ${SANDBOX} in production`)
+  }
+  return connector
+}
+
+/** Names of provider accounts in the order in which they are tried: at least one, each once. */
+export function checkAccounts(accounts: readonly string[]): readonly string[] {
+  if (accounts.length === 0) throw missing('provider_accounts')
+  checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
+  for (const [place, account] of accounts.entries()) {
+    const path = `provider_accounts.${place}`
+    if (!isAccountId(account)) throw invalid(path, 'the name of a provider account')
+    if (accounts.indexOf(account) !== place) throw invalid(path, 'each account once')
+  }
+  return accounts
+}
+
+/** Limits that can hold: none negative, none on a deposit, where nothing would look at them. */
+export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
+  for (const [name, value] of Object.entries(limits)) {
+    checkQuantity(value, `payout_limits.${name}`)
+    if (direction === 'in' && value > 0n) {
+      throw invalid(`payout_limits.${name}`, '0 on a deposit route: only withdrawals have payout limits')
+    }
+  }
+  if (limits.maximum > 0n && limits.maximum < limits.minimum) {
+    throw invalid('payout_limits.maximum', 'not below the minimum')
+  }
+  return limits
+}
+
+/** The least amount of a payment on the route. */
+export function checkMinimum(minimum: bigint): bigint {
+  if (minimum < 0n || minimum > AMOUNT_MAX) throw invalid('minimum_amount', 'an integer from 0 to 2^53-1')
+  return minimum
+}

@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { mongodbForTests } from '../../test/support/servers.ts'
+import { createFixture, type Fixture } from './merchants.fixture.ts'
+
+const server = await mongodbForTests()
+const ROUNDS = 10
+const AT_ONCE = 4
+
+const highestAt = async (fixture: Fixture): Promise<number> => {
+  const { highestApplicationId } = await fixture.client(DirectoryService, 'gateway').listChanges({})
+  return Number(highestApplicationId)
+}
+
+if ('skip' in server) {
+  test.skip(`the numbers of credentials on MongoDB: ${server.skip}`, () => {})
+} else {
+  test('two processes of the registry on a MongoDB count with one counter, and neither tells too low a number', async () => {
+    const database = `merchants-${randomHex(6)}`
+    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
+    const one = await createFixture(open)
+    const other = await createFixture(open)
+    const environment = Environment.TEST
+    const { merchant } = await one
+      .client(MerchantService)
+      .createMerchant({ name: 'Alpha', timezone: 'UTC', environments: [environment] })
+    const given = { merchantId: merchant?.merchantId ?? '', environment, apiVersion: ApiVersion.V1 }
+    const create = async (fixture: Fixture): Promise<number> => {
+      const { credential } = await fixture.client(CredentialService).createCredential(given)
+      return Number(credential?.applicationId)
+    }
+    try {
+      const ids: number[] = []
+      const answers: number[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        const creations = Array.from({ length: AT_ONCE }, (_, place) => create(place % 2 === 0 ? one : other))
+        ids.push(...(await Promise.all(creations)))
+        const highest = [await highestAt(other), await highestAt(one)]
+        expect(Math.min(...highest)).toBeGreaterThanOrEqual(Math.max(...ids))
+        answers.push(...highest)
+      }
+      expect(new Set(ids).size).toBe(ROUNDS * AT_ONCE)
+      expect(answers).toEqual([...answers].sort((a, b) => a - b))
+    } finally {
+      await Promise.all([one.close(), other.close()])
+      const client = new MongoClient(server.uri)
+      await client.db(database).dropDatabase()
+      await client.close()
+      await server.stop()
+    }
+  }, 60_000)
+}

@@ -1,0 +1,103 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  ApiVersion as ApiVersionProto,
+  type CredentialSchema,
+  CredentialStatus as StatusProto,
+} from '#gen/multihub/merchants/v1/credential_pb.ts'
+import {
+  CredentialService,
+  type UpdateCredentialRequest,
+} from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { Credential } from '../domain/credential.ts'
+import { createCredential } from '../use-cases/create-credential.ts'
+import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import { rotateSecret } from '../use-cases/rotate-secret.ts'
+import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
+import { environmentOf, timesToProto, wordOf } from './proto.ts'
+
+const API_VERSIONS = { v1: ApiVersionProto.V1, v2: ApiVersionProto.V2 } as const
+const STATUSES = {
+  active: StatusProto.ACTIVE,
+  disabled: StatusProto.DISABLED,
+  blocked: StatusProto.BLOCKED,
+} as const
+
+/** The operator's credentials over RPC. */
+export function credentialRpc(registry: Registry): RpcService {
+  const permissions = {
+    createCredential: ['operator'],
+    updateCredential: ['operator'],
+    rotateSecret: ['operator'],
+    listCredentials: ['operator', 'internal'],
+  } as const
+  return rpcService(CredentialService, permissions, {
+    async createCredential(request) {
+      const { credential, secret } = await createCredential(registry, {
+        merchant_id: request.merchantId,
+        api_version: wordOf(request.apiVersion, API_VERSIONS, 'api_version'),
+        environment: environmentOf(request.environment),
+        scopes: request.scopes,
+        service_ids: request.serviceIds,
+        currencies: request.currencies,
+        ip_allowlist: request.ipAllowlist,
+        daily_limit: request.dailyLimit,
+        rate_limits: request.rateLimits,
+        disabled_methods: request.disabledMethods,
+      })
+      return { credential: credentialToProto(credential), secret: secret.reveal() }
+    },
+    async updateCredential(request) {
+      const credential = await updateCredential(registry, request.applicationId, changesOf(request))
+      return { credential: credentialToProto(credential) }
+    },
+    async rotateSecret({ applicationId, overlapSeconds }) {
+      const { secret, old_secret_expires_at } = await rotateSecret(registry, applicationId, overlapSeconds)
+      return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
+    },
+    async listCredentials({ merchantId }) {
+      const { merchant_id } = await requireMerchant(registry, merchantId)
+      return {
+        credentials: (await registry.store.credentials.ofMerchant(merchant_id)).map(credentialToProto),
+      }
+    },
+  })
+}
+
+function changesOf(request: UpdateCredentialRequest): CredentialChanges {
+  const { status, scopes, serviceIds, currencies, ipAllowlist, dailyLimit, rateLimits, disabledMethods } =
+    request
+  return {
+    ...(status !== StatusProto.UNSPECIFIED && { status: wordOf(status, STATUSES, 'status') }),
+    ...(scopes && { scopes: scopes.values }),
+    ...(serviceIds && { service_ids: serviceIds.values }),
+    ...(currencies && { currencies: currencies.values }),
+    ...(ipAllowlist && { ip_allowlist: ipAllowlist.values }),
+    ...(dailyLimit !== undefined && { daily_limit: dailyLimit }),
+    ...(rateLimits && { rate_limits: rateLimits.values }),
+    ...(disabledMethods && { disabled_methods: disabledMethods.values }),
+  }
+}
+
+/** A credential as RPCs show it, which is without its secrets. */
+export function credentialToProto(credential: Credential): MessageInitShape<typeof CredentialSchema> {
+  return {
+    applicationId: String(credential.application_id),
+    merchantId: credential.merchant_id,
+    apiVersion: API_VERSIONS[credential.api_version],
+    environment: environmentToProto(credential.environment),
+    status: STATUSES[credential.status],
+    scopes: [...credential.scopes],
+    serviceIds: credential.service_ids.map(String),
+    currencies: [...credential.currencies],
+    ipAllowlist: [...credential.ip_allowlist],
+    dailyLimit: credential.daily_limit,
+    rateLimits: Object.fromEntries(
+      credential.rate_limits.map(({ method, per_minute }) => [method, per_minute]),
+    ),
+    disabledMethods: [...credential.disabled_methods],
+    ...timesToProto(credential),
+  }
+}

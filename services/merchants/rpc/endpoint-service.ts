@@ -1,0 +1,77 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { Endpoint } from '../domain/endpoint.ts'
+import { createEndpoint } from '../use-cases/create-endpoint.ts'
+import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import { rotateEndpointSecret } from '../use-cases/rotate-endpoint-secret.ts'
+import { updateEndpoint } from '../use-cases/update-endpoint.ts'
+import { environmentOf, timesToProto } from './proto.ts'
+
+/** The operator's endpoints over RPC. */
+export function endpointRpc(registry: Registry): RpcService {
+  const permissions = {
+    createEndpoint: ['operator'],
+    updateEndpoint: ['operator'],
+    rotateEndpointSecret: ['operator'],
+    listEndpoints: ['operator', 'internal'],
+  } as const
+  return rpcService(EndpointService, permissions, {
+    async createEndpoint(request) {
+      const { endpoint, secret } = await createEndpoint(registry, {
+        merchant_id: request.merchantId,
+        environment: environmentOf(request.environment),
+        url: request.url,
+        events: request.events,
+        timeout_seconds: request.timeoutSeconds,
+        max_retries: request.maxRetries,
+        retry_delay_seconds: request.retryDelaySeconds,
+      })
+      return { endpoint: endpointToProto(endpoint), secret: secret.reveal() }
+    },
+    async updateEndpoint({
+      endpointId,
+      url,
+      events,
+      timeoutSeconds,
+      maxRetries,
+      retryDelaySeconds,
+      enabled,
+    }) {
+      const endpoint = await updateEndpoint(registry, endpointId, {
+        ...(url !== undefined && { url }),
+        ...(events && { events: events.values }),
+        ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
+        ...(maxRetries !== undefined && { max_retries: maxRetries }),
+        ...(retryDelaySeconds !== undefined && { retry_delay_seconds: retryDelaySeconds }),
+        ...(enabled !== undefined && { enabled }),
+      })
+      return { endpoint: endpointToProto(endpoint) }
+    },
+    async rotateEndpointSecret({ endpointId }) {
+      return { secret: (await rotateEndpointSecret(registry, endpointId)).reveal() }
+    },
+    async listEndpoints({ merchantId }) {
+      const { merchant_id } = await requireMerchant(registry, merchantId)
+      return { endpoints: (await registry.store.endpoints.ofMerchant(merchant_id)).map(endpointToProto) }
+    },
+  })
+}
+
+/** An endpoint as RPCs show it, which is without its secret. */
+export function endpointToProto(endpoint: Endpoint): MessageInitShape<typeof EndpointSchema> {
+  return {
+    endpointId: endpoint.endpoint_id,
+    merchantId: endpoint.merchant_id,
+    environment: environmentToProto(endpoint.environment),
+    url: endpoint.url,
+    events: [...endpoint.events],
+    timeoutSeconds: endpoint.timeout_seconds,
+    maxRetries: endpoint.max_retries,
+    retryDelaySeconds: endpoint.retry_delay_seconds,
+    enabled: endpoint.enabled,
+    ...timesToProto(endpoint),
+  }
+}

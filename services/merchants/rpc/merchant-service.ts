@@ -1,0 +1,56 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { Merchant } from '../domain/merchant.ts'
+import { createMerchant } from '../use-cases/create-merchant.ts'
+import { listMerchants } from '../use-cases/list-merchants.ts'
+import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import { updateMerchant } from '../use-cases/update-merchant.ts'
+import { environmentOf, timesToProto } from './proto.ts'
+
+/** The operator's merchants over RPC. */
+export function merchantRpc(registry: Registry): RpcService {
+  const permissions = {
+    createMerchant: ['operator'],
+    getMerchant: ['operator', 'internal'],
+    listMerchants: ['operator', 'internal'],
+    updateMerchant: ['operator'],
+  } as const
+  return rpcService(MerchantService, permissions, {
+    async createMerchant({ name, timezone, environments }) {
+      const given = { name, timezone, environments: environmentsOf(environments) }
+      return { merchant: merchantToProto(await createMerchant(registry, given)) }
+    },
+    async getMerchant({ merchantId }) {
+      return { merchant: merchantToProto(await requireMerchant(registry, merchantId)) }
+    },
+    async listMerchants({ pageSize, pageToken }) {
+      const { merchants, next_page_token } = await listMerchants(registry, pageSize, pageToken)
+      return { merchants: merchants.map(merchantToProto), nextPageToken: next_page_token }
+    },
+    async updateMerchant({ merchantId, name, timezone, environments }) {
+      const given = {
+        ...(name !== undefined && { name }),
+        ...(timezone !== undefined && { timezone }),
+        ...(environments.length > 0 && { environments: environmentsOf(environments) }),
+      }
+      return { merchant: merchantToProto(await updateMerchant(registry, merchantId, given)) }
+    },
+  })
+}
+
+function environmentsOf(values: readonly Parameters<typeof environmentOf>[0][]): Merchant['environments'] {
+  return values.map((value, place) => environmentOf(value, `environments.${place}`))
+}
+
+function merchantToProto(merchant: Merchant): MessageInitShape<typeof MerchantSchema> {
+  return {
+    merchantId: merchant.merchant_id,
+    name: merchant.name,
+    timezone: merchant.timezone,
+    environments: merchant.environments.map(environmentToProto),
+    ...timesToProto(merchant),
+  }
+}

@@ -1,0 +1,89 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  Direction as DirectionProto,
+  HIdFormat as FormatProto,
+  type PayoutLimits as LimitsProto,
+  type RouteSchema,
+} from '#gen/multihub/merchants/v1/route_pb.ts'
+import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
+import { createRoute } from '../use-cases/create-route.ts'
+import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import { updateRoute } from '../use-cases/update-route.ts'
+import { environmentOf, timesToProto, wordOf } from './proto.ts'
+
+const DIRECTIONS = { in: DirectionProto.IN, out: DirectionProto.OUT } as const
+const FORMATS = { uuid: FormatProto.UUID, numeric: FormatProto.NUMERIC } as const
+
+/** The operator's routes over RPC. */
+export function routeRpc(registry: Registry): RpcService {
+  const permissions = {
+    createRoute: ['operator'],
+    updateRoute: ['operator'],
+    listRoutes: ['operator', 'internal'],
+  } as const
+  return rpcService(RouteService, permissions, {
+    async createRoute(request) {
+      const route = await createRoute(registry, {
+        merchant_id: request.merchantId,
+        environment: environmentOf(request.environment),
+        direction: wordOf(request.direction, DIRECTIONS, 'direction'),
+        method: request.method,
+        currency: request.currency,
+        connector: request.connector,
+        provider_accounts: request.providerAccounts,
+        h_id_format: wordOf(request.hIdFormat || FORMATS.uuid, FORMATS, 'h_id_format'),
+        expires_in_seconds: request.expiresInSeconds,
+        payout_limits: request.payoutLimits ? limitsFromProto(request.payoutLimits) : NO_LIMITS,
+        minimum_amount: request.minimumAmount,
+        purpose: request.purpose,
+      })
+      return { route: routeToProto(route) }
+    },
+    async updateRoute(request) {
+      const { enabled, providerAccounts, expiresInSeconds, payoutLimits, minimumAmount, purpose } = request
+      const route = await updateRoute(registry, request.serviceId, {
+        ...(enabled !== undefined && { enabled }),
+        ...(providerAccounts.length > 0 && { provider_accounts: providerAccounts }),
+        ...(expiresInSeconds !== undefined && { expires_in_seconds: expiresInSeconds }),
+        ...(payoutLimits && { payout_limits: limitsFromProto(payoutLimits) }),
+        ...(minimumAmount !== undefined && { minimum_amount: minimumAmount }),
+        ...(purpose !== undefined && { purpose }),
+      })
+      return { route: routeToProto(route) }
+    },
+    async listRoutes({ merchantId }) {
+      const { merchant_id } = await requireMerchant(registry, merchantId)
+      return { routes: (await registry.store.routes.ofMerchant(merchant_id)).map(routeToProto) }
+    },
+  })
+}
+
+function limitsFromProto(limits: LimitsProto): PayoutLimits {
+  const { minimum, maximum, daily, monthly, sinceSettlement } = limits
+  return { minimum, maximum, daily, monthly, since_settlement: sinceSettlement }
+}
+
+/** A route as RPCs show it. */
+export function routeToProto(route: Route): MessageInitShape<typeof RouteSchema> {
+  const { since_settlement, ...limits } = route.payout_limits
+  return {
+    serviceId: String(route.service_id),
+    merchantId: route.merchant_id,
+    environment: environmentToProto(route.environment),
+    direction: DIRECTIONS[route.direction],
+    method: route.method,
+    currency: route.currency,
+    connector: route.connector,
+    providerAccounts: [...route.provider_accounts],
+    hIdFormat: FORMATS[route.h_id_format],
+    expiresInSeconds: route.expires_in_seconds,
+    payoutLimits: { ...limits, sinceSettlement: since_settlement },
+    minimumAmount: route.minimum_amount,
+    enabled: route.enabled,
+    purpose: route.purpose,
+    ...timesToProto(route),
+  }
+}

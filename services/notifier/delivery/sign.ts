@@ -1,0 +1,31 @@
+import { hmacHex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+
+/** The headers of one attempt (spec: Delivery headers). */
+export type SignedHeaders = Readonly<Record<string, string>>
+
+/**
+ * Signs a body three ways. Timestamp and nonce are made anew for every attempt, so that a late retry is still within
+ * the receiver's five minutes (N3); the body bytes never change.
+ */
+export function signDelivery(
+  body: Uint8Array,
+  secret: Secret,
+  delivery_id: string,
+  at: Date,
+  nonce = randomHex(16),
+): SignedHeaders {
+  const timestamp = at.toISOString()
+  const stamped = Buffer.concat([Buffer.from(timestamp), body])
+  const named = Buffer.concat([Buffer.from(`${timestamp}.${nonce}.${delivery_id}.`), body])
+  return {
+    'Content-Type': 'application/json',
+    'X-Data-Hash': sha512WithSecret(body, secret),
+    'X-Webhook-Id': delivery_id,
+    'X-Webhook-Timestamp': timestamp,
+    'X-Webhook-Nonce': nonce,
+    'X-Webhook-Signature-V2': sha512WithSecret(stamped, secret),
+    'X-Webhook-Signature-V3': hmacHex('sha512', secret, named),
+  }
+}

@@ -1,0 +1,99 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { Instructions } from '../connectors/connector.ts'
+
+/** Where a payment stands: the public statuses under their public names (spec: Payment statuses). */
+export type PaymentState =
+  | 'created'
+  | 'processing'
+  | 'success'
+  | 'error'
+  | 'canceled'
+  | 'declined'
+  | 'refunded'
+  | 'partially_refunded'
+
+/** A natural person's name. */
+export interface Person {
+  readonly first_name?: string
+  readonly last_name?: string
+}
+
+/** The customer of a deposit, as the merchant named it. */
+export interface Payer {
+  readonly email?: string
+  readonly phone?: string
+  readonly person?: Person
+  readonly customer_account?: { readonly id?: string }
+}
+
+/** One status that the payment has entered. */
+export interface HistoryEntry {
+  readonly state: PaymentState
+  readonly at: Date
+  readonly amount: bigint
+  readonly reason?: string
+}
+
+/** One try at one account of the provider. Its idempotency key is `<payment_id>:<number>`, so none is ever paid twice. */
+export interface Attempt {
+  readonly number: number
+  readonly account_id: string
+  readonly created_at: Date
+}
+
+/** The callback address of the payment alone; the secret is sealed for `webhookOwner`. */
+export interface Webhook {
+  readonly url: string
+  readonly sealed_secret: string
+}
+
+/** A payment as stored: one document, with everything that must follow its last change. */
+export interface Payment extends EffectDocument {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly c_id: string
+  readonly payment_id: string
+  readonly h_id: string
+  /** `payment_id` and, when it differs, `h_id`: the operator finds a payment by either. */
+  readonly ids: readonly string[]
+  readonly p_id?: string
+  readonly utr?: string
+  readonly direction: 'in' | 'out'
+  readonly service_id: string
+  readonly method: string
+  readonly currency: string
+  readonly amount: bigint
+  readonly description?: string
+  readonly payer?: Payer
+  readonly on_success?: string
+  readonly on_fail?: string
+  readonly language?: string
+  readonly country?: string
+  readonly webhook?: Webhook
+  /** The accounts of the route when the payment was created, in the order in which they are tried. */
+  readonly provider_accounts: readonly string[]
+  readonly attempt: Attempt
+  /** How the customer pays, as the provider told it (P13). */
+  readonly instructions?: Instructions
+  readonly state: PaymentState
+  readonly error_code?: number
+  readonly history: readonly HistoryEntry[]
+  /** The number of the last transition: part of the keys of all that follows from it. */
+  readonly transition: number
+  readonly created_at: Date
+  readonly updated_at: Date
+  /** When it ended; for a success the provider's own time. */
+  readonly finished_at?: Date
+  readonly expires_at: Date
+}
+
+/** What the sealed secret of a payment's own callback address is bound to. */
+export function webhookOwner({ merchant_id, c_id }: { merchant_id: string; c_id: string }): string {
+  return `webhook:${merchant_id}:${c_id}`
+}
+
+/** The key by which the provider knows an attempt: repeated requests under it are one payment there. */
+export function attemptKey({ payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>): string {
+  return `${payment_id}:${attempt.number}`
+}

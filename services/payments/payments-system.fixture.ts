@@ -1,0 +1,181 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import {
+  type CreatePaymentRequest,
+  type CreatePaymentRequestSchema,
+  PaymentService,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { createReceiptSender, EVENT_KEY, RECEIPT_TO } from '#lib/patterns/effects/publisher.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { startRoles, type TestRoles } from '../../test/support/roles.ts'
+import { role as balances } from '../balances/service.ts'
+import { role as merchants } from '../merchants/service.ts'
+import { role as sandbox } from '../sandbox/service.ts'
+import { startProvider, type TestProvider } from './scripted-provider.fixture.ts'
+import { role as payments } from './service.ts'
+
+/** Payments with everything that they need, and a consumer in the place of the notifier unless it is there itself. */
+export interface PaymentsSystem extends AsyncDisposable {
+  readonly roles: TestRoles
+  readonly provider: TestProvider
+  readonly merchant_id: string
+  /** Creates a deposit on a route of these accounts. */
+  deposit(amount: bigint, more?: DepositOptions): Promise<Payment>
+  /** The payment as it stands. */
+  payment(id: string): Promise<Payment>
+  /** Waits until the payment is in this status. */
+  reaches(id: string, status: PaymentStatus): Promise<Payment>
+  /** The events about a payment, in the order of their transitions; waits for so many. */
+  events(payment_id: string, count: number): Promise<readonly MerchantEvent[]>
+  /** The ledger's entries about a payment. */
+  entries(payment_id: string): Promise<readonly { readonly reason: string }[]>
+  anomalies(payment_id: string): Promise<readonly Anomaly[]>
+}
+
+/** What a test may want of a deposit. */
+export interface DepositOptions {
+  readonly c_id?: string
+  readonly accounts?: readonly string[]
+  readonly expires_in_seconds?: number
+  readonly numeric_h_id?: true
+  /** Fields of the request beside the ordinary ones, or in their place. */
+  readonly request?: CreateInit
+}
+
+type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
+
+/** Starts it. `acme` and `rival` are accounts at a provider that a test plays itself. */
+export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
+  const provider = await startProvider()
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
+  const providers_file = join(directory, 'providers.json')
+  const account = { connector: 'sandbox', environment: 'test', base_url: provider.url }
+  const accounts = [
+    { ...account, account_id: 'acme', key: provider.key },
+    { ...account, account_id: 'rival', key: RIVAL_KEY },
+  ]
+  await writeFile(providers_file, JSON.stringify({ accounts }))
+  const roles = await startRoles([sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])], {
+    MULTIHUB_SANDBOX_PORT: '0',
+    MULTIHUB_SANDBOX_KEY: randomHex(32),
+    MULTIHUB_SANDBOX_DELAY: '50ms',
+    MULTIHUB_SANDBOX_HOLD: '5s',
+    MULTIHUB_PROVIDER_PORT: '0',
+    MULTIHUB_PROVIDERS_FILE: providers_file,
+    MULTIHUB_CREATE_TIMEOUT: '3s',
+    MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
+  })
+  const published = notifier ? new Map<string, MerchantEvent>() : await consume(roles)
+  const clients = {
+    payments: roles.client(PaymentService, 'gateway'),
+    operator: roles.client(PaymentService, 'operator'),
+    routes: roles.client(RouteService, 'operator'),
+    ledger: roles.client(BalanceService, 'operator'),
+  }
+  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
+    name: 'shop',
+    timezone: 'Asia/Kolkata',
+    environments: [Environment.TEST],
+  })
+  const merchantId = merchant?.merchantId ?? ''
+  const payment = async (paymentId: string): Promise<Payment> => {
+    const { payment: found } = await clients.operator.getPayment({ paymentId })
+    return shown(found)
+  }
+
+  const routeOf = async (options: DepositOptions): Promise<string> => {
+    const { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id } = options
+    const wanted: MessageInitShape<typeof CreateRouteRequestSchema> = {
+      merchantId,
+      environment: Environment.TEST,
+      direction: Direction.IN,
+      method: 'upi',
+      currency: 'INR',
+      connector: 'sandbox',
+      providerAccounts: [...accounts],
+      expiresInSeconds: expires_in_seconds,
+      ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
+    }
+    return (await clients.routes.createRoute(wanted)).route?.serviceId ?? ''
+  }
+  return {
+    roles,
+    provider,
+    merchant_id: merchantId,
+    async deposit(minor, more = {}) {
+      const { payment: created } = await clients.payments.createPayment({
+        merchantId,
+        environment: Environment.TEST,
+        serviceId: await routeOf(more),
+        direction: Direction.IN,
+        cId: more.c_id ?? randomHex(8),
+        amount: { minor, currency: 'INR' },
+        payer: { email: 'asha@example.com' },
+        ...more.request,
+      })
+      return shown(created)
+    },
+    payment,
+    reaches: (id, status) =>
+      eventually(
+        () => payment(id),
+        (seen) => seen?.status === status,
+      ),
+    async events(payment_id, count) {
+      const of = async (): Promise<MerchantEvent[]> =>
+        [...published.values()].filter(({ eventKey }) => eventKey.startsWith(payment_id))
+      const found = await eventually(of, (seen = []) => seen.length >= count)
+      return found.sort((a, b) => (a.eventKey < b.eventKey ? -1 : 1))
+    },
+    entries: async (paymentId) => (await clients.ledger.listEntries({ merchantId, paymentId })).entries,
+    async anomalies(payment_id) {
+      const { anomalies } = await clients.operator.listAnomalies({ pageSize: 100 })
+      return anomalies.filter(({ paymentId }) => paymentId === payment_id)
+    },
+    async [Symbol.asyncDispose]() {
+      await roles[Symbol.asyncDispose]()
+      await provider.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The key of the account `rival`, which no payment of `acme` is any business of. */
+export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
+
+/** Stores events and says so, as the notifier does; the same event twice must be the same. */
+async function consume({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
+  const published = new Map<string, MerchantEvent>()
+  const receipts = createReceiptSender(bus)
+  await bus.subscribe('events.>', ({ data, headers }) => {
+    const event_key = headers[EVENT_KEY] ?? ''
+    const event = fromBinary(MerchantEventSchema, data)
+    const before = published.get(event_key)
+    if (before && before.event !== event.event) throw new Error(`two events have the key ${event_key}`)
+    published.set(event_key, event)
+    receipts.send(headers[RECEIPT_TO] ?? '', event_key)
+  })
+  return published
+}
+
+function shown(payment: Payment | undefined): Payment {
+  if (!payment) throw new Error('a payment was not shown')
+  return payment
+}
+
+/** The statuses that a payment has had. */
+export function storyOf({ history }: Payment): string[] {
+  const names = Object.entries(PaymentStatus)
+  return history.map(({ status }) => names.find(([, value]) => value === status)?.[0] ?? '')
+}

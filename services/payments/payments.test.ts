@@ -1,0 +1,220 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type PaymentsSystem, RIVAL_KEY, startPayments, storyOf } from './payments-system.fixture.ts'
+import { post, type ReceivedOrder } from './scripted-provider.fixture.ts'
+
+const { SUCCESS, ERROR, CANCELED, DECLINED, PROCESSING } = PaymentStatus
+const AMOUNT = 1_000_000n
+
+let system: PaymentsSystem
+beforeAll(async () => {
+  system = await startPayments()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+})
+
+/** Everything that must be true of a deposit that was paid once. */
+async function expectPaidOnce(payment_id: string): Promise<void> {
+  const payment = await system.reaches(payment_id, SUCCESS)
+  expect(storyOf(payment).at(-1)).toBe('SUCCESS')
+  expect(new Set(storyOf(payment)).size).toBe(payment.history.length)
+  const events = await system.events(payment_id, 2)
+  expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.completed'])
+  await eventually(
+    () => system.entries(payment_id),
+    (entries) => entries?.length === 1,
+  )
+}
+
+describe('a deposit in the sandbox', () => {
+  test('is paid by a callback, credited once, and its events are snapshots of their transitions', async () => {
+    const created = await system.deposit(AMOUNT)
+    expect(created).toMatchObject({ status: PROCESSING, receiver: { qrPayload: expect.any(String) } })
+    await expectPaidOnce(created.paymentId)
+    const [first, second] = await system.events(created.paymentId, 2)
+    expect(first?.resource.value).toMatchObject({ status: PaymentStatus.CREATED })
+    expect(second?.resource.value).toMatchObject({ status: SUCCESS, finishTime: expect.anything() })
+  })
+
+  test('is in the balance by the time that its completion is told', async () => {
+    const { bus, client } = system.roles
+    const { promise: read, resolve } = Promise.withResolvers<bigint>()
+    const balances = client(BalanceService, 'operator')
+    const available = async (): Promise<bigint> => {
+      const owner = { merchantId: system.merchant_id, environment: Environment.TEST }
+      const { balances: all } = await balances.getBalances(owner)
+      return all.find(({ currency }) => currency === 'INR')?.available ?? 0n
+    }
+    const before = await available()
+    const watching = await bus.subscribe('events.payment.completed', async ({ data }) => {
+      const { resource } = fromBinary(MerchantEventSchema, data)
+      if (resource.value?.amount?.minor === AMOUNT + 1_908n) resolve(await available())
+    })
+    await system.deposit(AMOUNT + 1_908n)
+    expect((await read) - before).toBe(AMOUNT + 1_908n)
+    await watching.close()
+  })
+
+  test.each([
+    [901, ERROR, 6044, 'payment.failed'],
+    [902, ERROR, 6044, 'payment.failed'],
+    [906, CANCELED, 6012, 'payment.cancelled'],
+    [907, ERROR, 7001, 'payment.failed'],
+  ])('that ends in %d fails, and is not credited', async (digits, status, error, event) => {
+    const { paymentId } = await system.deposit(AMOUNT + BigInt(digits))
+    expect(await system.reaches(paymentId, status)).toMatchObject({ errorCode: error })
+    const events = await system.events(paymentId, 2)
+    expect(events.map((one) => one.event)).toEqual(['payment.created', event])
+    expect(await system.entries(paymentId)).toEqual([])
+  })
+
+  test('whose callbacks come out of order, one with another amount, is paid once and tells of it', async () => {
+    const { paymentId } = await system.deposit(AMOUNT + 909n)
+    await expectPaidOnce(paymentId)
+    const anomalies = await eventually(
+      () => system.anomalies(paymentId),
+      (found = []) => found.length > 0,
+    )
+    expect(anomalies).toMatchObject([{ kind: 'amount_differs' }])
+  })
+
+  test('that no callback tells of is found by polling, whatever became of its create', async () => {
+    const digits = [903n, 904n, 910n, 913n, 915n]
+    const created = await Promise.all(digits.map((ending) => system.deposit(AMOUNT + ending)))
+    expect(created.map(({ status }) => status)).toEqual(digits.map(() => PROCESSING))
+    for (const { paymentId } of created) await expectPaidOnce(paymentId)
+  })
+
+  test('that nobody pays expires', async () => {
+    const { paymentId } = await system.deposit(AMOUNT + 905n, { expires_in_seconds: 1 })
+    expect(await system.reaches(paymentId, DECLINED)).toMatchObject({ errorCode: 6011 })
+    const events = await system.events(paymentId, 2)
+    expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.failed'])
+  })
+
+  test('goes over to the next account when the first cannot be reached, and fails without one', async () => {
+    const { paymentId } = await system.deposit(AMOUNT, { accounts: ['sandbox-down', 'sandbox'] })
+    await expectPaidOnce(paymentId)
+    expect(await system.deposit(AMOUNT, { accounts: ['sandbox-down'] })).toMatchObject({
+      status: ERROR,
+      errorCode: 7002,
+    })
+  })
+})
+
+describe('a provider', () => {
+  /** A deposit whose provider has the order and has not answered. */
+  async function ordered(): Promise<{ order: ReceivedOrder; created: Promise<string>; payment_id: string }> {
+    const { provider } = system
+    provider.hold()
+    const count = provider.orders() + 1
+    const created = system.deposit(AMOUNT, { accounts: ['acme'] }).then(({ paymentId }) => paymentId)
+    const order = await provider.order(count)
+    const payment_id = order.idempotency_key.split(':')[0] ?? ''
+    return { order, created, payment_id }
+  }
+
+  test('reports before it answers the create', async () => {
+    const { order, created, payment_id } = await ordered()
+    expect(await system.provider.report(order)).toBe(200)
+    await system.reaches(payment_id, SUCCESS)
+    system.provider.answer('pending')
+    await created
+    await expectPaidOnce(payment_id)
+    expect(await system.anomalies(payment_id)).toEqual([])
+  })
+
+  test('says the same 20 times at once, to a poll and in its answer: one credit, one event a state', async () => {
+    const { order, created, payment_id } = await ordered()
+    expect(await system.provider.report(order, { status: 'pending' })).toBe(200)
+    await system.provider.polled(order)
+    const reports = Array.from({ length: 20 }, () => system.provider.report(order))
+    system.provider.answer('success')
+    expect(new Set(await Promise.all(reports))).toEqual(new Set([200]))
+    await created
+    await expectPaidOnce(payment_id)
+    expect(storyOf(await system.payment(payment_id))).toEqual(['CREATED', 'PROCESSING', 'SUCCESS'])
+    expect(await system.anomalies(payment_id)).toEqual([])
+  })
+
+  test('that proves nothing is answered 401 and changes nothing', async () => {
+    const { order, payment_id, created } = await ordered()
+    const { provider } = system
+    system.provider.answer('pending')
+    await created
+    expect(await provider.report(order, { key: 'k'.repeat(32) })).toBe(401)
+    expect(await provider.report(order, { account_id: 'rival' })).toBe(401)
+    expect(await post(order.callback_url, {}, Buffer.from('{}'))).toBe(401)
+    expect(await post(order.callback_url, {}, Buffer.alloc(70_000)).catch(() => 413)).toBe(413)
+    expect((await system.payment(payment_id)).status).toBe(PROCESSING)
+  })
+
+  test('that speaks of what it was never asked for is answered 404 and changes nothing', async () => {
+    const { order, payment_id, created } = await ordered()
+    const { provider } = system
+    system.provider.answer('pending')
+    await created
+    const url = order.callback_url
+    const as_rival = { account_id: 'rival', key: RIVAL_KEY, url: url.replace('/acme/', '/rival/') }
+    const other_payment = order.idempotency_key.replace(/^..../, '0000')
+    const wrong = [
+      as_rival,
+      { url: url.replace(/[0-9a-f]{4}$/, '0000') },
+      { url: url.replace('/test/', '/production/') },
+      { url: url.replace('/acme/', '/nobody/'), account_id: 'nobody' },
+      { idempotency_key: other_payment },
+      { idempotency_key: `${payment_id}:2` },
+      { idempotency_key: `${payment_id}:01` },
+      { idempotency_key: payment_id },
+    ]
+    for (const changes of wrong)
+      expect([changes, await provider.report(order, changes)]).toEqual([changes, 404])
+    expect((await system.payment(payment_id)).status).toBe(PROCESSING)
+    expect(await system.anomalies(payment_id)).toEqual([])
+  })
+
+  test('is told to report again while the store is away, and then it counts', async () => {
+    const { order, payment_id, created } = await ordered()
+    system.provider.answer('pending')
+    await created
+    system.roles.setAway('payments', true)
+    expect(await system.provider.report(order)).toBe(503)
+    system.roles.setAway('payments', false)
+    expect((await system.payment(payment_id)).status).toBe(PROCESSING)
+    expect(await system.provider.report(order)).toBe(200)
+    await expectPaidOnce(payment_id)
+  })
+
+  test('that contradicts what it said is written down for the operator', async () => {
+    const { order, payment_id, created } = await ordered()
+    system.provider.answer('pending')
+    await created
+    expect(await system.provider.report(order, { status: 'declined' })).toBe(200)
+    expect(await system.provider.report(order)).toBe(200)
+    expect(await system.provider.report(order)).toBe(200)
+    await eventually(
+      () => system.anomalies(payment_id),
+      (found) => found?.length === 1,
+    )
+    expect((await system.payment(payment_id)).status).toBe(ERROR)
+    expect(await system.entries(payment_id)).toEqual([])
+  })
+})
+
+test('a process that is told to stop answers a create that waits for its provider at once', async () => {
+  await using stopping = await startPayments()
+  const created = stopping.deposit(AMOUNT, { accounts: ['acme', 'rival'] })
+  await stopping.provider.order(1)
+  stopping.roles.announceStop()
+  expect(await created).toMatchObject({ status: PROCESSING })
+  // One that comes even later is kept, not sent to every account in vain and failed.
+  expect(await stopping.deposit(AMOUNT, { accounts: ['acme', 'rival'] })).toMatchObject({
+    status: PROCESSING,
+  })
+})

@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Listening } from '#lib/platform/process/listen.ts'
+import { serveCallbacks } from './server.ts'
+
+let server: Listening
+beforeAll(async () => {
+  server = await serveCallbacks(async () => 200, { host: '127.0.0.1', port: 0, variable: 'none' })
+})
+afterAll(() => server.close(0))
+
+function post(agent: Agent, body: Buffer): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const url = `http://${server.authority}/callbacks`
+    const sent = request(
+      url,
+      { method: 'POST', agent, headers: { 'Content-Length': body.length } },
+      (answer) => {
+        answer.resume()
+        answer.on('end', () => resolve(answer.statusCode))
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+test('after a callback that is too large the provider goes on at once', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  await expect(post(agent, Buffer.alloc(200_000))).resolves.toBe(413)
+  await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
+  agent.destroy()
+}, 10_000)
+
+test('strangers that never finish their requests keep no provider out', async () => {
+  const port = Number(server.authority.split(':').at(-1))
+  const strangers: Socket[] = []
+  for (let count = 0; count < 1_100; count++) {
+    const stranger = connect(port, '127.0.0.1')
+    stranger.on('error', () => {})
+    strangers.push(stranger)
+    await once(stranger, 'connect')
+    stranger.write('POST /callbacks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n')
+  }
+  const agent = new Agent()
+  await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
+  for (const stranger of strangers) stranger.destroy()
+  agent.destroy()
+}, 20_000)

@@ -1,0 +1,126 @@
+import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
+import { listen } from '#lib/platform/process/listen.ts'
+import { now } from '#lib/platform/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+
+/** An order as this provider got it. */
+export interface ReceivedOrder {
+  readonly idempotency_key: string
+  readonly amount: number
+  readonly currency: string
+  readonly callback_url: string
+}
+
+/** What is different about a report, or about the request that carries it. */
+export interface ReportChanges {
+  readonly status?: string
+  readonly amount?: number
+  readonly idempotency_key?: string
+  /** Who signs: an account and its key, or nobody. */
+  readonly account_id?: string
+  readonly key?: string
+  readonly url?: string
+}
+
+/** A provider that answers and reports just when a test wants it to. */
+export interface TestProvider {
+  readonly url: string
+  readonly key: string
+  /** Leaves whatever comes from now on without an answer. */
+  hold(): void
+  /** Answers what was held, and whatever comes from now on, with an operation in this status. */
+  answer(status: string): void
+  /** Resolves with the last order as soon as there are so many. */
+  order(count: number): Promise<ReceivedOrder>
+  /** How many orders came so far. */
+  orders(): number
+  /** Resolves when somebody has asked how an operation stands. */
+  polled(order: ReceivedOrder): Promise<unknown>
+  /** Sends a callback as account `acme`, and resolves with the HTTP status of its answer. */
+  report(order: ReceivedOrder, changes?: ReportChanges): Promise<number>
+  stop(): Promise<void>
+}
+
+/** Starts the provider. */
+export async function startProvider(): Promise<TestProvider> {
+  const key = randomHex(32)
+  const orders: ReceivedOrder[] = []
+  const waiting: { readonly order: ReceivedOrder; readonly response: ServerResponse }[] = []
+  const polls = new Set<string | undefined>()
+  let status: string | undefined
+
+  const respond = (order: ReceivedOrder, response: ServerResponse, answered: string): void => {
+    const body = JSON.stringify({ accepted: true, ...reportOf(order, { status: answered }) })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const asked_key = request.url?.split('/').at(-1)
+    if (request.method === 'GET') polls.add(asked_key)
+    if (request.method === 'POST') orders.push(JSON.parse(Buffer.concat(chunks).toString()))
+    const order =
+      request.method === 'POST' ? orders.at(-1) : orders.find((one) => one.idempotency_key === asked_key)
+    if (!order) return void response.writeHead(404).end('{"accepted":false,"code":6010}')
+    if (status === undefined) waiting.push({ order, response })
+    else respond(order, response, status)
+  })
+  const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  return {
+    url: `http://${listening.authority}`,
+    key,
+    hold() {
+      status = undefined
+    },
+    async order(count) {
+      await eventually(
+        async () => orders.length,
+        (length = 0) => length >= count,
+      )
+      const order = orders.at(-1)
+      if (!order) throw new Error('no order came')
+      return order
+    },
+    orders: () => orders.length,
+    polled: ({ idempotency_key }) => eventually(async () => polls.has(idempotency_key), Boolean),
+    answer(answered) {
+      status = answered
+      for (const { order, response } of waiting.splice(0)) respond(order, response, answered)
+    },
+    report(order, changes = {}) {
+      const { account_id = 'acme', url = order.callback_url } = changes
+      const body = Buffer.from(JSON.stringify(reportOf(order, changes)))
+      const { pathname: path } = new URL(url)
+      const signed = { account_id, method: 'POST', path, body }
+      return post(url, signRequest(new Secret(changes.key ?? key), signed), body)
+    },
+    stop: () => listening.close(0),
+  }
+}
+
+function reportOf(order: ReceivedOrder, changes: ReportChanges): object {
+  const { status = 'success', amount = order.amount } = changes
+  return {
+    kind: 'deposit',
+    idempotency_key: changes.idempotency_key ?? order.idempotency_key,
+    provider_id: 'acme-1',
+    status,
+    amount,
+    currency: order.currency,
+    ...(status === 'success' ? { completed_at: now().toISOString() } : {}),
+  }
+}
+
+/** Posts bytes, and resolves with the HTTP status of the answer. */
+export function post(url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url, { method: 'POST', headers, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

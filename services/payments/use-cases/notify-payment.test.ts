@@ -1,0 +1,80 @@
+import { create } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { QueueEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments.fixture.ts'
+import { type NotifyRequest, notifyPayment } from './notify-payment.ts'
+
+const DAY_MS = 86_400_000
+const payment = newDeposit()
+const request: NotifyRequest = {
+  merchant_id: payment.merchant_id,
+  environment: payment.environment,
+  policy: { service_ids: [], currencies: [] },
+  c_id: payment.c_id,
+  payload_hash: 'the only payload',
+}
+
+let fixture: PaymentsFixture
+let clock: ManualClock
+let restore: () => void
+beforeAll(async () => {
+  fixture = await openPayments()
+  clock = createManualClock()
+  restore = useClock(clock)
+  await fixture.store.payments.insert(payment)
+})
+afterAll(async () => {
+  restore()
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** Asks for a notification; whoever delivers it is away or not. */
+function notify(operation_id?: string, away = false) {
+  const parts = {
+    payments: fixture.store.payments,
+    idempotency: createIdempotency(fixture.store.operations),
+    notifier: {
+      queueEvent: async () => {
+        if (away) throw new Error('the notifier is away')
+        return create(QueueEventResponseSchema)
+      },
+    },
+  }
+  return notifyPayment(parts, operation_id === undefined ? request : { ...request, operation_id })
+}
+
+const recordOf = (method: string, key: string) =>
+  fixture.store.operations.get({ merchant_id: '7001', environment: 'test', method, key })
+const recordOfMinute = () => {
+  const minute = Math.floor(clock.now_ms() / 60_000)
+  return recordOf('payment.notification:minute', `${payment.payment_id}:the only payload:${minute}`)
+}
+
+describe('what is remembered of a notification', () => {
+  test('without an operation_id is forgotten after a day', async () => {
+    const { payment: told } = await notify()
+    expect((await notify()).payment).toEqual(told)
+    const record = await recordOfMinute()
+    expect(record?.result).toBeDefined()
+    expect(record?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
+  })
+
+  test('without an operation_id is forgotten as soon when it could not be done', async () => {
+    clock.stepWall(60_000)
+    await expect(notify(undefined, true)).rejects.toThrow('away')
+    expect((await recordOfMinute())?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
+    await notify()
+    expect((await recordOfMinute())?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
+  })
+
+  test('with one stays for ever', async () => {
+    await notify('once')
+    const record = await recordOf('payment.notification', 'once')
+    expect(record?.result).toBeDefined()
+    expect(record).not.toHaveProperty('expires_at')
+  })
+})

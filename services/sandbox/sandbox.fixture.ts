@@ -1,0 +1,61 @@
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import { createKeyring } from '#lib/platform/crypto/seal.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { RoleContext } from '#lib/platform/process/role.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { ProviderAccount } from '../payments/connectors/provider-account.ts'
+import { role } from './service.ts'
+
+/** The key that the sandbox and the accounts of these tests share. */
+export const SANDBOX_KEY = 'sandbox-key-of-the-tests-0123456789abcdef'
+
+/** A sandbox inside this process, with its state under `directory`. */
+export interface TestSandbox {
+  readonly url: string
+  readonly account: ProviderAccount
+  stop(): Promise<void>
+}
+
+/** Starts the role as a process would. Further settings are variables of its environment. */
+export async function startSandbox(
+  directory: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestSandbox> {
+  const store = await openStore({ database: 'sandbox', directory })
+  const context: RoleContext = {
+    environment: {
+      MULTIHUB_SANDBOX_PORT: '0',
+      MULTIHUB_SANDBOX_KEY: SANDBOX_KEY,
+      MULTIHUB_SANDBOX_DELAY: '20ms',
+      ...environment,
+    },
+    client() {
+      throw new Error('the sandbox calls no other role')
+    },
+    bus: createMemoryBus(),
+    openStore: async () => store,
+    keyring: createKeyring(new Secret(`test:${'0'.repeat(64)}`)),
+    stopping: new AbortController().signal,
+  }
+  const running = await role.start(context)
+  const { sandbox_url: url = '' } = (await running.open?.()) ?? {}
+  return {
+    url,
+    account: sandboxAccount(url),
+    async stop() {
+      await running.stop()
+      await store.close()
+    },
+  }
+}
+
+/** The account by which payments reach a sandbox. */
+export function sandboxAccount(base_url: string): ProviderAccount {
+  return {
+    account_id: 'sandbox',
+    connector: 'sandbox',
+    environment: 'test',
+    base_url,
+    key: new Secret(SANDBOX_KEY),
+  }
+}

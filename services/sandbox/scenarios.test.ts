@@ -1,0 +1,321 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
+import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { clock, sleep } from '#lib/platform/time.ts'
+import type { LookUpOutcome, OperationKind, ProviderOrder } from '../payments/connectors/connector.ts'
+import { createHttpConnector } from '../payments/connectors/http-connector.ts'
+import { type Receiver, startReceiver } from './callback-receiver.fixture.ts'
+import { startSandbox, type TestSandbox } from './sandbox.fixture.ts'
+
+const http = createHttpClient({ allow: anyAddress })
+const connector = createHttpConnector(http)
+const TIMEOUT_MS = 10_000
+let directory: string
+let sandbox: TestSandbox
+let receiver: Receiver
+let made = 0
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
+  sandbox = await startSandbox(directory)
+  receiver = await startReceiver(connector, sandbox.account)
+})
+
+afterAll(async () => {
+  await receiver.close()
+  await sandbox.stop()
+  await http.close()
+  await rm(directory, { recursive: true })
+})
+
+/** An order of a fresh key whose amount ends in these digits. */
+function orderOf(kind: 'deposit' | 'withdrawal', digits: number): ProviderOrder {
+  const common = {
+    idempotency_key: `${kind}:${digits}:${++made}`,
+    amount: { minor: 5_000_000n + BigInt(digits), currency: 'INR' },
+    callback_url: receiver.url,
+  }
+  return kind === 'deposit'
+    ? { ...common, kind, method: 'upi', expires_at: new Date(clock.now_ms() + 3_600_000), payer: {} }
+    : { ...common, kind, method: 'imps', beneficiary: { account_id: '123456789', ifsc: 'SBIN0000001' } }
+}
+
+function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
+  return {
+    kind: 'refund',
+    idempotency_key: `refund:${++made}`,
+    amount: { minor, currency: deposit.amount.currency },
+    method: deposit.method,
+    callback_url: receiver.url,
+    deposit_idempotency_key: deposit.idempotency_key,
+  }
+}
+
+function create(order: ProviderOrder, timeout_ms = TIMEOUT_MS) {
+  return connector.create(sandbox.account, order, timeout_ms)
+}
+
+function lookUp(order: ProviderOrder): Promise<LookUpOutcome> {
+  return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, TIMEOUT_MS)
+}
+
+/** Polls as payments does, until the operation has ended. */
+async function ended(order: ProviderOrder): Promise<LookUpOutcome> {
+  for (;;) {
+    const outcome = await lookUp(order)
+    if (outcome.kind !== 'pending') return outcome
+    await sleep(5)
+  }
+}
+
+function reportsOf(order: ProviderOrder) {
+  return receiver.reports.filter(({ idempotency_key }) => idempotency_key === order.idempotency_key)
+}
+
+/** Every callback of an operation that is sent at all has been sent when that of a later, ordinary one has come. */
+async function afterLaterCallbacks(): Promise<void> {
+  const later = orderOf('deposit', 0)
+  await create(later)
+  await receiver.received(later.idempotency_key, 1)
+}
+
+async function paid(digits: number): Promise<ProviderOrder> {
+  const deposit = orderOf('deposit', digits)
+  await create(deposit)
+  expect(await ended(deposit)).toMatchObject({ kind: 'success' })
+  return deposit
+}
+
+const success = (order: ProviderOrder) => ({
+  kind: 'success',
+  amount: order.amount,
+  completed_at: expect.any(Date),
+  provider_id: expect.any(String),
+  ...(order.kind === 'withdrawal' ? { utr: expect.stringMatching(/^[0-9]{12}$/) } : {}),
+})
+
+describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
+  test.each([0, 1, 123, 900, 911, 912, 914, 916, 999])(
+    '%i: pending, then success by one callback',
+    async (digits) => {
+      const order = orderOf(kind, digits)
+      expect(await create(order)).toMatchObject({ kind: 'pending' })
+      const [report] = await receiver.received(order.idempotency_key, 1)
+      expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, verdict: success(order) })
+      expect(await lookUp(order)).toEqual(report?.verdict)
+      await afterLaterCallbacks()
+      expect(reportsOf(order)).toHaveLength(1)
+    },
+  )
+
+  test('901: declined in the answer, no callback', async () => {
+    const order = orderOf(kind, 901)
+    const declined = { kind: 'declined', code: 6044, provider_id: expect.any(String) }
+    expect(await create(order)).toEqual(declined)
+    expect(await lookUp(order)).toEqual(declined)
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(0)
+  })
+
+  test('902: pending, then declined by callback', async () => {
+    const order = orderOf(kind, 902)
+    expect(await create(order)).toMatchObject({ kind: 'pending' })
+    const [report] = await receiver.received(order.idempotency_key, 1)
+    expect(report?.verdict).toMatchObject({ kind: 'declined', code: 6044 })
+  })
+
+  test.each([
+    [903, 'timed out', 300],
+    [904, 'was reset', TIMEOUT_MS],
+    [913, 'met a bare HTTP 500', TIMEOUT_MS],
+    [915, 'got a foreign body', TIMEOUT_MS],
+  ])('%i: unknown because it %s, then success found by polling alone', async (digits, _why, timeout_ms) => {
+    const order = orderOf(kind, digits)
+    expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
+    expect(await ended(order)).toEqual(success(order))
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(0)
+  })
+
+  test('905: pending for ever', async () => {
+    const order = orderOf(kind, 905)
+    expect(await create(order)).toMatchObject({ kind: 'pending' })
+    await afterLaterCallbacks()
+    expect(await lookUp(order)).toMatchObject({ kind: 'pending' })
+    expect(reportsOf(order)).toHaveLength(0)
+  })
+
+  test('906: canceled by callback', async () => {
+    const order = orderOf(kind, 906)
+    expect(await create(order)).toMatchObject({ kind: 'pending' })
+    const [report] = await receiver.received(order.idempotency_key, 1)
+    expect(report?.verdict).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
+  })
+
+  test('907: a refusal under HTTP 500 is a decline, again and again', async () => {
+    const order = orderOf(kind, 907)
+    expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
+    expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
+    expect(await create({ ...order, repeated: true })).toMatchObject({ kind: 'unknown' })
+    expect(await lookUp(order)).toMatchObject({ kind: 'declined', code: 7001 })
+  })
+
+  test('908: success in the answer', async () => {
+    const order = orderOf(kind, 908)
+    expect(await create(order)).toEqual(success(order))
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(0)
+  })
+
+  test('909: three callbacks, one with another amount, the oldest last', async () => {
+    const order = orderOf(kind, 909)
+    expect(await create(order)).toMatchObject({ kind: 'pending' })
+    const verdicts = (await receiver.received(order.idempotency_key, 3)).map(({ verdict }) => verdict)
+    const other = { minor: order.amount.minor + 1n, currency: 'INR' }
+    expect(verdicts).toEqual([
+      { ...success(order), amount: other },
+      success(order),
+      { kind: 'pending', provider_id: expect.any(String) },
+    ])
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(3)
+    expect(await lookUp(order)).toEqual(success(order))
+  })
+
+  test('910: success without a callback', async () => {
+    const order = orderOf(kind, 910)
+    expect(await create(order)).toMatchObject({ kind: 'pending' })
+    expect(await ended(order)).toEqual(success(order))
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(0)
+  })
+})
+
+describe('refunds act by the digits of their deposit', () => {
+  test('any other: success at once, whatever the digits of the refund', async () => {
+    const refund = refundOf(await paid(0), 911n)
+    expect(await create(refund)).toEqual(success(refund))
+    expect(await lookUp(refund)).toEqual(success(refund))
+  })
+
+  test('911: the refund fails', async () => {
+    const refund = refundOf(await paid(911))
+    expect(await create(refund)).toMatchObject({ kind: 'declined', code: 6044 })
+  })
+
+  test('912: pending, then success by callback', async () => {
+    const refund = refundOf(await paid(912))
+    expect(await create(refund)).toMatchObject({ kind: 'pending' })
+    const [report] = await receiver.received(refund.idempotency_key, 1)
+    expect(report).toMatchObject({ kind: 'refund', verdict: success(refund) })
+  })
+
+  test('914: the answer is lost, success is found by polling alone', async () => {
+    const refund = refundOf(await paid(914))
+    expect(await create(refund)).toMatchObject({ kind: 'unknown' })
+    expect(await ended(refund)).toEqual(success(refund))
+    await afterLaterCallbacks()
+    expect(reportsOf(refund)).toHaveLength(0)
+  })
+
+  test('what cannot be paid back is refused, and stays refused', async () => {
+    const unpaid = orderOf('deposit', 905)
+    await create(unpaid)
+    const deposit = await paid(0)
+    const missing = { ...deposit, idempotency_key: 'never-created' }
+    const other_currency = { ...deposit, amount: { minor: 1n, currency: 'TRY' } }
+    for (const [refund, code] of [
+      [refundOf(unpaid), 8801],
+      [refundOf(missing), 6010],
+      [refundOf(other_currency), 6002],
+      [refundOf(deposit, deposit.amount.minor + 1n), 6001],
+    ] as const) {
+      expect(await create(refund)).toEqual({ kind: 'declined', code })
+      expect(await lookUp(refund)).toMatchObject({ kind: 'declined', code })
+    }
+  })
+})
+
+describe('keys', () => {
+  test('a hundred creates of one key at once are one operation', async () => {
+    const order = orderOf('withdrawal', 0)
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => create(order)))
+    const ids = new Set(
+      outcomes.map((outcome) => ('provider_id' in outcome ? outcome.provider_id : outcome.kind)),
+    )
+    expect(ids.size).toBe(1)
+    await receiver.received(order.idempotency_key, 1)
+    await afterLaterCallbacks()
+    expect(reportsOf(order)).toHaveLength(1)
+  })
+
+  test('a key that stands for another operation proves nothing', async () => {
+    const order = orderOf('deposit', 0)
+    await create(order)
+    const more = { ...order, amount: { ...order.amount, minor: order.amount.minor + 1n } }
+    expect(await create(more)).toMatchObject({ kind: 'unknown' })
+    expect(
+      await create({ ...orderOf('withdrawal', 0), idempotency_key: order.idempotency_key }),
+    ).toMatchObject({
+      kind: 'unknown',
+    })
+    expect(
+      await connector.lookUp(sandbox.account, order.idempotency_key, 'withdrawal', TIMEOUT_MS),
+    ).toMatchObject({
+      kind: 'unknown',
+    })
+  })
+
+  test('a key without an operation is not found', async () => {
+    expect(await lookUp(orderOf('deposit', 0))).toEqual({ kind: 'not_found' })
+  })
+})
+
+test('a deposit that would be paid after its end stays pending', async () => {
+  const order = { ...orderOf('deposit', 0), expires_at: new Date(clock.now_ms()) } as ProviderOrder
+  expect(await create(order)).toMatchObject({ kind: 'pending' })
+  await afterLaterCallbacks()
+  expect(await lookUp(order)).toMatchObject({ kind: 'pending' })
+})
+
+const pairs = Object.entries(PAYMENT_METHODS.in).flatMap(([method, currencies]) =>
+  currencies.map((currency): [string, string] => [method, currency]),
+)
+
+test.each(pairs)('instructions of %s in %s', async (method, currency) => {
+  const order = { ...orderOf('deposit', 905), method, amount: { minor: 100_905n, currency } } as ProviderOrder
+  const outcome = await create(order)
+  const instructions = 'instructions' in outcome ? outcome.instructions : undefined
+  const bank = {
+    bank_account: { id: expect.any(String), name: 'Sandbox Receiver' },
+    bank: { name: 'Sandbox Bank', code: expect.any(String) },
+  }
+  const payment_url = expect.stringContaining(sandbox.url)
+  const expected: Record<string, unknown> = {
+    upi: {
+      deep_links: expect.arrayContaining([expect.stringMatching(/^upi:\/\/pay\?.*&am=1009\.05&/)]),
+      qr_payload: expect.stringMatching(/^upi:/),
+    },
+    imps: bank,
+    havale: bank,
+    bank_transfer: { ...bank, payment_url },
+    papara: { payment_url },
+    kredikarti: { payment_url },
+  }
+  expect(instructions).toEqual(expected[method])
+  expect(await lookUp(order)).toMatchObject({ kind: 'pending', instructions: expected[method] })
+})
+
+test('a look-up never answers for another kind', async () => {
+  const order = orderOf('deposit', 908)
+  await create(order)
+  const kinds: OperationKind[] = ['withdrawal', 'refund']
+  for (const kind of kinds) {
+    const outcome = await connector.lookUp(sandbox.account, order.idempotency_key, kind, TIMEOUT_MS)
+    expect(outcome.kind).toBe('unknown')
+  }
+})

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import type { Answer } from '../support/public-client.ts'
+import type { Receiver } from '../support/receiver.ts'
+import type { TestSystem } from '../support/system.ts'
+
+const DEPOSITS = 60
+/** Ways to end, mixed: success by callback and by polling, refusals, outcomes that nobody knew at first. */
+const DIGITS = [0, 0, 0, 901, 902, 904, 906, 908, 909, 910, 913, 915]
+const CONCURRENCY = 12
+const LIMIT_MS = 90_000
+
+/** How the sandbox ends a deposit of this amount (section 8 of the contract). */
+function endOf(value: number): string {
+  const digits = value % 1_000
+  if (digits === 901 || digits === 902) return 'error'
+  return digits === 906 ? 'canceled' : 'success'
+}
+
+/** Deposits that were asked for while something went wrong. */
+export interface Storm {
+  /** How many were answered so far. */
+  answered(): number
+  /** Resolves when every request was answered or broke. */
+  readonly over: Promise<void>
+  /** By reference: what was asked for, and the answer if one came. */
+  readonly deposits: ReadonlyMap<string, { readonly value: number; answer?: Answer }>
+}
+
+/** Asks for 60 deposits, 12 at a time; requests that break are not repeated. */
+export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
+  const deposits = new Map<string, { value: number; answer?: Answer }>()
+  const queue = Array.from({ length: DEPOSITS }, (_, index) => {
+    const deposit = { value: 100_000 * (index + 1) + (DIGITS[index % DIGITS.length] ?? 0) }
+    const c_id = randomUUID()
+    deposits.set(c_id, deposit)
+    return { c_id, deposit }
+  }).values()
+  let answered = 0
+  const work = async (): Promise<void> => {
+    for (const { c_id, deposit } of queue) {
+      const answer = await alpha
+        .deposit(deposit.value, { c_id, webhook_url: receiver.url })
+        .catch(() => undefined)
+      if (!answer) continue
+      Object.assign(deposit, { answer })
+      answered += 1
+    }
+  }
+  const over = Promise.all(Array.from({ length: CONCURRENCY }, work)).then(() => {})
+  return { answered: () => answered, over, deposits }
+}
+
+/**
+ * What must hold when the system has come back: every accepted deposit ended, nothing that was refused left a trace,
+ * the balance is the sum of the successes, the ledger agrees with itself, every completion was told. Where the provider
+ * itself was killed a deposit may also have failed, because it could not be reached.
+ */
+export async function expectNothingLost(
+  system: TestSystem,
+  receiver: Receiver,
+  { deposits }: Storm,
+  opening: number,
+  ends_as_planned = true,
+): Promise<void> {
+  const alpha = merchantClient(system.demo)
+  let paid = 0
+  let accepted = 0
+  for (const [c_id, { value, answer }] of deposits) {
+    const found = await eventually(
+      () => alpha.status(c_id).catch(() => undefined),
+      (seen) => seen?.body?.result?.payment.status.final || seen?.body?.error?.code === 6010,
+      LIMIT_MS,
+    )
+    const payment = found?.body.result?.payment
+    if (answer?.body?.success) {
+      accepted += 1
+      expect({ c_id, payment }).toMatchObject({ c_id, payment: { identifiers: { c_id } } })
+    }
+    if (payment && ends_as_planned) {
+      const { status } = payment.status
+      expect({ c_id, value, status }).toEqual({ c_id, value, status: endOf(value) })
+    }
+    if (payment?.status.status !== 'success') continue
+    paid += value
+    await eventually(
+      async () => receiver.of(c_id).some(({ body }) => body.id.endsWith(':payment.completed')),
+      (told) => told === true,
+      LIMIT_MS,
+    )
+  }
+  expect(accepted).toBeGreaterThan(0)
+  await eventually(
+    () => alpha.available(),
+    (available) => available === opening + paid,
+    LIMIT_MS,
+  )
+  const verified = await operatorOf(system.demo())('multihub.balances.v1.BalanceService/VerifyLedger', {})
+  expect(verified).toMatchObject({ consistent: true })
+}

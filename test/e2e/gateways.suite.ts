@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { type DemoCredential, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import { type Answer, freshPair, knock, PATHS, signResend, signV1, signV2 } from '../support/public-client.ts'
+import type { TestSystem } from '../support/system.ts'
+
+const AT_ONCE = 200
+/** Fewer, because a store that does not answer in time lets a v1 request through (spec: v1 headers, 3). */
+const REPLAYED = 40
+const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
+const BALANCE = JSON.stringify({ method: 'balance.get', params: {} })
+/** What the operator changes acts on every gateway within this time (architecture: caches). */
+const EFFECTIVE_MS = 5_000
+
+/** A request as often as a test wants it; the headers are made anew for each. */
+interface Burst {
+  readonly headersOf: () => Record<string, string>
+  readonly body: string
+  readonly path?: string
+  readonly count?: number
+}
+
+/** Two gateways, the operator, and credentials of a merchant of theirs. */
+interface TwoGateways {
+  readonly system: TestSystem
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
+  readonly credentials: (rpc: string, request: object) => Promise<any>
+  readonly credentialWith: (policy: object, version?: 'v1' | 'v2') => Promise<DemoCredential>
+  /** Sends the same to each gateway in turn, all at once. */
+  readonly atOnce: (burst: Burst) => Promise<readonly Answer[]>
+}
+
+/** What several gateways have to agree on, whatever the store that they share. */
+export function gatewaysContract(name: string, start: () => Promise<TestSystem>): void {
+  describe(`two gateways, ${name}`, () => {
+    let two: TwoGateways
+    beforeAll(async () => {
+      two = gatewaysOf(await start())
+    }, 90_000)
+    afterAll(() => two?.system.end(), 60_000)
+    const gateways = (): TwoGateways => two
+
+    test('there are two', () => {
+      expect(new Set(two.system.baseUrls()).size).toBe(2)
+    })
+    noncesAreSpentOnce(gateways)
+    limitsAdmitExactly(gateways)
+    nothingIsGrantedTwice(gateways)
+    theOperatorActsOnBoth(gateways)
+  })
+}
+
+function gatewaysOf(system: TestSystem): TwoGateways {
+  const { merchant_id } = merchantClient(system.demo).merchant
+  const operator = operatorOf(system.demo())
+  const credentials: TwoGateways['credentials'] = (rpc, request) =>
+    operator(`multihub.merchants.v1.CredentialService/${rpc}`, request)
+  return {
+    system,
+    credentials,
+    async credentialWith(policy, version = 'v1') {
+      const { credential, secret } = await credentials('CreateCredential', {
+        merchant_id,
+        api_version: `API_VERSION_${version.toUpperCase()}`,
+        environment: 'ENVIRONMENT_TEST',
+        ...policy,
+      })
+      return { application_id: Number(credential.applicationId), api_version: version, secret }
+    },
+    atOnce({ headersOf, body, path = PATHS.v1, count = AT_ONCE }) {
+      const base_urls = system.baseUrls()
+      const knocks = Array.from({ length: count }, (_, at) =>
+        knock(base_urls[at % base_urls.length] ?? '', { path, headers: headersOf(), body }),
+      )
+      return Promise.all(knocks)
+    },
+  }
+}
+
+const succeeded = (answers: readonly Answer[]): number =>
+  answers.filter(({ body }) => body?.success === true).length
+
+const refusals = (answers: readonly Answer[]): readonly string[] => {
+  const refused = answers.filter(({ body }) => body?.success !== true)
+  return [...new Set(refused.map(({ http_status, body }) => `${http_status}/${body?.error.code}`))]
+}
+
+function noncesAreSpentOnce(gateways: () => TwoGateways): void {
+  test('a nonce is spent once, on v1, on v2 and on the resend route', async () => {
+    const { atOnce, credentialWith } = gateways()
+    const v1 = await credentialWith({})
+    const pair = freshPair()
+    const ping = { body: PING, count: REPLAYED }
+    const first = await atOnce({ ...ping, headersOf: () => signV1(v1, PING, pair) })
+    expect([succeeded(first), refusals(first)]).toEqual([1, ['400/3000']])
+
+    const v2 = await credentialWith({}, 'v2')
+    const second = await atOnce({ ...ping, headersOf: () => signV2(v2, PING, pair), path: PATHS.v2 })
+    expect([succeeded(second), refusals(second)]).toEqual([1, ['400/3000']])
+
+    const granted = await credentialWith({ scopes: ['webhooks.update'] })
+    const payment_id = randomUUID()
+    const path = PATHS.resend(payment_id)
+    const body = JSON.stringify({ payment_id, operation_id: randomUUID() })
+    const headersOf = () => signResend(granted, path, body, pair)
+    const third = await atOnce({ headersOf, body, path, count: REPLAYED })
+    expect(third.filter(({ body: answered }) => answered.error.code === 6010)).toHaveLength(1)
+    expect(third.filter(({ body: answered }) => answered.error.code === 3000)).toHaveLength(REPLAYED - 1)
+  }, 30_000)
+}
+
+function limitsAdmitExactly(gateways: () => TwoGateways): void {
+  test('a bucket admits exactly its limit', async () => {
+    const { atOnce, credentialWith } = gateways()
+    const credential = await credentialWith({ rate_limits: { 'balance.get': 37 } })
+    const answers = await atOnce({ headersOf: () => signV1(credential, BALANCE), body: BALANCE })
+    expect([succeeded(answers), refusals(answers)]).toEqual([37, ['429/1000']])
+    const [refused] = answers.filter(({ body }) => !body.success)
+    const { retry_after_seconds } = refused?.body.error.details ?? {}
+    expect(refused?.body.error.details).toEqual({
+      bucket: 'balance.get',
+      limit: 37,
+      window_seconds: 60,
+      retry_after_seconds: expect.any(Number),
+    })
+    expect(refused?.headers).toMatchObject({
+      'retry-after': String(retry_after_seconds),
+      'retry-after-balance-get': String(retry_after_seconds),
+    })
+  }, 30_000)
+
+  test('a daily limit admits exactly so many, whatever becomes of them', async () => {
+    const { system, atOnce, credentialWith } = gateways()
+    const credential = await credentialWith({ daily_limit: 23 })
+    const body = JSON.stringify({ method: 'payment.sideways', params: {} })
+    await knock(system.baseUrls()[1] ?? '', { path: PATHS.v1, headers: signV1(credential, body), body })
+    const answers = await atOnce({ headersOf: () => signV1(credential, PING), body: PING })
+    expect([succeeded(answers), refusals(answers)]).toEqual([22, ['429/3009']])
+  }, 30_000)
+}
+
+function nothingIsGrantedTwice(gateways: () => TwoGateways): void {
+  test('what a gateway that was killed had taken is missing, and nothing is granted twice', async () => {
+    const { system, atOnce, credentialWith } = gateways()
+    const credential = await credentialWith({ daily_limit: 60, rate_limits: { 'balance.get': 60 } })
+    const balance = { headersOf: () => signV1(credential, BALANCE), body: BALANCE }
+    expect(succeeded(await atOnce({ ...balance, count: 20 }))).toBe(20)
+    await system.kill('gateway2')
+    await system.start('gateway2')
+    expect(succeeded(await atOnce(balance))).toBe(40)
+  }, 60_000)
+}
+
+function theOperatorActsOnBoth(gateways: () => TwoGateways): void {
+  test('a new secret, a switched-off method and a blocked credential act on both within 5 s', async () => {
+    const { credentials, atOnce, credentialWith } = gateways()
+    const credential = await credentialWith({})
+    const { application_id } = credential
+    const pingBoth = (secret: string) =>
+      atOnce({ headersOf: () => signV1({ ...credential, secret }, PING), body: PING, count: 2 })
+    const becomes = (secret: string, code: number | undefined) =>
+      eventually(
+        async () => (await pingBoth(secret)).map(({ body }) => body.error?.code),
+        (codes) => codes?.every((one) => one === code) === true,
+        EFFECTIVE_MS,
+      )
+    expect(succeeded(await pingBoth(credential.secret))).toBe(2)
+    const rotated = await credentials('RotateSecret', { application_id, overlap_seconds: 4 })
+    await becomes(rotated.secret, undefined)
+    expect(succeeded(await pingBoth(credential.secret))).toBe(2)
+    await becomes(credential.secret, 3000)
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(rotated.oldSecretExpireTime))
+
+    const update = (change: object) => credentials('UpdateCredential', { application_id, ...change })
+    await update({ disabled_methods: { values: ['gateway.ping'] } })
+    await becomes(rotated.secret, 1002)
+    await update({ status: 'CREDENTIAL_STATUS_DISABLED' })
+    await becomes(rotated.secret, 3004)
+    await update({ status: 'CREDENTIAL_STATUS_BLOCKED' })
+    await becomes(rotated.secret, 3005)
+  }, 60_000)
+}

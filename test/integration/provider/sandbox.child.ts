@@ -1,5 +1,0 @@
-import { startSandbox } from './sandbox.ts'
-
-// A sandbox in a process of its own, which a test can kill.
-const { url } = await startSandbox(process.env['CHILD_DIRECTORY'] ?? '')
-process.stdout.write(`${url}\n`)

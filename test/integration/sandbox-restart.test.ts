@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
+import { clock } from '#lib/platform/time.ts'
+import type {
+  Connector,
+  ProviderOrder,
+  ProviderOutcome,
+} from '../../services/payments/connectors/connector.ts'
+import { createHttpConnector } from '../../services/payments/connectors/http-connector.ts'
+import type { ProviderAccount } from '../../services/payments/connectors/provider-account.ts'
+import { type Receiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
+import { sandboxAccount, startSandbox } from '../../services/sandbox/sandbox.fixture.ts'
+
+const TIMEOUT_MS = 10_000
+let directory: string
+let http: HttpClient
+let connector: Connector
+let receiver: Receiver
+let children: ChildProcess[] = []
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
+  http = createHttpClient({ allow: anyAddress })
+  connector = createHttpConnector(http)
+  receiver = await startReceiver(connector, sandboxAccount('http://unused'))
+})
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child)
+  await receiver.close()
+  await http.close()
+  await rm(directory, { recursive: true })
+})
+
+async function startChild(): Promise<{ child: ChildProcess; account: ProviderAccount }> {
+  const script = join(import.meta.dirname, 'sandbox.child.ts')
+  const child = spawn(process.execPath, [script], {
+    env: { ...process.env, NODE_OPTIONS: '', CHILD_DIRECTORY: directory },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children = [...children, child]
+  const gone = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
+  const [line] = await Promise.race([once(child.stdout, 'data'), gone])
+  gone.catch(() => {})
+  return { child, account: sandboxAccount(String(line).trim()) }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+function orderOf(number: number, digits = 0): ProviderOrder {
+  return {
+    kind: 'deposit',
+    idempotency_key: `deposit-${number}`,
+    amount: { minor: 1_000_000n + BigInt(digits), currency: 'INR' },
+    method: 'upi',
+    callback_url: receiver.url,
+    expires_at: new Date(clock.now_ms() + 3_600_000),
+    payer: {},
+  }
+}
+
+test('a kill in the middle of many creates loses nothing that was answered, nor any callback', async () => {
+  const first = await startChild()
+  receiver.answerWith(503)
+  const orders = Array.from({ length: 400 }, (_, number) => orderOf(number))
+  const outcomes = new Map<ProviderOrder, ProviderOutcome>()
+  let killed: Promise<void> | undefined
+  const queue = orders.values()
+  const work = async (): Promise<void> => {
+    for (const order of queue) {
+      outcomes.set(order, await connector.create(first.account, order, TIMEOUT_MS))
+      if (outcomes.size === 150) killed = kill(first.child)
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, work))
+  await killed
+
+  const { account } = await startChild()
+  receiver.answerWith(204)
+  const kinds = [...outcomes.values()].map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
+  expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
+  for (const [order, outcome] of outcomes) {
+    const found = await connector.lookUp(account, order.idempotency_key, 'deposit', TIMEOUT_MS)
+    if (outcome.kind === 'pending') expect(['pending', 'success']).toContain(found.kind)
+    if (outcome.kind === 'not_sent') expect(found.kind).toBe('not_found')
+    if (found.kind !== 'not_found') continue
+    const again = await connector.create(account, { ...order, repeated: true }, TIMEOUT_MS)
+    expect(again.kind).toBe('pending')
+  }
+  for (const order of orders) await receiver.acknowledged(order.idempotency_key)
+  expect(receiver.unproved()).toBe(0)
+})
+
+test('after a restart an acknowledged callback is not sent again, and one that nobody took is', async () => {
+  const sandbox = await startSandbox(directory)
+  await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
+  await receiver.received('deposit-1', 1)
+  receiver.answerWith(500)
+  await connector.create(sandbox.account, orderOf(2), TIMEOUT_MS)
+  await receiver.received('deposit-2', 1)
+  await sandbox.stop()
+
+  receiver.answerWith(204)
+  const again = await startSandbox(directory)
+  await receiver.received('deposit-2', 2)
+  await connector.create(again.account, orderOf(3), TIMEOUT_MS)
+  await receiver.received('deposit-3', 1)
+  expect(receiver.reports.filter(({ idempotency_key }) => idempotency_key === 'deposit-1')).toHaveLength(1)
+  await again.stop()
+})
+
+test('an operation that is due while the sandbox is down settles, and its callback comes when it is back', async () => {
+  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '300ms' })
+  const created = await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
+  await sandbox.stop()
+  expect(created.kind).toBe('pending')
+  expect(receiver.reports).toEqual([])
+
+  const again = await startSandbox(directory)
+  const [report] = await receiver.received('deposit-1', 1)
+  expect(report?.verdict).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
+  await again.stop()
+})
+
+test('digits 903 hold a connection no longer than the sandbox lives', async () => {
+  const sandbox = await startSandbox(directory)
+  const outcome = connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)
+  const held = async (): Promise<boolean> => {
+    const found = await connector.lookUp(sandbox.account, 'deposit-1', 'deposit', TIMEOUT_MS)
+    return found.kind !== 'not_found'
+  }
+  while (!(await held()));
+  await sandbox.stop()
+  expect(await outcome).toMatchObject({ kind: 'unknown' })
+})
+
+test('digits 903 hold a connection no longer than configured', async () => {
+  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_HOLD: '20ms' })
+  expect(await connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)).toMatchObject({
+    kind: 'unknown',
+  })
+  await sandbox.stop()
+})

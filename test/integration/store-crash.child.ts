@@ -1,0 +1,28 @@
+import { openStore } from '#lib/platform/store/open.ts'
+import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
+
+/**
+ * Writes a storm into a store until it is killed, and prints the id and the version of a document as soon as its
+ * write was acknowledged. Run with the directory and a name that no other writer has.
+ */
+const [directory = '', writer = ''] = process.argv.slice(2)
+const WORKERS = 32
+
+const store = await openStore({ database: 'orders', directory })
+const items = await store.collection<CrashItem>(CRASH_COLLECTION)
+
+async function work(worker: number): Promise<void> {
+  for (let round = 0; ; round += 1) {
+    const id = `${writer}-${worker}-${round}`
+    await items.insert(crashItem(id, 1))
+    process.stdout.write(`${id} 1\n`)
+    if (round % 3 === 0) continue
+    const { version } = await items.replace(crashItem(id, 2), 1)
+    process.stdout.write(`${id} ${version}\n`)
+    if (round % 3 === 1) continue
+    await items.delete({ shop: 'a', id }, 2)
+    process.stdout.write(`${id} gone\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)))

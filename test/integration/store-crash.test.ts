@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
+
+const ROUNDS = 4
+const ACKNOWLEDGED_MIN = 400
+
+/** What a writer was told: for each id the last version, or that it is gone. */
+type Acknowledged = Map<string, string>
+
+describe('the embedded store after kill -9', () => {
+  let directory: string
+  let children: ChildProcess[]
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'store-crash-'))
+    children = []
+  })
+  afterEach(async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  /** Starts a writer; resolves when it has been acknowledged `count` writes, and keeps taking note. */
+  async function startWriter(name: string, count: number, told: Acknowledged): Promise<ChildProcess> {
+    const program = join(import.meta.dirname, 'store-crash.child.ts')
+    const child = spawn(process.execPath, [program, directory, name], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    let lines = 0
+    await new Promise<void>((resolve, reject) => {
+      child.once('exit', () => reject(new Error('the writer ended by itself')))
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const [id = '', version = ''] = line.split(' ')
+        told.set(id, version)
+        lines += 1
+        if (lines === count) resolve()
+      })
+    })
+    return child
+  }
+
+  async function kill(child: ChildProcess): Promise<void> {
+    const ended = once(child, 'close')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  test('every acknowledged write is there, whole, and its index entries with it', async () => {
+    const told: Acknowledged = new Map()
+    for (let round = 0; round < ROUNDS; round += 1) {
+      // Two at a time: one is killed while the other one goes on.
+      const [first, second] = await Promise.all([
+        startWriter(`first${round}`, ACKNOWLEDGED_MIN, told),
+        startWriter(`second${round}`, ACKNOWLEDGED_MIN, told),
+      ])
+      await kill(first)
+      await kill(second)
+    }
+    const store = await openStore({ database: 'orders', directory })
+    const items = await store.collection<CrashItem>(CRASH_COLLECTION)
+    const found = new Map((await all(items, 'key')).map((item) => [item.id, item]))
+    for (const [id, version] of told) {
+      const item = found.get(id)
+      // The write after the acknowledged one may have happened too, its writer just never heard of it.
+      if (version === 'gone') expect({ id, item }).toEqual({ id, item: undefined })
+      else if (item === undefined) expect({ id, version }).toEqual({ id, version: '2' })
+      else expect(item.version).toBeGreaterThanOrEqual(Number(version))
+    }
+    for (const item of found.values())
+      expect(item).toEqual({ ...crashItem(item.id, item.version), version: item.version })
+    expect(told.size).toBeGreaterThan(ROUNDS * ACKNOWLEDGED_MIN * 0.4)
+    await expectIndexesToAgree(items, found)
+    await store.close()
+  }, 120_000)
+
+  test('a writer that was stopped in the middle holds nobody beyond the time limit', async () => {
+    const store = await openStore({ database: 'orders', directory, timeout_ms: 400 })
+    const items = await store.collection<CrashItem>(CRASH_COLLECTION)
+    const child = await startWriter('stopped', 50, new Map())
+    for (let at = 0; at < 5; at += 1) {
+      child.kill('SIGSTOP')
+      const outcomes = await Promise.allSettled([
+        items.insert(crashItem(`mine-${at}`, 1)),
+        items.insert(crashItem(`mine-too-${at}`, 1)),
+      ])
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable)
+      }
+      expect(await items.get({ shop: 'a', id: 'nobody' })).toBeUndefined()
+      child.kill('SIGCONT')
+      await writeUntilDone(items, `after-${at}`)
+    }
+    await kill(child)
+    await store.close()
+  }, 60_000)
+})
+
+async function writeUntilDone(items: Collection<CrashItem>, id: string): Promise<void> {
+  while ((await items.get({ shop: 'a', id })) === undefined) {
+    await items.insert(crashItem(id, 1)).catch((error: unknown) => {
+      if (!(error instanceof Unavailable)) throw error
+    })
+  }
+}
+
+async function expectIndexesToAgree(
+  items: Collection<CrashItem>,
+  found: ReadonlyMap<string, Stored<CrashItem>>,
+): Promise<void> {
+  const ids = [...found.keys()].sort()
+  for (const index of ['by_rank', 'by_code']) {
+    expect((await all(items, index)).map(({ id }) => id).sort()).toEqual(ids)
+  }
+  for (const { id, version } of found.values()) {
+    for (const tag of crashItem(id, version).tags) {
+      const tagged = await items.find('by_tag', { equals: ['a', tag] }, { limit: 10 })
+      expect(tagged.map((item) => item.id)).toEqual([id])
+    }
+    const earlier = await items.find('by_tag', { equals: ['a', `${id}@${version - 1}`] }, { limit: 10 })
+    expect(earlier).toEqual([])
+  }
+}
+
+async function all(items: Collection<CrashItem>, index: string): Promise<Stored<CrashItem>[]> {
+  const found: Stored<CrashItem>[] = []
+  let page: Stored<CrashItem>[] = []
+  do {
+    const after = page.at(-1)
+    page = await items.find(index, { equals: ['a'] }, { limit: 1_000, ...(after && { after: { ...after } }) })
+    found.push(...page)
+  } while (page.length > 0)
+  return found
+}

@@ -1,0 +1,79 @@
+import {
+  createIdempotency,
+  IDEMPOTENCY_COLLECTION,
+  type Idempotency,
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  type SeededId,
+} from '#lib/patterns/idempotency/idempotency.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Place } from '../support/effects-system.ts'
+
+/** What a step of a mutation left behind: found again by its own id. */
+export interface Step {
+  readonly step_id: string
+  readonly label: string
+}
+
+/** Opened state with the guard under test. */
+export interface IdempotencySystem {
+  readonly store: Store
+  readonly records: Collection<IdempotencyRecord>
+  readonly steps: Collection<Step>
+  readonly idempotency: Idempotency
+}
+
+/** The mutation of the tests: its steps, one document each. */
+export const STEPS = ['ticket', 'comment'] as const
+
+/** The points at which a process of the tests can die; the last is after the result was written. */
+export const CRASH_POINTS = ['begun', ...STEPS, 'complete'] as const
+
+/** Opens the state. */
+export async function openIdempotencySystem(place: Place): Promise<IdempotencySystem> {
+  const { database, directory, mongodb_uri } = place
+  const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
+  const store = await openStore({ database, directory, mongodb_uri: uri })
+  const records = await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION)
+  const steps = await store.collection<Step>({
+    name: 'steps',
+    partition: ['step_id'],
+    key: ['step_id'],
+    indexes: { by_label: { fields: ['label'], across: true } },
+  })
+  return { store, records, steps, idempotency: createIdempotency(records) }
+}
+
+/** A key by its name alone. */
+export function keyNamed(key: string): IdempotencyKey {
+  return { merchant_id: '7001', environment: 'test', method: 'ticket.create', key }
+}
+
+/** Does one step as a service does: an own id that is there already is the step done. */
+export async function stepOnce({ steps }: IdempotencySystem, label: string, id: SeededId): Promise<string> {
+  const step_id = id(label)
+  try {
+    await steps.insert({ step_id, label })
+  } catch (error) {
+    if (!(error instanceof Duplicate)) throw error
+  }
+  return step_id
+}
+
+/** The whole mutation. Its result names the ids of its steps; `at` is told how far it came. */
+export async function mutation(
+  system: IdempotencySystem,
+  id: SeededId,
+  at: (point: (typeof CRASH_POINTS)[number]) => void = () => {},
+): Promise<Uint8Array> {
+  at('begun')
+  const ids: string[] = []
+  for (const label of STEPS) {
+    ids.push(await stepOnce(system, label, id))
+    at(label)
+  }
+  return Buffer.from(ids.join(' '))
+}

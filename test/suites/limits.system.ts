@@ -1,0 +1,39 @@
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/port.ts'
+import type { Tally } from '../../gateway/limits/limits.fixture.ts'
+import { type EdgeStore, openEdgeStore } from '../../gateway/limits/store.ts'
+import type { Place } from '../support/effects-system.ts'
+
+/** What a process of the contract is to do, and where. */
+export interface LimitsJob {
+  readonly place: Place
+  readonly application_id: string
+  readonly bucket: string
+  readonly limit: number
+  readonly daily_limit: number
+  readonly calls: number
+}
+
+/** What came of it. */
+export interface LimitsResult {
+  readonly bucket: Tally
+  readonly day: Tally
+  /** How many of the nonces, which are the same in every process, this one spent. */
+  readonly nonces_spent: number
+}
+
+/** What a gateway keeps, opened. */
+export interface Edge extends EdgeStore {
+  readonly store: Store
+}
+
+/** Opens the gateway's own store at a place. */
+export async function openEdge(
+  { database, directory, mongodb_uri }: Place,
+  timeout_ms = 5_000,
+): Promise<Edge> {
+  const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
+  const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms })
+  return { ...(await openEdgeStore(store)), store }
+}

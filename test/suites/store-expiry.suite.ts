@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { clock, useClock } from '#lib/platform/time.ts'
+import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+const KEY = { shop: 'a', id: 1 }
+
+/** Documents that expire: gone for everybody at their time, whenever the store gets round to deleting them. */
+export function expiryContract(subject: StoreUnderTest): void {
+  describe('expiry', () => {
+    let restoreClock: (() => void) | undefined
+    afterEach(() => {
+      restoreClock?.()
+      restoreClock = undefined
+    })
+
+    /** The clock of this process, a few days ahead; the server's own stays, so that only our check can tell. */
+    function goForward(time_ms: number): void {
+      restoreClock = useClock({
+        now_ms: () => Date.now() + time_ms,
+        monotonic_ms: () => performance.now(),
+        after(delay_ms, action) {
+          const timer = setTimeout(action, delay_ms).unref()
+          return { cancel: () => clearTimeout(timer) }
+        },
+      })
+    }
+    const expiring = (): Promise<Collection<Item>> => subject.collection({ ...ITEMS, expires: 'gone_at' })
+    const inDays = (days: number): Date => new Date(clock.now_ms() + days * DAY_MS)
+
+    test('hides a document from get and find, and from guarded writes', async () => {
+      const items = await expiring()
+      await items.insert({ ...KEY, rank: 1, gone_at: inDays(1) })
+      await items.insert({ shop: 'a', id: 2, rank: 2, gone_at: inDays(3) })
+      await items.insert({ shop: 'a', id: 3, rank: 3 })
+      expect(await items.find('by_rank', { equals: ['a'] }, { limit: 2 })).toHaveLength(2)
+      goForward(2 * DAY_MS)
+      expect(await items.get(KEY)).toBeUndefined()
+      const ids = (await items.find('by_rank', { equals: ['a'] }, { limit: 2 })).map(({ id }) => id)
+      expect(ids).toEqual([2, 3])
+      expect((await items.find('key', { equals: ['a'] }, { limit: 9 })).map(({ id }) => id)).toEqual([2, 3])
+      await expect(items.replace({ ...KEY, rank: 9 }, 1)).rejects.toBeInstanceOf(Conflict)
+      await expect(items.delete(KEY, 1)).rejects.toBeInstanceOf(Conflict)
+    })
+
+    test('frees the key and the unique values', async () => {
+      const items = await expiring()
+      await items.insert({ ...KEY, code: 'c', rank: 1, gone_at: inDays(1) })
+      await items.insert({ shop: 'a', id: 2, code: 'd', serials: [7], gone_at: inDays(1) })
+      goForward(2 * DAY_MS)
+      expect(await items.insert({ ...KEY, rank: 2 })).toMatchObject({ version: 1 })
+      await items.insert({ shop: 'a', id: 3, code: 'd' })
+      await items.insert({ shop: 'a', id: 4, serials: [7, 8], code: 'c' })
+      const ranked = await items.find('by_rank', { equals: ['a'], from: 0 }, { limit: 9 })
+      expect(ranked).toEqual([{ ...KEY, rank: 2, version: 1 }])
+    })
+
+    test('begins a counter anew, and only creation says when it ends', async () => {
+      const items = await expiring()
+      const expires_at = inDays(1)
+      await items.increment(KEY, 'used', 5n, { max: 5n, expires_at })
+      await items.increment(KEY, 'used', -1n, { expires_at: inDays(9) })
+      expect(await items.get(KEY)).toEqual({ ...KEY, used: 4n, gone_at: expires_at, version: 2 })
+      goForward(2 * DAY_MS)
+      expect(await items.increment(KEY, 'used', 3n, { max: 5n })).toEqual({ ok: true, value: 3n })
+      expect(await items.get(KEY)).toEqual({ ...KEY, used: 3n, version: 1 })
+    })
+
+    test('an expired holder is a duplicate for nobody, a live one still is', async () => {
+      const items = await expiring()
+      await items.insert({ ...KEY, code: 'c', gone_at: inDays(1) })
+      await items.insert({ shop: 'a', id: 2, code: 'd', gone_at: inDays(9) })
+      goForward(2 * DAY_MS)
+      const both = [3, 4].map((id) => items.insert({ shop: 'a', id, code: 'c' }))
+      const outcomes = await Promise.allSettled(both)
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      await expect(items.insert({ shop: 'a', id: 5, code: 'd' })).rejects.toMatchObject({ index: 'by_code' })
+    })
+
+    test('a time that is no date is refused', async () => {
+      const items = await expiring()
+      await expect(items.insert({ ...KEY, gone_at: 5 })).rejects.toBeInstanceOf(TypeError)
+      await items.insert({ ...KEY, gone_at: null })
+      expect(await items.get(KEY)).toMatchObject({ gone_at: null })
+    })
+  })
+}

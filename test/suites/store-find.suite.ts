@@ -1,0 +1,240 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Collection, Range, Stored } from '#lib/platform/store/port.ts'
+import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
+
+/** Reading a range of an index: its bounds, its order, and page by page. */
+export function findContract(subject: StoreUnderTest): void {
+  describe('find', () => {
+    test('orders numbers, whatever their type, and keeps to the range', async () => {
+      const items = await subject.collection()
+      const ranks = [
+        -(2n ** 63n),
+        -1_000,
+        -999n,
+        -10,
+        -9,
+        -1,
+        0,
+        1n,
+        9,
+        10,
+        11n,
+        99,
+        100,
+        2 ** 40,
+        2n ** 63n - 1n,
+      ]
+      for (const rank of shuffled(ranks)) await items.insert({ shop: 'a', id: String(rank), rank })
+      await items.insert({ shop: 'b', id: 'other', rank: 5 })
+      const ids = async (range: Range): Promise<unknown[]> =>
+        idsOf(await items.find('by_rank', range, { limit: 100 }))
+      expect(await ids({ equals: ['a'] })).toEqual(ranks.map(String))
+      expect(await ids({ equals: ['a'], from: -10, to: 10n })).toEqual(['-10', '-9', '-1', '0', '1', '9'])
+      expect(await ids({ equals: ['a'], from: 100 })).toEqual([
+        '100',
+        String(2 ** 40),
+        String(2n ** 63n - 1n),
+      ])
+      expect(await ids({ equals: ['a'], to: -999 })).toEqual([String(-(2n ** 63n)), '-1000'])
+      expect(await ids({ equals: ['a', 11] })).toEqual(['11'])
+      expect(await ids({ equals: ['a'], from: 10, to: 10 })).toEqual([])
+      expect(await ids({ equals: ['a'], from: 10, to: 9 })).toEqual([])
+    })
+
+    test('orders strings by code point and dates by time', async () => {
+      const items = await subject.collection()
+      const texts = [
+        '',
+        '\u0000',
+        '\u0000a',
+        ' ',
+        '!',
+        '"',
+        '#',
+        '0',
+        'A',
+        'a',
+        'a ',
+        'a!',
+        'aa',
+        'b',
+        '~',
+        'é',
+        '\uffee',
+        '𝄞',
+      ]
+      for (const id of shuffled(texts)) await items.insert({ shop: 'a', id })
+      expect(idsOf(await items.find('key', { equals: ['a'] }, { limit: 100 }))).toEqual(texts)
+      expect(idsOf(await items.find('key', { equals: ['a'], from: 'a', to: 'b' }, { limit: 100 }))).toEqual([
+        'a',
+        'a ',
+        'a!',
+        'aa',
+      ])
+      const instants = [-8.64e15, -1, 0, 1, 999, 1_000, 1_700_000_000_000, 8.64e15].map(
+        (time_ms) => new Date(time_ms),
+      )
+      for (const at of shuffled(instants)) await items.insert({ shop: 'b', id: at, due: { at } })
+      await items.insert({ shop: 'b', id: 'never' })
+      const due = await items.find('by_due', { to: new Date(1_000) }, { limit: 100 })
+      expect(idsOf(due)).toEqual(instants.slice(0, 5))
+      expect(idsOf(await items.find('by_due', {}, { limit: 100, reverse: true }))).toEqual(
+        instants.toReversed(),
+      )
+    })
+
+    test('bounds a range to values of its kind', async () => {
+      const items = await subject.collection()
+      const ids = ['text', 5, new Date(5)]
+      for (const id of ids) await items.insert({ shop: 'a', id, rank: id })
+      for (const [at, id] of ids.entries()) {
+        expect(idsOf(await items.find('key', { equals: ['a'], from: id }, { limit: 10 }))).toEqual([ids[at]])
+        expect(idsOf(await items.find('by_rank', { equals: ['a'], from: id }, { limit: 10 }))).toEqual([
+          ids[at],
+        ])
+      }
+      await expect(
+        items.find('key', { equals: ['a'], from: 1, to: 'b' }, { limit: 10 }),
+      ).rejects.toBeInstanceOf(TypeError)
+    })
+
+    test('pages through ties and absent values in both directions', async () => {
+      const items = await subject.collection()
+      const ranks = [undefined, null, 1, 1, 1, 2, 2, 3, undefined, 2, 1, null]
+      for (const [id, rank] of ranks.entries()) await items.insert({ shop: 'a', id, rank })
+      const whole = idsOf(await items.find('by_rank', { equals: ['a'] }, { limit: 100 }))
+      expect(whole).toEqual([0, 1, 8, 11, 2, 3, 4, 10, 5, 6, 9, 7])
+      for (const limit of [1, 2, 3, 5, 12]) {
+        expect(await pages(items, 'by_rank', { equals: ['a'] }, limit, false)).toEqual(whole)
+        expect(await pages(items, 'by_rank', { equals: ['a'] }, limit, true)).toEqual(whole.toReversed())
+        expect(await pages(items, 'by_rank', { equals: ['a'], from: 1, to: 3 }, limit, false)).toEqual(
+          whole.slice(4, 11),
+        )
+        expect(await pages(items, 'by_rank', { equals: ['a', 1] }, limit, true)).toEqual([10, 4, 3, 2])
+        expect(await pages(items, 'key', { equals: ['a'], from: 3, to: 9 }, limit, true)).toEqual([
+          8, 7, 6, 5, 4, 3,
+        ])
+      }
+    })
+
+    test('pages through unique and multikey indexes', async () => {
+      const items = await subject.collection()
+      for (let id = 0; id < 7; id += 1) {
+        await items.insert({ shop: 'a', id, code: `c${6 - id}`, tags: ['all', `t${id % 2}`, `t${id % 2}`] })
+      }
+      await items.insert({ shop: 'a', id: 7, tags: [] })
+      await items.insert({ shop: 'a', id: 8 })
+      expect(await pages(items, 'by_code', { equals: ['a'] }, 2, false)).toEqual([6, 5, 4, 3, 2, 1, 0])
+      expect(await pages(items, 'by_code', { equals: ['a'], from: 'c2' }, 2, true)).toEqual([0, 1, 2, 3, 4])
+      expect(await pages(items, 'by_tag', { equals: ['a', 'all'] }, 3, false)).toEqual([0, 1, 2, 3, 4, 5, 6])
+      expect(await pages(items, 'by_tag', { equals: ['a', 't1'] }, 2, true)).toEqual([5, 3, 1])
+    })
+
+    test('takes any document as a position, inside the range or not', async () => {
+      const items = await subject.collection()
+      for (let id = 0; id < 5; id += 1) await items.insert({ shop: 'a', id, rank: id })
+      const past = async (rank: number, reverse: boolean): Promise<unknown[]> => {
+        const position = { shop: 'a', id: 99, rank }
+        return idsOf(
+          await items.find(
+            'by_rank',
+            { equals: ['a'], from: 1, to: 4 },
+            { limit: 9, after: position, reverse },
+          ),
+        )
+      }
+      expect(await past(-5, false)).toEqual([1, 2, 3])
+      expect(await past(2, false)).toEqual([3])
+      expect(await past(9, false)).toEqual([])
+      expect(await past(9, true)).toEqual([3, 2, 1])
+      expect(await past(2, true)).toEqual([2, 1])
+      expect(await past(-5, true)).toEqual([])
+    })
+
+    test('follows every replacement and deletion', async () => {
+      const items = await subject.collection()
+      await items.insert({ shop: 'a', id: 1, rank: 1, tags: ['x', 'y'], due: { at: new Date(1) } })
+      await items.replace({ shop: 'a', id: 1, rank: 2, tags: ['y', 'z'] }, 1)
+      const has = async (index: string, range: Range): Promise<boolean> =>
+        (await items.find(index, range, { limit: 10 })).length > 0
+      expect(await has('by_rank', { equals: ['a', 1] })).toBe(false)
+      expect(await has('by_rank', { equals: ['a', 2] })).toBe(true)
+      expect(await has('by_tag', { equals: ['a', 'x'] })).toBe(false)
+      expect(await has('by_tag', { equals: ['a', 'z'] })).toBe(true)
+      expect(await has('by_due', {})).toBe(false)
+      await items.delete({ shop: 'a', id: 1 }, 2)
+      expect(await has('by_rank', { equals: ['a'] })).toBe(false)
+      expect(await has('by_tag', { equals: ['a', 'z'] })).toBe(false)
+      expect(await has('key', { equals: ['a'] })).toBe(false)
+    })
+
+    test('refuses what an index or a cluster could not serve', async () => {
+      const items = await subject.collection()
+      const refused: [string, Range, { limit: number; after?: Record<string, unknown> }][] = [
+        ['by_nothing', { equals: ['a'] }, { limit: 1 }],
+        ['by_rank', {}, { limit: 1 }],
+        ['key', {}, { limit: 1 }],
+        ['by_rank', { equals: ['a'] }, { limit: 0 }],
+        ['by_rank', { equals: ['a'] }, { limit: 1_001 }],
+        ['by_rank', { equals: ['a'] }, { limit: 1.5 }],
+        ['by_rank', { equals: ['a', 1], from: 1 }, { limit: 1 }],
+        ['by_rank', { equals: ['a', 1, 2] }, { limit: 1 }],
+        ['by_tag', { equals: ['a'] }, { limit: 1 }],
+        ['by_rank', { equals: ['a'] }, { limit: 1, after: { rank: 1 } }],
+        ['by_rank', { equals: ['a', 1.5] }, { limit: 1 }],
+      ]
+      for (const [index, range, options] of refused) {
+        await expect(items.find(index, range, options)).rejects.toBeInstanceOf(TypeError)
+      }
+    })
+
+    test('finds old documents by an index that a later release declares', async () => {
+      const name = subject.name()
+      const old = await subject.store().collection<Item>({ ...ITEMS, name, indexes: {} })
+      for (let id = 0; id < 450; id += 1) await old.insert({ shop: 'a', id, rank: -id, twice: id % 10 })
+      const items = await subject.store().collection<Item>({ ...ITEMS, name })
+      expect(idsOf(await items.find('by_rank', { equals: ['a'] }, { limit: 3 }))).toEqual([449, 448, 447])
+      expect(await pages(items, 'by_rank', { equals: ['a'] }, 100, false)).toHaveLength(450)
+      expect(await items.get({ shop: 'a', id: 7 })).toEqual({
+        shop: 'a',
+        id: 7,
+        rank: -7,
+        twice: 7,
+        version: 1,
+      })
+      const unique = { once: { fields: ['shop', 'twice'], unique: true } } as const
+      await expect(subject.store().collection({ ...ITEMS, name, indexes: unique })).rejects.toMatchObject({
+        index: 'once',
+      })
+    })
+  })
+}
+
+async function pages(
+  items: Collection<Item>,
+  index: string,
+  range: Range,
+  limit: number,
+  reverse: boolean,
+): Promise<unknown[]> {
+  const found: Stored<Item>[] = []
+  let page: Stored<Item>[] = []
+  do {
+    const after = page.at(-1)
+    page = await items.find(index, range, { limit, reverse, ...(after === undefined ? {} : { after }) })
+    found.push(...page)
+  } while (page.length === limit)
+  return idsOf(found)
+}
+
+function idsOf(items: readonly Item[]): unknown[] {
+  return items.map(({ id }) => id)
+}
+
+/** An order that is not the one expected, the same in every run. */
+function shuffled<T>(values: readonly T[]): T[] {
+  return values
+    .map((value, at) => ({ value, order: (at * 7) % 5 }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ value }) => value)
+}

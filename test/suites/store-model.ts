@@ -1,0 +1,128 @@
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Fields, FindOptions, Incremented, Range, Stored } from '#lib/platform/store/port.ts'
+import type { Item } from './store.suite.ts'
+
+/** What a store of `ITEMS` does, as plainly as it can be said: a list that is searched and sorted each time. */
+export interface StoreModel {
+  insert(document: Item): Stored<Item>
+  get(key: Fields): Stored<Item> | undefined
+  find(index: string, range: Range, options: FindOptions): Stored<Item>[]
+  replace(document: Item, expected_version: number): Stored<Item>
+  delete(key: Fields, expected_version: number): void
+  increment(key: Fields, field: string, by: bigint, options: { max: bigint }): Incremented
+}
+
+type Values = readonly unknown[]
+
+// How each index sees a document: one list of values for each of its entries.
+const INDEXES: Record<string, (item: Item) => Values[]> = {
+  key: (item) => [[item.shop, item.id]],
+  by_rank: (item) => [[item.shop, item['rank'] ?? null]],
+  by_code: (item) => (item['code'] === undefined ? [] : [[item.shop, item['code']]]),
+  by_tag: (item) => [...new Set(listOf(item['tags']))].map((tag) => [item.shop, tag]),
+  by_serial: (item) => [...new Set(listOf(item['serials']))].map((serial) => [item.shop, serial]),
+}
+const UNIQUE = ['key', 'by_code', 'by_serial']
+
+/** An empty model. */
+export function createModel(): StoreModel {
+  const items: Stored<Item>[] = []
+  const at = (key: Readonly<Record<string, unknown>>): number =>
+    items.findIndex(({ shop, id }) => shop === key['shop'] && compare(id, key['id']) === 0)
+
+  function claim(document: Item, ignored: number): void {
+    for (const index of UNIQUE) {
+      for (const entry of INDEXES[index]?.(document) ?? []) {
+        const held = items.some((item, place) => place !== ignored && hasEntry(index, item, entry))
+        if (held) throw new Duplicate('items', index)
+      }
+    }
+  }
+
+  return {
+    insert(document) {
+      claim(document, -1)
+      const stored = { ...document, version: 1 }
+      items.push(stored)
+      return stored
+    },
+    get: (key) => items[at(key)],
+    find(index, range, { limit, after, reverse = false }) {
+      const found = items.flatMap((item) =>
+        (INDEXES[index]?.(item) ?? [])
+          .filter((entry) => inRange(entry, range))
+          .map((entry) => ({ entry, item })),
+      )
+      const ordered = found
+        .map(({ entry, item }) => ({ item, position: [...entry, item.shop, item.id] }))
+        .sort((left, right) => compareAll(left.position, right.position) * (reverse ? -1 : 1))
+      const start = after === undefined ? undefined : ordered.find(({ item }) => at(item) === at(after))
+      const past = ordered.filter(
+        ({ position }) =>
+          start === undefined || compareAll(position, start.position) * (reverse ? -1 : 1) > 0,
+      )
+      return past.slice(0, limit).map(({ item }) => item)
+    },
+    replace(document, expected_version) {
+      const place = at({ shop: document.shop, id: document.id })
+      if (items[place]?.version !== expected_version) throw new Conflict('items')
+      claim(document, place)
+      const stored = { ...document, version: expected_version + 1 }
+      items[place] = stored
+      return stored
+    },
+    delete(key, expected_version) {
+      const place = at(key)
+      if (items[place]?.version !== expected_version) throw new Conflict('items')
+      items.splice(place, 1)
+    },
+    increment(key, field, by, { max }) {
+      const place = at(key)
+      const item = items[place]
+      const standing = BigInt((item?.[field] ?? 0n) as bigint)
+      if (standing + by > max) return { ok: false, value: standing }
+      const value = standing + by
+      if (item === undefined) items.push({ ...(key as unknown as Item), [field]: value, version: 1 })
+      else items[place] = { ...item, [field]: value, version: item.version + 1 }
+      return { ok: true, value }
+    },
+  }
+}
+
+function hasEntry(index: string, item: Item, entry: Values): boolean {
+  return (INDEXES[index]?.(item) ?? []).some((held) => compareAll(held, entry) === 0)
+}
+
+function inRange(entry: Values, { equals = [], from, to }: Range): boolean {
+  if (!equals.every((value, at) => compare(entry[at], value) === 0)) return false
+  const next = entry[equals.length]
+  const bound = from ?? to
+  if (bound !== undefined && kindOf(next) !== kindOf(bound)) return false
+  return (from === undefined || compare(next, from) >= 0) && (to === undefined || compare(next, to) < 0)
+}
+
+function compareAll(left: Values, right: Values): number {
+  for (const [at, value] of left.entries()) {
+    const order = compare(value, right[at])
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+function compare(left: unknown, right: unknown): number {
+  const kinds = kindOf(left) - kindOf(right)
+  if (kinds !== 0) return kinds
+  if (typeof left === 'string') return Buffer.compare(Buffer.from(left), Buffer.from(String(right)))
+  const [a, b] = [left, right] as [bigint, bigint]
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function kindOf(value: unknown): number {
+  if (value === null || value === undefined) return 0
+  if (typeof value === 'number' || typeof value === 'bigint') return 1
+  return typeof value === 'string' ? 2 : 3
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
