@@ -18,7 +18,7 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { createAddressList } from '#lib/platform/http/address-list.ts'
+import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
@@ -114,7 +114,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   return createGateway({
     ...(await usedUpIn(options.store)),
     findCredential: directory.credentials(createCredentialOpener(keyring, log)),
-    trusted_proxies: createAddressList(options.trusted_proxies ?? []),
+    trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
     methods,
     resend: webhookResend(payments),

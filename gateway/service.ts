@@ -6,9 +6,12 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createDirectory } from '#lib/patterns/directory/directory.ts'
 import { described, readConfig } from '#lib/platform/config/config.ts'
 import { boolean, duration, integer, list, port, text } from '#lib/platform/config/fields.ts'
-import { createAddressList, isAddressRange } from '#lib/platform/http/address-list.ts'
-import { CALLBACK_ALLOW, callbackAddresses } from '#lib/platform/http/callback-allow.ts'
+import {
+  CALLBACK_ALLOW_SETTING,
+  createCallbackAddressPolicies,
+} from '#lib/platform/http/callback-address-policy.ts'
 import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { isIpRange, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
@@ -33,11 +36,11 @@ export const GATEWAY_CONFIG = {
     'Whose X-Forwarded-For is believed.',
     list('MULTIHUB_TRUSTED_PROXIES', {
       of: 'addresses or address ranges',
-      item: z.string().refine(isAddressRange),
+      item: z.string().refine(isIpRange),
       fallback: [],
     }),
   ),
-  callback_allow: CALLBACK_ALLOW,
+  callback_allow: CALLBACK_ALLOW_SETTING,
   v1_window_ms: described(
     'How far a timestamp may be from now, on v1 and the resend route.',
     duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
@@ -67,7 +70,7 @@ export const role: Role = {
     const log = createLog('gateway')
     const { nonces, counters } = await openEdgeStore(await context.openStore())
     const limits = createLimits(counters)
-    const mayCall = callbackAddresses(config.callback_allow)
+    const mayCall = createCallbackAddressPolicies(config.callback_allow)
     const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
     const payments = client(PaymentService)
     const methods = createPublicMethods({
@@ -85,7 +88,7 @@ export const role: Role = {
       nonces: createNonces(nonces, {
         remembered_ms: rememberedMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
       }),
-      trusted_proxies: createAddressList(config.trusted_proxies),
+      trusted_proxies: parseIpRanges(config.trusted_proxies),
       v1_window_ms: config.v1_window_ms,
       methods,
       resend,

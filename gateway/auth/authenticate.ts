@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { constantTimeEqual } from '#lib/platform/crypto/hash.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import type { AddressList } from '#lib/platform/http/address-list.ts'
+import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { clientAddress } from '../http/address.ts'
@@ -22,7 +22,7 @@ export type Authenticate = (exchange: Exchange, body: Buffer) => Promise<Caller>
 export interface AuthenticateOptions {
   readonly findCredential: (application_id: string) => Promise<OpenCredential | undefined>
   readonly nonces: Nonces
-  readonly trusted_proxies: AddressList | undefined
+  readonly trusted_proxies: IpRanges | undefined
   readonly log: Log
 }
 

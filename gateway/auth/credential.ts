@@ -4,7 +4,7 @@ import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchant
 import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { type AddressList, createAddressList } from '#lib/platform/http/address-list.ts'
+import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 
 /** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
@@ -23,7 +23,7 @@ export interface CredentialSettings {
   readonly version: Version
   readonly status: 'active' | 'disabled' | 'blocked'
   /** Where it may be used from; `undefined` means anywhere. */
-  readonly allowlist: AddressList | undefined
+  readonly allowlist: IpRanges | undefined
   /** Whether its environment is one of the merchant's. */
   readonly environment_granted: boolean
   /** What support methods and the resend route ask for (spec: v1 headers, 6); the others need none (A8). */
@@ -96,7 +96,7 @@ function readSettings({
   const environment = environmentFromProto(credential.environment)
   const version = VERSIONS.get(credential.apiVersion)
   const status = STATUSES.get(credential.status)
-  const addresses = createAddressList(ipAllowlist)
+  const addresses = parseIpRanges(ipAllowlist)
   if (!merchant_id || !environment || !version || !status || !addresses || daily_limit < 0n) return undefined
   return {
     merchant_id,

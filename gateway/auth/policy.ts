@@ -15,7 +15,7 @@ export function checkPolicy(
   if (settings.status === 'blocked') throw new PublicError(3005)
   if (settings.allowlist !== undefined) {
     const address = addressOf()
-    if (address === undefined || !settings.allowlist.has(address)) throw new PublicError(3006)
+    if (address === undefined || !settings.allowlist.contain(address)) throw new PublicError(3006)
   }
   if (!versions.includes(settings.version) || !settings.environment_granted) throw new PublicError(3008)
   return settings

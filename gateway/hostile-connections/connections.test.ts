@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
-import { createAddressList } from '#lib/platform/http/address-list.ts'
+import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { listen } from '#lib/platform/process/listen.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { shareConnections } from './connections.ts'
@@ -15,7 +15,7 @@ afterEach(async () => {
 /** Opens a connection and says whether a request on it is answered; it stays open. */
 async function opener(trusted: readonly string[]) {
   const server = createServer((_request, response) => void response.end())
-  shareConnections(server, createAddressList(trusted), 2)
+  shareConnections(server, parseIpRanges(trusted), 2)
   const { authority } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   closing.push(() => server.close())
   return async (): Promise<{ readonly socket: Socket; readonly answered: boolean }> => {

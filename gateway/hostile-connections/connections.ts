@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { createShares } from '#lib/patterns/keyed-concurrency.ts'
-import type { AddressList } from '#lib/platform/http/address-list.ts'
+import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { HTTP_BOUNDS } from '../http/bounds.ts'
 import { networkOf } from './network.ts'
 
@@ -11,13 +11,13 @@ import { networkOf } from './network.ts'
  */
 export function shareConnections(
   server: Server,
-  trusted_proxies: AddressList | undefined,
+  trusted_proxies: IpRanges | undefined,
   each_max: number = HTTP_BOUNDS.connections_of_network_max,
 ): void {
   const shares = createShares(each_max)
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress: address } = socket
-    if (address !== undefined && trusted_proxies?.has(address)) return
+    if (address !== undefined && trusted_proxies?.contain(address)) return
     try {
       socket.once('close', shares.enter(networkOf(address)))
     } catch {

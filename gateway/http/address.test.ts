@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from '@jest/globals'
-import { createAddressList } from '#lib/platform/http/address-list.ts'
+import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { networkOf } from '../hostile-connections/network.ts'
 import { clientAddress } from './address.ts'
@@ -21,7 +21,7 @@ test.each([
   ['a mapped proxy', '::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
   ['no socket any more', undefined, '203.0.113.9', undefined],
 ])('finds the caller when %s', (_when, socket, forwarded, expected) => {
-  expect(clientAddress(from(socket, forwarded), createAddressList(['10.0.0.0/8']))).toBe(expected)
+  expect(clientAddress(from(socket, forwarded), parseIpRanges(['10.0.0.0/8']))).toBe(expected)
 })
 
 test.each([

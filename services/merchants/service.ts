@@ -1,6 +1,9 @@
 import { described, readConfig } from '#lib/platform/config/config.ts'
 import { duration } from '#lib/platform/config/fields.ts'
-import { CALLBACK_ALLOW, callbackAddresses } from '#lib/platform/http/callback-allow.ts'
+import {
+  CALLBACK_ALLOW_SETTING,
+  createCallbackAddressPolicies,
+} from '#lib/platform/http/callback-address-policy.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { checkMasterKeys } from './check-keys.ts'
 import { credentialRpc } from './rpc/credential-service.ts'
@@ -14,7 +17,7 @@ import type { Registry } from './use-cases/registry.ts'
 
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {
-  callback_allow: CALLBACK_ALLOW,
+  callback_allow: CALLBACK_ALLOW_SETTING,
   changes_overlap_ms: described(
     'How far back changes are told again: longer than a write takes to be seen, plus what clocks differ.',
     duration('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
@@ -32,7 +35,7 @@ export const role: Role = {
       store: await openMerchantsStore(database),
       keyring: context.keyring,
       announce: createAnnounce(context.bus),
-      mayCall: callbackAddresses(config.callback_allow),
+      mayCall: createCallbackAddressPolicies(config.callback_allow),
       changes_overlap_ms: config.changes_overlap_ms,
     }
     await checkMasterKeys(registry)

@@ -1,7 +1,7 @@
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createKeyring } from '#lib/platform/crypto/seal.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { publicOr } from '#lib/platform/http/addresses.ts'
+import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { attemptKind } from './delivery/attempt.ts'
@@ -29,7 +29,7 @@ export async function openNotifier(
 ): Promise<NotifierParts> {
   const opened = await openStore({ database: 'notifier', directory })
   const store = await openNotifierStore(opened)
-  const http = createHttpClient({ allow: publicOr(['127.0.0.0/8']) })
+  const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
   const runner = createEffectRunner<Delivery>({
     collection: store.deliveries,
     keyOf: keyOfDelivery,

@@ -4,7 +4,10 @@ import { createReceiptSender, RECEIPT_TO } from '#lib/patterns/effects/publisher
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { CALLBACK_ALLOW, callbackAddresses } from '#lib/platform/http/callback-allow.ts'
+import {
+  CALLBACK_ALLOW_SETTING,
+  createCallbackAddressPolicies,
+} from '#lib/platform/http/callback-address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { attemptKind } from './delivery/attempt.ts'
@@ -16,7 +19,7 @@ import { receiveEvent } from './use-cases/receive.ts'
 
 /** The settings of the notifier. */
 export const NOTIFIER_CONFIG = {
-  callback_allow: CALLBACK_ALLOW,
+  callback_allow: CALLBACK_ALLOW_SETTING,
 }
 
 const EVENTS_UNDER_WAY_MAX = 256
@@ -33,7 +36,7 @@ export const role: Role = {
       bus: context.bus,
       role: 'notifier',
     })
-    const mayCall = callbackAddresses(config.callback_allow)
+    const mayCall = createCallbackAddressPolicies(config.callback_allow)
     const clients = {
       test: createHttpClient({ allow: mayCall('test') }),
       production: createHttpClient({ allow: mayCall('production') }),

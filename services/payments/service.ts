@@ -9,7 +9,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { type Config, described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
-import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
@@ -74,7 +74,7 @@ export const role: Role = {
     })
     const publisher = await createPublisher(context.bus)
     // Providers are the operator's own choice, in the configuration: their addresses may be private.
-    const http = createHttpClient({ allow: anyAddress, connections_per_host: PROVIDER_CONNECTIONS })
+    const http = createHttpClient({ allow: allowAnyAddress, connections_per_host: PROVIDER_CONNECTIONS })
     const accountOf = await connectAccounts(config, context.environment, http)
     const numeric_ids = await leaseNumericIds(store.instances)
     let callback_url = config.public_url ?? ''

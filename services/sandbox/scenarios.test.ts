@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { LookUpOutcome, OperationKind, ProviderOrder } from '../payments/connectors/connector.ts'
@@ -11,7 +11,7 @@ import { createHttpConnector } from '../payments/connectors/http-connector.ts'
 import { type Receiver, startReceiver } from './callback-receiver.fixture.ts'
 import { startSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-const http = createHttpClient({ allow: anyAddress })
+const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
 const TIMEOUT_MS = 10_000
 let directory: string

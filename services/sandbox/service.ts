@@ -1,6 +1,6 @@
 import { described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
-import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createCallbackSender } from './callbacks/callbacks.ts'
@@ -34,7 +34,7 @@ export const role: Role = {
   async start(context) {
     const { host, port, key, public_url, delay_ms, hold_ms } = readConfig(SANDBOX_CONFIG, context.environment)
     const transactions = await openTransactions(await context.openStore())
-    const http = createHttpClient({ allow: anyAddress })
+    const http = createHttpClient({ allow: allowAnyAddress })
     const callbacks = createCallbackSender(transactions, key, postCallback(http))
     let base_url = public_url ?? ''
     const handle = createProvider({ transactions, callbacks, key, delay_ms, base_url: () => base_url })

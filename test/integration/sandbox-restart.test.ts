@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import { clock } from '#lib/platform/time.ts'
 import type {
@@ -26,7 +26,7 @@ let children: ChildProcess[] = []
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
-  http = createHttpClient({ allow: anyAddress })
+  http = createHttpClient({ allow: allowAnyAddress })
   connector = createHttpConnector(http)
   receiver = await startReceiver(connector, sandboxAccount('http://unused'))
 })

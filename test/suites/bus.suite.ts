@@ -43,7 +43,7 @@ function gate(): { opened: Promise<void>; open(): void } {
 }
 
 /** What every bus does, whatever carries it. */
-export function busContract(name: string, openPair: () => Promise<BusPair>): void {
+export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
   describe(`the bus over ${name}`, () => {
     let pairs: BusPair[] = []
     afterEach(async () => {

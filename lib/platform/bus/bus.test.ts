@@ -3,12 +3,12 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { sleep } from '#lib/platform/time.ts'
-import { busContract } from '../../../test/suites/bus.suite.ts'
+import { busSuite } from '../../../test/suites/bus.suite.ts'
 import { startPrivateNats } from '../../../test/support/servers.ts'
 import { createMemoryBus } from './memory.ts'
 import { openBus } from './open.ts'
 
-busContract('memory', async () => {
+busSuite('memory', async () => {
   const bus = createMemoryBus()
   return { near: bus, far: bus }
 })
@@ -21,7 +21,7 @@ if ('skip' in nats) {
 } else {
   const open = (name: string) => openBus({ nats_url: new Secret(nats.url), name })
   afterAll(() => nats.stop())
-  busContract('NATS', async () => ({ near: await open('near'), far: await open('far') }))
+  busSuite('NATS', async () => ({ near: await open('near'), far: await open('far') }))
 
   describe('a NATS server that dies and comes back', () => {
     test('is missed at once, found again, and its subscriptions with it', async () => {

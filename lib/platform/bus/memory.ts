@@ -1,13 +1,13 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { createInbox, type Inbox } from './inbox.ts'
 import { type Bus, SUBSCRIPTION_DEFAULTS } from './port.ts'
-import { checkMessage, checkPattern, matcherOf } from './subject.ts'
+import { assertMessage, assertPattern, createSubjectMatcher } from './subject.ts'
+import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 
 interface Member {
   readonly matches: (tokens: readonly string[]) => boolean
   readonly queue: string | undefined
-  readonly inbox: Inbox
+  readonly inbox: SubscriptionQueue
 }
 
 /** A bus within one process, for the quick start and for tests. It behaves as NATS does, deliveries included. */
@@ -18,18 +18,18 @@ export function createMemoryBus(): Bus {
   return {
     async publish(subject, data, headers = {}) {
       if (closed) throw new Unavailable('the bus is closed')
-      checkMessage(subject, data, headers)
+      assertMessage(subject, data, headers)
       const message = Object.freeze({ subject, data, headers: Object.freeze({ ...headers }) })
       for (const { inbox } of receivers(members, subject)) inbox.accept(message)
     },
     async subscribe(pattern, handler, options = {}) {
       if (closed) throw new Unavailable('the bus is closed')
-      checkPattern(pattern)
+      assertPattern(pattern)
       const { queue, ...bounds } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
       const member = {
-        matches: matcherOf(pattern),
+        matches: createSubjectMatcher(pattern),
         queue,
-        inbox: createInbox(handler, { pattern, ...bounds }),
+        inbox: createSubscriptionQueue(handler, { pattern, ...bounds }),
       }
       members.add(member)
       return {

@@ -22,7 +22,7 @@ const FLUSH_TIMEOUT_MS = 2_000
 const connections = gauge('multihub_bus_connected', 'Whether NATS is connected: 1 or 0.')
 
 /** A connection to NATS that is made anew, for ever, whenever it is lost. */
-export interface Link {
+export interface NatsLink {
   /** The connection, or nothing while NATS is away. */
   current(): NatsConnection | undefined
   close(): Promise<void>
@@ -33,11 +33,11 @@ export interface Link {
  * at the start. The client's own reconnecting is not used: with its socket's buffer full it waits for ever for a
  * frozen server before it would give the connection up.
  */
-export async function openLink(
+export async function openNatsLink(
   { servers, shown, tls, credentials }: NatsAddress,
   name: string,
   attached: (connection: NatsConnection) => void,
-): Promise<Link> {
+): Promise<NatsLink> {
   const options: ConnectionOptions = {
     servers,
     ...credentials,

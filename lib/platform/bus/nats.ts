@@ -9,11 +9,11 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { withinTime } from '#lib/platform/time.ts'
-import { createInbox, type Inbox } from './inbox.ts'
-import { flush, openLink } from './nats-link.ts'
+import { flush, openNatsLink } from './nats-link.ts'
 import { parseNatsUrl } from './nats-url.ts'
 import { type Bus, type Message, SUBSCRIPTION_DEFAULTS } from './port.ts'
-import { checkMessage, checkPattern } from './subject.ts'
+import { assertMessage, assertPattern } from './subject.ts'
+import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 
 /** So much may be on its way to a server that has not confirmed it: what a frozen server costs in memory at most. */
 const UNCONFIRMED_MAX_BYTES = 16 * 1024 * 1024
@@ -24,7 +24,7 @@ const DRAIN_TIMEOUT_MS = 2_000
 interface Listener {
   readonly pattern: string
   readonly queue: string | undefined
-  readonly inbox: Inbox
+  readonly inbox: SubscriptionQueue
   carrier?: NatsSubscription
 }
 
@@ -32,7 +32,7 @@ interface Listener {
 export async function connectNats(nats_url: Secret, name: string): Promise<Bus> {
   const listeners = new Set<Listener>()
   const flow = createFlow()
-  const link = await openLink(parseNatsUrl(nats_url), name, (connection) => {
+  const link = await openNatsLink(parseNatsUrl(nats_url), name, (connection) => {
     flow.reset()
     for (const listener of listeners) listen(connection, listener)
   })
@@ -47,7 +47,7 @@ export async function connectNats(nats_url: Secret, name: string): Promise<Bus> 
 
   return {
     async publish(subject, data, headers = {}) {
-      checkMessage(subject, data, headers)
+      assertMessage(subject, data, headers)
       const connection = link.current()
       if (connection === undefined || closing) throw new Unavailable('NATS is away')
       flow.take(connection, data.length)
@@ -59,9 +59,13 @@ export async function connectNats(nats_url: Secret, name: string): Promise<Bus> 
     },
     async subscribe(pattern, handler, options = {}) {
       if (closing) throw new Unavailable('the bus is closed')
-      checkPattern(pattern)
+      assertPattern(pattern)
       const { queue, ...bounds } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
-      const listener: Listener = { pattern, queue, inbox: createInbox(handler, { pattern, ...bounds }) }
+      const listener: Listener = {
+        pattern,
+        queue,
+        inbox: createSubscriptionQueue(handler, { pattern, ...bounds }),
+      }
       listeners.add(listener)
       const connection = link.current()
       if (connection !== undefined) {

@@ -13,7 +13,7 @@ const HEADER_VALUE = /^([!-~]([ -~]{0,1022}[!-~])?)?$/
  * Throws a `TypeError` for a message that not every bus would carry unchanged: a subject with a wildcard, headers that
  * are not plain ASCII, more than 1 MiB. That is a mistake of the calling code, which no repeating cures.
  */
-export function checkMessage(
+export function assertMessage(
   subject: string,
   data: Uint8Array,
   headers: Readonly<Record<string, string>>,
@@ -29,7 +29,7 @@ export function checkMessage(
 }
 
 /** Throws a `TypeError` unless one can subscribe to `pattern`: a subject, tokens of which may be `*` and the last `>`. */
-export function checkPattern(pattern: string): void {
+export function assertPattern(pattern: string): void {
   const plain = pattern.split('.').map((token, at, all) => {
     return token === '*' || (token === '>' && at === all.length - 1) ? 'x' : token
   })
@@ -37,7 +37,7 @@ export function checkPattern(pattern: string): void {
 }
 
 /** Makes the test whether a subscription to `pattern` gets messages under a subject, given as its tokens. */
-export function matcherOf(pattern: string): (tokens: readonly string[]) => boolean {
+export function createSubjectMatcher(pattern: string): (tokens: readonly string[]) => boolean {
   const wanted = pattern.split('.')
   const open = wanted.at(-1) === '>'
   const named = open ? wanted.slice(0, -1) : wanted

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { publicOr } from './addresses.ts'
-import { type CallbackUrl, checkCallbackUrl } from './callback-url.ts'
+import { allowPublicAddressesAnd } from './address-policy.ts'
+import { type CallbackUrlCheck, checkCallbackUrl } from './callback-url.ts'
 
-const check = (text: string, allow: readonly string[] = []): CallbackUrl =>
-  checkCallbackUrl(text, { environment: 'test', allow: publicOr(allow) })
+const check = (text: string, allow: readonly string[] = []): CallbackUrlCheck =>
+  checkCallbackUrl(text, { environment: 'test', allow: allowPublicAddressesAnd(allow) })
 
 describe('accepted', () => {
   test.each([
@@ -36,7 +36,7 @@ describe('accepted', () => {
   })
 
   test('in production https only', () => {
-    const production = { environment: 'production', allow: publicOr([]) } as const
+    const production = { environment: 'production', allow: allowPublicAddressesAnd([]) } as const
     expect(checkCallbackUrl('https://example.com/', production)).toMatchObject({ ok: true })
     expect(checkCallbackUrl('http://example.com/', production)).toMatchObject({ ok: false })
   })

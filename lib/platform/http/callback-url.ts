@@ -1,17 +1,17 @@
 import { isIPv4 } from 'node:net'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { AddressRule } from './addresses.ts'
+import type { AddressPolicy } from './address-policy.ts'
 
 /** What decides about a callback URL beside its form. */
-export interface CallbackRules {
+export interface CallbackUrlRules {
   /** Production takes https only. */
   readonly environment: Environment
   /** Which IP addresses may be called. */
-  readonly allow: AddressRule
+  readonly allow: AddressPolicy
 }
 
 /** The URL, or a few words on what is wrong with it. */
-export type CallbackUrl =
+export type CallbackUrlCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: string }
 
@@ -38,7 +38,7 @@ const INNER_SUFFIX =
  * the way it is understood: the many spellings that a URL parser folds into 127.0.0.1 are not. Names are resolved, and
  * judged again, by whoever connects.
  */
-export function checkCallbackUrl(text: string, { environment, allow }: CallbackRules): CallbackUrl {
+export function checkCallbackUrl(text: string, { environment, allow }: CallbackUrlRules): CallbackUrlCheck {
   if (text.length > LENGTH_MAX) return refused(`at most ${LENGTH_MAX} characters`)
   const host = WRITTEN.exec(text)?.[1]?.toLowerCase()
   const url = host === undefined ? null : URL.parse(text)
@@ -57,7 +57,7 @@ export function checkCallbackUrl(text: string, { environment, allow }: CallbackR
   return isPublicName(host) ? { ok: true, url } : refused('a public host name')
 }
 
-function refused(reason: string): CallbackUrl {
+function refused(reason: string): CallbackUrlCheck {
   return { ok: false, reason }
 }
 

@@ -5,10 +5,10 @@ import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { type HostileServer, pour, startHostileServer } from '../../../test/support/hostile-server.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { anyAddress, publicAddressesOnly } from './addresses.ts'
+import { allowAnyAddress, allowPublicAddresses } from './address-policy.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
-import type { HttpRequest } from './exchange.ts'
-import { HttpFailure, NameUnresolved } from './failure.ts'
+import { HttpFailure, UnresolvedNameError } from './http-failure.ts'
+import type { HttpRequest } from './send-request.ts'
 
 const TIMEOUT_MS = 20_000
 const closers: (() => Promise<void>)[] = []
@@ -26,7 +26,7 @@ function stopClock(): ManualClock {
 }
 
 function client(options: Partial<HttpClientOptions> = {}): HttpClient {
-  const made = createHttpClient({ allow: anyAddress, ...options })
+  const made = createHttpClient({ allow: allowAnyAddress, ...options })
   closers.push(() => made.close())
   return made
 }
@@ -154,7 +154,7 @@ describe('nothing was sent', () => {
   })
 
   test('when the name does not resolve', async () => {
-    const http = client({ resolve: () => Promise.reject(new NameUnresolved('nowhere')) })
+    const http = client({ resolve: () => Promise.reject(new UnresolvedNameError('nowhere')) })
     expect(await failure(http.request(post('http://nowhere.example/')))).toBe('not_sent dns')
   })
 
@@ -231,7 +231,7 @@ describe('the rule for addresses', () => {
     'http://localhost:1/',
     'http://[::ffff:7f00:1]:1/',
   ])('stops %s before a connection is made', async (url) => {
-    expect(await failure(client({ allow: publicAddressesOnly }).request(post(url)))).toBe(
+    expect(await failure(client({ allow: allowPublicAddresses }).request(post(url)))).toBe(
       'not_sent refused_address',
     )
   })
@@ -382,7 +382,7 @@ describe('when the status is the answer (body_grace_ms)', () => {
 test('closing ends what is under way after a moment, as unknown, and takes nothing more', async () => {
   const arrived = Promise.withResolvers<void>()
   const { url } = await hostile(() => arrived.resolve())
-  const http = createHttpClient({ allow: anyAddress })
+  const http = createHttpClient({ allow: allowAnyAddress })
   const under_way = failure(http.request(post(url)))
   await arrived.promise
   await http.close()

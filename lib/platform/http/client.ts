@@ -1,15 +1,15 @@
 import { Agent } from 'undici'
 import { withinTime } from '#lib/platform/time.ts'
-import type { AddressRule } from './addresses.ts'
-import { createConnector } from './connector.ts'
-import { exchange, type HttpRequest, type HttpResponse } from './exchange.ts'
-import { HttpFailure } from './failure.ts'
-import { createResolve, type Resolve } from './resolve.ts'
+import type { AddressPolicy } from './address-policy.ts'
+import { createConnect } from './connect.ts'
+import { HttpFailure } from './http-failure.ts'
+import { createHostResolver, type ResolveHost } from './resolve-host.ts'
+import { type HttpRequest, type HttpResponse, sendRequest } from './send-request.ts'
 
 /** What a client may do, and how much of it. */
 export interface HttpClientOptions {
   /** Which addresses may be connected to, whatever name led there. */
-  readonly allow: AddressRule
+  readonly allow: AddressPolicy
   /** Of one origin; further requests wait for a connection within their own time. 64 unless given. */
   readonly connections_per_host?: number
   /** Of all origins; beyond it a request fails at once as `busy`. 10,000 unless given. */
@@ -17,7 +17,7 @@ export interface HttpClientOptions {
   readonly connect_timeout_ms?: number
   /** How long an idle connection is kept for the next request; 0 for none. At most 10 s. */
   readonly keep_alive_ms?: number
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 /** The one way out of this system by HTTP. */
@@ -40,7 +40,7 @@ const CLOSE_TIMEOUT_MS = 2_000
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { in_flight_max = 10_000, connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
   const agent = new Agent({
-    connect: createConnector(options.allow, options.resolve ?? createResolve(), connect_timeout_ms),
+    connect: createConnect(options.allow, options.resolve ?? createHostResolver(), connect_timeout_ms),
     connections: options.connections_per_host ?? 64,
     pipelining: keep_alive_ms === 0 ? 0 : 1,
     keepAliveTimeout: Math.max(1, Math.min(keep_alive_ms, CONNECTION_LIFE_MAX_MS)),
@@ -60,7 +60,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const url = URL.parse(request.url)
       if (url === null || !isPlain(url)) throw new HttpFailure('not_sent', 'bad_request')
       if (under_way.size >= in_flight_max) throw new HttpFailure('not_sent', 'busy')
-      const work = exchange(agent, url, request, closing.signal)
+      const work = sendRequest(agent, url, request, closing.signal)
       under_way.add(work)
       try {
         return await work

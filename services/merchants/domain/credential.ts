@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { METHODS, type MethodName, RESEND_BUCKET, SCOPES, type Scope } from '#lib/contract/vocabulary.ts'
-import { isAddressRange } from '#lib/platform/http/address-list.ts'
+import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
 import { checkCount, checkInteger, checkQuantity, checkWords, invalid } from './check.ts'
 
 /** The route of the public API that a credential may use (A2). */
@@ -87,7 +87,7 @@ export function checkPolicy(given: Partial<GivenPolicy>): Partial<Omit<Credentia
 /** Addresses and CIDR ranges that the gateway can read: with a single other one the credential would be 3007. */
 function checkAllowlist(ranges: readonly string[]): string[] {
   checkCount(ranges, 'ip_allowlist', ALLOWLIST_MAX)
-  const wrong = ranges.findIndex((range) => !isAddressRange(range))
+  const wrong = ranges.findIndex((range) => !isIpRange(range))
   if (wrong >= 0)
     throw invalid(`ip_allowlist.${wrong}`, 'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24')
   return [...new Set(ranges)]

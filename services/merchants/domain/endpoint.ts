@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/vocabulary.ts'
-import { type CallbackRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { type CallbackUrlRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
 import { checkInteger, checkWords, invalid, missing } from './check.ts'
 
 /** A merchant's address for callbacks, as it is stored. */
@@ -28,7 +28,7 @@ export function sealedForEndpoint(endpoint_id: string): string {
 }
 
 /** The address as it was given, by the rules of N9 that need no look-up of names; those are checked at delivery. */
-export function checkUrl(text: string, rules: CallbackRules): string {
+export function checkUrl(text: string, rules: CallbackUrlRules): string {
   if (text === '') throw missing('url')
   const checked = checkCallbackUrl(text, rules)
   if (!checked.ok) throw invalid('url', checked.reason)

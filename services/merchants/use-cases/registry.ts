@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
-import type { AddressRule } from '#lib/platform/http/addresses.ts'
+import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
 import { missing, notFound } from '../domain/check.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import type { MerchantsStore } from '../store/merchants-store.ts'
@@ -14,7 +14,7 @@ export interface Registry {
   /** Tells the other processes of a write that has happened. Never throws. */
   readonly announce: Announce
   /** Which addresses callbacks of an environment may go to. */
-  mayCall(environment: Environment): AddressRule
+  mayCall(environment: Environment): AddressPolicy
   /** How far the answers about changes reach back behind the question, in milliseconds. */
   readonly changes_overlap_ms: number
 }

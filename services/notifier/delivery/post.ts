@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
-import { HttpFailure } from '#lib/platform/http/failure.ts'
+import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import type { AttemptParts } from './attempt.ts'
 
 /** Of an answer's body so much is read, for so long: only its status counts (N4). */

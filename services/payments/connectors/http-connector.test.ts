@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
-import { anyAddress } from '#lib/platform/http/addresses.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { ProviderOrder } from './connector.ts'
 import { createHttpConnector } from './http-connector.ts'
 import type { ProviderAccount } from './provider-account.ts'
 
 const TIMEOUT_MS = 5000
-const http = createHttpClient({ allow: anyAddress })
+const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
 let server: Server
 let account: ProviderAccount

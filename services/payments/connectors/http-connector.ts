@@ -1,6 +1,6 @@
 import { provesRequest, signRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
-import { HttpFailure } from '#lib/platform/http/failure.ts'
+import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type {
   Connector,

@@ -1,5 +1,5 @@
 import type { HttpClient } from '#lib/platform/http/client.ts'
-import { HttpFailure } from '#lib/platform/http/failure.ts'
+import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import type { Post } from './callbacks.ts'
 
 const TIMEOUT_MS = 10_000

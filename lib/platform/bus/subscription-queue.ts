@@ -4,7 +4,7 @@ import { counter } from '#lib/platform/telemetry/metrics.ts'
 import type { Handler, Message } from './port.ts'
 
 /** The messages that one subscription has received and not yet handled. */
-export interface Inbox {
+export interface SubscriptionQueue {
   /** Takes a message, or drops and counts it when too many wait or the inbox is closed. */
   accept(message: Message): void
   /** Takes no new message and resolves when those that it has are handled. */
@@ -12,7 +12,7 @@ export interface Inbox {
 }
 
 /** The bounds of a subscription and the subject it is known by in logs and metrics. */
-export interface InboxOptions {
+export interface SubscriptionQueueOptions {
   readonly pattern: string
   readonly concurrency: number
   readonly pending_max: number
@@ -32,9 +32,12 @@ const handlersFailed = counter('multihub_bus_handler_failures_total', 'Messages 
  * The queue between a bus and a handler, the same for every bus, so that they behave alike: handlers never run inside
  * the publisher's call or request, at most `concurrency` at once, and what they throw ends here, in the log.
  */
-export function createInbox(handler: Handler, { pattern, concurrency, pending_max }: InboxOptions): Inbox {
+export function createSubscriptionQueue(
+  handler: Handler,
+  { pattern, concurrency, pending_max }: SubscriptionQueueOptions,
+): SubscriptionQueue {
   const label = { subject: pattern.split('.')[0] ?? '' }
-  const waiting = createQueue()
+  const waiting = createFifo()
   let active = 0
   let scheduled = false
   let turns = 0
@@ -103,14 +106,14 @@ export function createInbox(handler: Handler, { pattern, concurrency, pending_ma
   }
 }
 
-interface Queue {
+interface Fifo {
   size(): number
   add(message: Message): void
   take(): Message | undefined
 }
 
 /** First in, first out. Shifting an array costs its length each time, so the used front is dropped now and then. */
-function createQueue(): Queue {
+function createFifo(): Fifo {
   const messages: Message[] = []
   let first = 0
   return {

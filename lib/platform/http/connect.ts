@@ -1,16 +1,16 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import type { AddressRule } from './addresses.ts'
-import { AddressRefused } from './failure.ts'
-import type { Resolve } from './resolve.ts'
+import type { AddressPolicy } from './address-policy.ts'
+import { RefusedAddressError } from './http-failure.ts'
+import type { ResolveHost } from './resolve-host.ts'
 
 /**
  * Opens connections to permitted addresses only, and to exactly the addresses that were judged. A name with several
  * is refused when any of them is. The check stands in two places because a literal address is never looked up.
  */
-export function createConnector(
-  allow: AddressRule,
-  resolve: Resolve,
+export function createConnect(
+  allow: AddressPolicy,
+  resolve: ResolveHost,
   connect_timeout_ms: number,
 ): buildConnector.connector {
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -18,7 +18,7 @@ export function createConnector(
       (addresses) => {
         const [first] = addresses
         if (first === undefined || !addresses.every(({ address }) => allow(address))) {
-          callback(new AddressRefused(`${hostname} leads to an address that is not permitted`), '')
+          callback(new RefusedAddressError(`${hostname} leads to an address that is not permitted`), '')
         } else if (options.all === true) callback(null, [...addresses])
         else callback(null, first.address, first.family)
       },
@@ -33,7 +33,7 @@ export function createConnector(
   })
   return (options, callback) => {
     if (isIP(options.hostname) !== 0 && !allow(options.hostname)) {
-      queueMicrotask(() => callback(new AddressRefused(`${options.hostname} is not permitted`), null))
+      queueMicrotask(() => callback(new RefusedAddressError(`${options.hostname} is not permitted`), null))
     } else connect(options, callback)
   }
 }

@@ -2,17 +2,17 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** An IP address. */
-export type Address = ipaddr.IPv4 | ipaddr.IPv6
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
 /** A set of addresses and CIDR ranges. */
-export interface AddressList {
-  has(address: string): boolean
+export interface IpRanges {
+  contain(address: string): boolean
 }
 
-type Range = readonly [address: Address, prefix_length: number]
+type Range = readonly [address: IpAddress, prefix_length: number]
 
 /** Makes a list; `undefined` when one of its entries is no address or range, for then it says nothing reliable. */
-export function createAddressList(entries: readonly string[]): AddressList | undefined {
+export function parseIpRanges(entries: readonly string[]): IpRanges | undefined {
   const ranges: Range[] = []
   for (const entry of entries) {
     const range = parseRange(entry)
@@ -20,15 +20,15 @@ export function createAddressList(entries: readonly string[]): AddressList | und
     ranges.push(range)
   }
   return {
-    has(text) {
-      const address = parseAddress(text)
+    contain(text) {
+      const address = parseIpAddress(text)
       return address !== undefined && ranges.some((range) => isWithin(address, range))
     },
   }
 }
 
 /** Whether a text is an address or a CIDR range. Whoever keeps one for others asks this, so that all can read it. */
-export function isAddressRange(text: string): boolean {
+export function isIpRange(text: string): boolean {
   return parseRange(text) !== undefined
 }
 
@@ -36,7 +36,7 @@ export function isAddressRange(text: string): boolean {
  * Reads an address; `undefined` when it is none, or one of a zone. IPv4 written as IPv6 (`::ffff:a.b.c.d`) is the IPv4
  * that it reaches. The library takes spellings such as 127.1; Node's check does not.
  */
-export function parseAddress(text: string): Address | undefined {
+export function parseIpAddress(text: string): IpAddress | undefined {
   return isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.process(text)
 }
 
@@ -44,7 +44,7 @@ const PREFIX_LENGTH = /^(?:0|[1-9][0-9]{0,2})$/
 
 function parseRange(entry: string): Range | undefined {
   const [text = '', prefix, ...more] = entry.split('/')
-  const address = parseAddress(text)
+  const address = parseIpAddress(text)
   if (address === undefined || more.length > 0) return undefined
   const bits = address.kind() === 'ipv4' ? 32 : 128
   if (prefix === undefined) return [address, bits]
@@ -54,6 +54,6 @@ function parseRange(entry: string): Range | undefined {
   return length >= 0 && length <= bits ? [address, length] : undefined
 }
 
-function isWithin(address: Address, [range, prefix_length]: Range): boolean {
+function isWithin(address: IpAddress, [range, prefix_length]: Range): boolean {
   return address.kind() === range.kind() && address.match(range, prefix_length)
 }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { clock } from '#lib/platform/time.ts'
-import { type FailureReason, HttpFailure, reasonOf } from './failure.ts'
+import { type FailureReason, HttpFailure, toFailureReason } from './http-failure.ts'
 
 /** One request. */
 export interface HttpRequest {
@@ -39,7 +39,7 @@ const INTERIM_MAX = 16
  * Runs one exchange on a dispatcher: the time, the sizes, and what is certain about a failure. It ends when `closing`
  * is aborted, as it does by the request's own signal.
  */
-export function exchange(
+export function sendRequest(
   dispatcher: Dispatcher,
   url: URL,
   request: HttpRequest,
@@ -108,7 +108,7 @@ export function exchange(
         if (size > response_max_bytes) cut('too_large')
       },
       onResponseEnd: () => answer(false),
-      onResponseError: (_controller, error) => cut(reasonOf(error, writing !== undefined), error),
+      onResponseError: (_controller, error) => cut(toFailureReason(error, writing !== undefined), error),
     }
     dispatcher.dispatch(toDispatch(url, request), handler)
   })

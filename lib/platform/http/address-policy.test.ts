@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { anyAddress, publicAddressesOnly, publicOr } from './addresses.ts'
+import { allowAnyAddress, allowPublicAddresses, allowPublicAddressesAnd } from './address-policy.ts'
 
 const BAD = [
   '0.0.0.0',
@@ -69,22 +69,22 @@ const GOOD = [
 
 describe('publicAddressesOnly', () => {
   test.each(BAD)('refuses %j', (address) => {
-    expect(publicAddressesOnly(address)).toBe(false)
+    expect(allowPublicAddresses(address)).toBe(false)
   })
 
   test.each(GOOD)('permits %s', (address) => {
-    expect(publicAddressesOnly(address)).toBe(true)
+    expect(allowPublicAddresses(address)).toBe(true)
   })
 })
 
 test('publicOr permits its ranges besides, also when they are written as IPv6', () => {
-  const rule = publicOr(['127.0.0.0/8', 'fd00:1::/32', '::ffff:10.1.0.0/112'])
+  const rule = allowPublicAddressesAnd(['127.0.0.0/8', 'fd00:1::/32', '::ffff:10.1.0.0/112'])
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', 'fd00:1::7', '10.1.2.3', '1.1.1.1'])
     expect(rule(address)).toBe(true)
   for (const address of ['10.0.0.1', '::1', 'fd00:2::7', 'nonsense']) expect(rule(address)).toBe(false)
-  expect(() => publicOr(['nonsense'])).toThrow()
+  expect(() => allowPublicAddressesAnd(['nonsense'])).toThrow()
 })
 
 test('anyAddress permits all', () => {
-  expect(anyAddress('127.0.0.1')).toBe(true)
+  expect(allowAnyAddress('127.0.0.1')).toBe(true)
 })

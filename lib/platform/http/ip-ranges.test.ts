@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { createAddressList, isAddressRange } from './address-list.ts'
+import { isIpRange, parseIpRanges } from './ip-ranges.ts'
 
-const listOf = (...entries: string[]) => createAddressList(entries) ?? { has: () => false }
+const listOf = (...entries: string[]) => parseIpRanges(entries) ?? { contain: () => false }
 
 test.each([
   ['10.0.0.1', '10.0.0.1', true],
@@ -19,7 +19,7 @@ test.each([
   ['10.0.0.0/8', 'fe80::1%eth0', false],
   ['10.0.0.0/8', '', false],
 ])('%s has %s: %s', (entry, address, expected) => {
-  expect(listOf(entry).has(address)).toBe(expected)
+  expect(listOf(entry).contain(address)).toBe(expected)
 })
 
 test.each([
@@ -34,6 +34,6 @@ test.each([
   '10.0.0.0/8/8',
   '0x7f.1',
 ])('refuses %p as an entry', (entry) => {
-  expect(isAddressRange(entry)).toBe(false)
-  expect(createAddressList(['10.0.0.1', entry])).toBeUndefined()
+  expect(isIpRange(entry)).toBe(false)
+  expect(parseIpRanges(['10.0.0.1', entry])).toBeUndefined()
 })

@@ -30,12 +30,12 @@ export class HttpFailure extends Error {
 }
 
 /** The rule for addresses forbids this destination. */
-export class AddressRefused extends Error {
+export class RefusedAddressError extends Error {
   override readonly name = 'AddressRefused'
 }
 
 /** The name has no address, or no name server answered. */
-export class NameUnresolved extends Error {
+export class UnresolvedNameError extends Error {
   override readonly name = 'NameUnresolved'
 }
 
@@ -54,9 +54,9 @@ const BY_CODE: Readonly<Record<string, FailureReason>> = {
 }
 
 /** The reason behind an error of the transport; `sent` says whether the request had begun to be written. */
-export function reasonOf(error: Error, sent: boolean): FailureReason {
-  if (error instanceof AddressRefused) return 'refused_address'
-  if (error instanceof NameUnresolved) return 'dns'
+export function toFailureReason(error: Error, sent: boolean): FailureReason {
+  if (error instanceof RefusedAddressError) return 'refused_address'
+  if (error instanceof UnresolvedNameError) return 'dns'
   const code = 'code' in error ? String(error.code) : ''
   if (error.name === 'HTTPParserError' || /^bad (response|upgrade)/.test(error.message)) return 'bad_response'
   if (sent) return code === 'ETIMEDOUT' ? 'timeout' : (BY_CODE[code] ?? 'reset')

@@ -1,7 +1,7 @@
-import { type AddressList, createAddressList, parseAddress } from './address-list.ts'
+import { type IpRanges, parseIpAddress, parseIpRanges } from './ip-ranges.ts'
 
 /** Whether a connection to an IP address (in text, never a name) is permitted. */
-export type AddressRule = (address: string) => boolean
+export type AddressPolicy = (address: string) => boolean
 
 /** IPv4 that is not the public Internet: special-purpose blocks, and the metadata services of cloud providers. */
 const IPV4_REFUSED = listOf([
@@ -30,23 +30,23 @@ const IPV6_GLOBAL = listOf(['2000::/3'])
 const IPV6_REFUSED = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
 /** Every address: for destinations that an operator configured, such as a provider's. */
-export const anyAddress: AddressRule = () => true
+export const allowAnyAddress: AddressPolicy = () => true
 
 /** Public addresses only: for destinations that a merchant names (N9). What is not surely public is refused. */
-export const publicAddressesOnly: AddressRule = (address) => {
-  const kind = parseAddress(address)?.kind()
-  if (kind === 'ipv4') return !IPV4_REFUSED.has(address)
-  return kind === 'ipv6' && IPV6_GLOBAL.has(address) && !IPV6_REFUSED.has(address)
+export const allowPublicAddresses: AddressPolicy = (address) => {
+  const kind = parseIpAddress(address)?.kind()
+  if (kind === 'ipv4') return !IPV4_REFUSED.contain(address)
+  return kind === 'ipv6' && IPV6_GLOBAL.contain(address) && !IPV6_REFUSED.contain(address)
 }
 
 /** Public addresses and these ranges in CIDR notation: for development, where receivers run near by (N9, R4). */
-export function publicOr(cidrs: readonly string[]): AddressRule {
+export function allowPublicAddressesAnd(cidrs: readonly string[]): AddressPolicy {
   const also = listOf(cidrs)
-  return (address) => also.has(address) || publicAddressesOnly(address)
+  return (address) => also.contain(address) || allowPublicAddresses(address)
 }
 
-function listOf(cidrs: readonly string[]): AddressList {
-  const list = createAddressList(cidrs)
+function listOf(cidrs: readonly string[]): IpRanges {
+  const list = parseIpRanges(cidrs)
   if (list === undefined) throw new TypeError('these are not all address ranges')
   return list
 }

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { NameUnresolved } from './failure.ts'
+import { UnresolvedNameError } from './http-failure.ts'
 
 /** One address of a host. */
 export interface HostAddress {
@@ -9,7 +9,7 @@ export interface HostAddress {
 }
 
 /** Finds all addresses of a host; throws `NameUnresolved` when there is none. */
-export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>
+export type ResolveHost = (hostname: string) => Promise<readonly HostAddress[]>
 
 const QUERY_TIMEOUT_MS = 1_500
 const QUERY_TRIES = 2
@@ -25,7 +25,7 @@ const LOCALHOST: readonly HostAddress[] = [
  * whole process has for files and compression, for as long as a slow name server likes. So neither the hosts file
  * nor search domains count: names are full ones, and `localhost` is this machine by definition (RFC 6761).
  */
-export function createResolve(): Resolve {
+export function createHostResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
   return async (hostname) => {
     const name = hostname.replace(/\.$/, '').toLowerCase()
@@ -40,7 +40,7 @@ export function createResolve(): Resolve {
     )
     if (addresses.length === 0) {
       const [first] = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
-      throw new NameUnresolved(`${name} has no address`, { cause: first })
+      throw new UnresolvedNameError(`${name} has no address`, { cause: first })
     }
     return addresses.slice(0, ADDRESSES_MAX)
   }
