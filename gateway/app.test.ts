@@ -4,16 +4,16 @@ import { isUuid } from '#lib/platform/ids.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
-  type Answered,
+  codeAndPath,
   createTestGateway,
-  faultOf,
-  type Sent,
   send,
   signedHeaders,
+  type TestRequest,
+  type TestResponse,
 } from './gateway.fixture.ts'
 import { V1_PATH } from './paths.ts'
 
-const expectEnvelope = ({ body, headers, text }: Answered): void => {
+const expectEnvelope = ({ body, headers, text }: TestResponse): void => {
   expect(Object.keys(body)).toEqual(
     body.success
       ? ['success', 'result', 'request_id', 'processing_time']
@@ -35,9 +35,9 @@ test('ping answers pong in the envelope', async () => {
 })
 
 const MIB = 1024 * 1024
-const type = (value: string | undefined): Sent => ({ headers: { 'content-type': value } })
+const type = (value: string | undefined): TestRequest => ({ headers: { 'content-type': value } })
 
-test.each<[string, Sent, number]>([
+test.each<[string, TestRequest, number]>([
   ['an unknown path', { path: '/' }, 1001],
   ['an unknown path, asked for with GET', { path: '/health', verb: 'GET' }, 1001],
   ['a path in another case', { path: '/public/api/multihub/V1' }, 1001],
@@ -100,7 +100,7 @@ test('takes a body of exactly 1 MiB', async () => {
   expect(body.success).toBe(true)
 })
 
-test.each<[string, Sent, number, number, string | undefined]>([
+test.each<[string, TestRequest, number, number, string | undefined]>([
   ['no body', { raw: '' }, 400, 1005, 'body'],
   ['no JSON', { raw: 'x' }, 400, 1005, 'body'],
   ['an array', { raw: '[]' }, 400, 1005, 'body'],
@@ -140,7 +140,7 @@ test.each<[string, Sent, number, number, string | undefined]>([
   ],
 ])('refuses %s, signed', async (_what, sent, status, code, path) => {
   const answered = await send(await createTestGateway(), sent)
-  expect([answered.status, ...faultOf(answered)]).toEqual([status, code, path])
+  expect([answered.status, ...codeAndPath(answered)]).toEqual([status, code, path])
   expect(answered.headers['x-data-hash']).toBe(signedHeaders(answered.text)['x-data-hash'])
   expectEnvelope(answered)
 })
@@ -163,7 +163,10 @@ test.each(['payment.in', 'payment.status', 'payment.notification', 'balance.get'
       'balance.get': {},
     }[method] ?? { payment: { identifiers: payment.identifiers } }
     for (const service_id of ['\ud800', '501\0'])
-      expect(faultOf(await send(app, { body: { method, service_id, params } }))).toEqual([9000, 'service_id'])
+      expect(codeAndPath(await send(app, { body: { method, service_id, params } }))).toEqual([
+        9000,
+        'service_id',
+      ])
   },
 )
 
@@ -218,7 +221,7 @@ test('while it stops, it sends new requests away', async () => {
 
 test('who floods it with proofs that fail is told to wait, and nobody else is', async () => {
   const app = await createTestGateway({ failures_per_minute: 3, trusted_proxies: ['10.0.0.0/8'] })
-  const spoiled: readonly Sent[] = [
+  const spoiled: readonly TestRequest[] = [
     { headers: { 'x-data-application-id': undefined } },
     { headers: { 'x-data-hash': undefined } },
     { headers: { 'x-data-application-id': '9' } },

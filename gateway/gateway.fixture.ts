@@ -35,17 +35,17 @@ import {
   signV2,
 } from '../test/support/public-client.ts'
 import { createGateway } from './app.ts'
-import { createCredentialOpener } from './auth/credential.ts'
-import { rememberedMs } from './auth/replay.ts'
-import { V1_WINDOW_MS } from './auth/v1.ts'
-import { createFloodLimiter } from './limits/flood.ts'
+import { createCredentialUnsealer } from './auth/credential.ts'
+import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'
+import { nonceTtlMs } from './auth/replay.ts'
+import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
+import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
-import { createNonces, type Nonces } from './limits/nonces.ts'
-import { openEdgeStore } from './limits/store.ts'
 import { createPublicMethods } from './methods/public.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
+import { openGatewayStore } from './store.ts'
 
 /** The number of the fixture's credential. */
 export const APPLICATION_ID = '1001'
@@ -112,8 +112,8 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   })
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({
-    ...(await usedUpIn(options.store)),
-    findCredential: directory.credentials(createCredentialOpener(keyring, log)),
+    ...(await openNoncesAndLimits(options.store)),
+    findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
     methods,
@@ -126,20 +126,22 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
 }
 
 /** What is used up by requests: nonces and quotas. */
-async function usedUpIn(store: Store | undefined): Promise<{ nonces: Nonces; limits: Limits }> {
+async function openNoncesAndLimits(
+  store: Store | undefined,
+): Promise<{ nonces: NonceStore; limits: Limits }> {
   if (store !== undefined) {
-    const { nonces, counters } = await openEdgeStore(store)
+    const { nonces, counters } = await openGatewayStore(store)
     return {
-      nonces: createNonces(nonces, { remembered_ms: rememberedMs(V1_WINDOW_MS) }),
+      nonces: createNonceStore(nonces, { ttl_ms: nonceTtlMs(V1_WINDOW_MS) }),
       limits: createLimits(counters),
     }
   }
   const spent = new Set<string>()
   return {
     nonces: {
-      async spend(application_id, nonce) {
+      async consume(application_id, nonce) {
         const key = `${application_id} ${nonce}`
-        return spent.size < spent.add(key).size ? 'spent' : 'reused'
+        return spent.size < spent.add(key).size ? 'consumed' : 'reused'
       },
     },
     limits: { countRequest: async () => {}, admit: async () => {}, close: async () => {} },
@@ -190,7 +192,7 @@ function directoryOf(options: FixtureOptions): Partial<ServiceImpl<typeof Direct
 }
 
 /** An answer of the gateway as a test looks at it. */
-export interface Answered {
+export interface TestResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
   readonly text: string
@@ -212,7 +214,7 @@ export interface Envelope {
 }
 
 /** What a test sends; everything is the ordinary unless it says so. A header that is undefined is not sent. */
-export interface Sent {
+export interface TestRequest {
   readonly body?: unknown
   readonly raw?: Buffer | string
   readonly secret?: string
@@ -221,14 +223,14 @@ export interface Sent {
   readonly verb?: 'POST' | 'GET' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH' | 'HEAD'
   readonly from?: string
   /** How it is signed: `plainly` unless a test says otherwise. */
-  readonly sign?: Sign
+  readonly sign?: SignRequest
 }
 
 /** Makes the headers that prove a request, `secret` being the fixture's unless a test says otherwise. */
-export type Sign = (payload: Buffer, secret: string) => Readonly<Record<string, string>>
+export type SignRequest = (payload: Buffer, secret: string) => Readonly<Record<string, string>>
 
 /** Signs a request, the v1 way unless the test says otherwise, and gives it to the gateway without a socket. */
-export async function send(app: FastifyInstance, sent: Sent = {}): Promise<Answered> {
+export async function send(app: FastifyInstance, sent: TestRequest = {}): Promise<TestResponse> {
   const { sign = signedHeaders, secret = SECRET } = sent
   const payload = Buffer.from(sent.raw ?? JSON.stringify(sent.body ?? { method: 'gateway.ping', params: {} }))
   const headers = { ...sign(payload, secret), ...sent.headers }
@@ -251,23 +253,24 @@ export function signedHeaders(
   secret = SECRET,
   pair?: ReplayPair,
 ): Record<string, string> {
-  return lowered(signV1(credentialOf(secret), payload, pair))
+  return lowerCaseNames(signV1(credentialOf(secret), payload, pair))
 }
 
 /** What sends a request to the v2 route; with a pair of its own when none is given. */
-export function asV2(pair?: ReplayPair): { readonly path: string; readonly sign: Sign } {
-  const sign: Sign = (payload, secret) => lowered(signV2(credentialOf(secret), payload, pair ?? freshPair()))
+export function v2Request(pair?: ReplayPair): { readonly path: string; readonly sign: SignRequest } {
+  const sign: SignRequest = (payload, secret) =>
+    lowerCaseNames(signV2(credentialOf(secret), payload, pair ?? freshPair()))
   return { path: PATHS.v2, sign }
 }
 
 /** What sends a request to the resend route, in the form with the replay pair when one is given. */
-export function asResend(
+export function resendRequest(
   payment_id: string,
   pair?: ReplayPair,
-): { readonly path: string; readonly sign: Sign } {
+): { readonly path: string; readonly sign: SignRequest } {
   const path = PATHS.resend(payment_id)
-  const sign: Sign = (payload, secret) =>
-    lowered(signResend(credentialOf(secret), path, payload.toString(), pair))
+  const sign: SignRequest = (payload, secret) =>
+    lowerCaseNames(signResend(credentialOf(secret), path, payload.toString(), pair))
   return { path, sign }
 }
 
@@ -278,12 +281,12 @@ const credentialOf = (secret: string): DemoCredential => ({
 })
 
 /** Headers by their names in lower case, as tests replace them. */
-function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   return { 'content-type': 'application/json', ...Object.fromEntries(named) }
 }
 
 /** The code of an answer and where it says the fault is, for tables of cases. */
-export function faultOf({ body }: Answered): readonly [number | undefined, unknown] {
+export function codeAndPath({ body }: TestResponse): readonly [number | undefined, unknown] {
   return [body.error?.code, body.error?.details?.['description']]
 }

@@ -4,14 +4,14 @@ import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { freshPair } from '../test/support/public-client.ts'
 import {
-  type Answered,
-  asResend,
-  asV2,
   createTestGateway,
+  resendRequest,
   SECRET,
-  type Sign,
+  type SignRequest,
   send,
   signedHeaders,
+  type TestResponse,
+  v2Request,
 } from './gateway.fixture.ts'
 import { V1_PATH } from './paths.ts'
 
@@ -20,7 +20,7 @@ interface Proved {
   readonly name: string
   readonly api_version: ApiVersion
   readonly path: string
-  readonly sign: Sign
+  readonly sign: SignRequest
   readonly body: string
   readonly covered: readonly string[]
 }
@@ -35,12 +35,12 @@ const V2 = { api_version: ApiVersion.V2 }
 
 const REQUESTS: readonly Proved[] = [
   { name: 'v1', ...V1, path: V1_PATH, sign: signedHeaders, body: PING, covered: [ID, HASH] },
-  { name: 'v2', ...V2, ...asV2(freshPair()), body: PING, covered: [ID, 'x-data-signature', ...PAIR] },
-  { name: 'resend', ...V1, ...asResend('p-1'), body: RESEND, covered: [ID, HASH] },
+  { name: 'v2', ...V2, ...v2Request(freshPair()), body: PING, covered: [ID, 'x-data-signature', ...PAIR] },
+  { name: 'resend', ...V1, ...resendRequest('p-1'), body: RESEND, covered: [ID, HASH] },
   {
     name: 'resend, paired',
     ...V1,
-    ...asResend('p-1', freshPair()),
+    ...resendRequest('p-1', freshPair()),
     body: RESEND,
     covered: [ID, HASH, ...PAIR],
   },
@@ -48,7 +48,7 @@ const REQUESTS: readonly Proved[] = [
 
 const NOT_PROVED: readonly unknown[] = [1001, 3000, 3001, 3002, 3003]
 
-const isSigned = ({ headers }: Answered): boolean =>
+const isSigned = ({ headers }: TestResponse): boolean =>
   headers['x-data-hash'] !== undefined || headers['x-data-signature'] !== undefined
 
 test.each(REQUESTS)('$name: no byte of what is signed can be another one', async (proved) => {
@@ -60,7 +60,7 @@ test.each(REQUESTS)('$name: no byte of what is signed can be another one', async
   })
   const headers = sign(Buffer.from(body), SECRET)
   const signed = { path, sign: () => headers }
-  const expectRefused = (answer: Answered, changed: string): void => {
+  const expectRefused = (answer: TestResponse, changed: string): void => {
     const { success, error } = answer.body
     const refused = !success && !isSigned(answer) && NOT_PROVED.includes(error?.code)
     expect({ changed, refused, text: answer.text }).toMatchObject({ refused: true })

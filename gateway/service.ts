@@ -16,17 +16,17 @@ import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { createGateway } from './app.ts'
-import { createCredentialOpener } from './auth/credential.ts'
-import { rememberedMs } from './auth/replay.ts'
-import { V1_WINDOW_MS } from './auth/v1.ts'
-import { V2_WINDOW_MS } from './auth/v2.ts'
-import { createFloodLimiter } from './limits/flood.ts'
+import { createCredentialUnsealer } from './auth/credential.ts'
+import { createNonceStore } from './auth/nonce-store.ts'
+import { nonceTtlMs } from './auth/replay.ts'
+import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
+import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
+import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
-import { createNonces } from './limits/nonces.ts'
-import { openEdgeStore } from './limits/store.ts'
 import { createPublicMethods } from './methods/public.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import { openApiDocument } from './openapi/document.ts'
+import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
 export const GATEWAY_CONFIG = {
@@ -68,7 +68,7 @@ export const role: Role = {
     const config = readConfig(GATEWAY_CONFIG, context.environment)
     const { client, keyring, stopping, bus } = context
     const log = createLog('gateway')
-    const { nonces, counters } = await openEdgeStore(await context.openStore())
+    const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
     const mayCall = createCallbackAddressPolicies(config.callback_allow)
     const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
@@ -84,9 +84,9 @@ export const role: Role = {
     })
     const resend = webhookResend(payments)
     const app = createGateway({
-      findCredential: directory.credentials(createCredentialOpener(keyring, log)),
-      nonces: createNonces(nonces, {
-        remembered_ms: rememberedMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
+      findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
+      nonces: createNonceStore(nonces, {
+        ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
       }),
       trusted_proxies: parseIpRanges(config.trusted_proxies),
       v1_window_ms: config.v1_window_ms,

@@ -8,19 +8,19 @@ import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 
 /** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
-export interface OpenSecret {
+export interface UnsealedSecret {
   readonly secret: Secret
   readonly expires_at_ms: number | undefined
 }
 
 /** The one version of the public API that a credential may use (A2). */
-export type Version = 'v1' | 'v2'
+export type PublicApiVersion = 'v1' | 'v2'
 
 /** Everything about a credential that has to make sense before it may be used; otherwise it is 3007. */
 export interface CredentialSettings {
   readonly merchant_id: string
   readonly environment: Environment
-  readonly version: Version
+  readonly version: PublicApiVersion
   readonly status: 'active' | 'disabled' | 'blocked'
   /** Where it may be used from; `undefined` means anywhere. */
   readonly allowlist: IpRanges | undefined
@@ -40,31 +40,31 @@ export interface CredentialSettings {
 }
 
 /** A credential as requests need it, made once a read of the registry. */
-export interface OpenCredential {
+export interface UnsealedCredential {
   readonly application_id: string
   /** The newest first. One that cannot be opened is missing, so that nothing verifies with it. */
-  readonly secrets: readonly OpenSecret[]
+  readonly secrets: readonly UnsealedSecret[]
   /** `undefined` when they are broken. */
   readonly settings: CredentialSettings | undefined
 }
 
 /** Makes the opener of credentials that the directory is given. It never throws: what is broken is a finding. */
-export function createCredentialOpener(keyring: Keyring, log: Log) {
-  return (answer: GetCredentialResponse): OpenCredential => {
+export function createCredentialUnsealer(keyring: Keyring, log: Log) {
+  return (answer: GetCredentialResponse): UnsealedCredential => {
     const application_id = answer.credential?.applicationId ?? ''
     const settings = readSettings(answer)
     if (settings === undefined) log.error({ application_id }, 'the settings of a credential are broken')
-    return { application_id, secrets: openSecrets(answer.secrets, application_id, keyring, log), settings }
+    return { application_id, secrets: unsealSecrets(answer.secrets, application_id, keyring, log), settings }
   }
 }
 
-function openSecrets(
+function unsealSecrets(
   sealed: readonly SealedSecret[],
   application_id: string,
   keyring: Keyring,
   log: Log,
-): readonly OpenSecret[] {
-  const secrets: OpenSecret[] = []
+): readonly UnsealedSecret[] {
+  const secrets: UnsealedSecret[] = []
   for (const { sealed: text, expireTime } of sealed) {
     try {
       const secret = keyring.open(text, `credential:${application_id}`)
@@ -76,7 +76,7 @@ function openSecrets(
   return secrets
 }
 
-const VERSIONS: ReadonlyMap<ApiVersion, Version> = new Map([
+const VERSIONS: ReadonlyMap<ApiVersion, PublicApiVersion> = new Map([
   [ApiVersion.V1, 'v1'],
   [ApiVersion.V2, 'v2'],
 ])

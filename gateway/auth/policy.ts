@@ -1,13 +1,13 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { CredentialSettings, OpenCredential, Version } from './credential.ts'
+import type { CredentialSettings, PublicApiVersion, UnsealedCredential } from './credential.ts'
 
 /**
  * What a credential that has proved its secret may still be refused for, in the order of A1: broken settings 3007,
  * disabled 3004, blocked 3005, the caller's address 3006, the API version and the environment 3008.
  */
 export function checkPolicy(
-  { settings }: OpenCredential,
-  versions: readonly Version[],
+  { settings }: UnsealedCredential,
+  versions: readonly PublicApiVersion[],
   addressOf: () => string | undefined,
 ): CredentialSettings {
   if (settings === undefined) throw new PublicError(3007)

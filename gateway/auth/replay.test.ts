@@ -7,38 +7,41 @@ import { createManualClock } from '../../test/support/manual-clock.ts'
 import { freshPair, type ReplayPair } from '../../test/support/public-client.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
-  asResend,
-  asV2,
   createTestGateway,
   type FixtureOptions,
   OLD_SECRET,
+  resendRequest,
   SECRET,
-  type Sent,
   send,
   signedHeaders,
+  type TestRequest,
+  v2Request,
 } from '../gateway.fixture.ts'
-import { createNonces } from '../limits/nonces.ts'
-import { openEdgeStore } from '../limits/store.ts'
+import { openGatewayStore } from '../store.ts'
+import { createNonceStore } from './nonce-store.ts'
 
 const kept = await openTestStore()
 afterAll(async () => kept[Symbol.asyncDispose]())
 beforeEach(() => kept.setAway(false))
 
-const resend = (pair: ReplayPair): Sent => ({
-  ...asResend('p1', pair),
+const resend = (pair: ReplayPair): TestRequest => ({
+  ...resendRequest('p1', pair),
   body: { payment_id: 'p1', operation_id: 'o1' },
 })
 const mayResend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 
 /** Every way to send a pair, with a credential that may send it. */
-const WAYS: readonly (readonly [name: string, sent: (pair: ReplayPair) => Sent, options: FixtureOptions])[] =
-  [
-    ['v1', (pair) => ({ sign: (payload, secret) => signedHeaders(payload, secret, pair) }), {}],
-    ['v2', asV2, { credential: { apiVersion: ApiVersion.V2 } }],
-    ['resend with v1', resend, { payments, credential: mayResend }],
-    ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
-  ]
+const WAYS: readonly (readonly [
+  name: string,
+  sent: (pair: ReplayPair) => TestRequest,
+  options: FixtureOptions,
+])[] = [
+  ['v1', (pair) => ({ sign: (payload, secret) => signedHeaders(payload, secret, pair) }), {}],
+  ['v2', v2Request, { credential: { apiVersion: ApiVersion.V2 } }],
+  ['resend with v1', resend, { payments, credential: mayResend }],
+  ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
+]
 
 describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
   const open = () => createTestGateway({ ...options, store: kept.store })
@@ -106,9 +109,9 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
   })
 
   test('is another application’s affair when that one used the nonce', async () => {
-    const { nonces } = await openEdgeStore(kept.store)
+    const { nonces } = await openGatewayStore(kept.store)
     const pair = freshPair()
-    await createNonces(nonces, { remembered_ms: 60_000 }).spend('1002', pair.nonce)
+    await createNonceStore(nonces, { ttl_ms: 60_000 }).consume('1002', pair.nonce)
     expect((await send(await open(), sent(pair))).body.success).toBe(true)
   })
 
@@ -131,7 +134,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
 
   test('is not spent by a request whose signature or policy fails', async () => {
     const pair = freshPair()
-    const spoiled: [Sent, FixtureOptions, number][] = [
+    const spoiled: [TestRequest, FixtureOptions, number][] = [
       [{ secret: 'wrong' }, {}, 3000],
       [{}, { credential: { ...options.credential, ipAllowlist: ['::1'] } }, 3006],
     ]
@@ -162,7 +165,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     expect(lines.join('')).toContain(name === 'v2' ? '"code":2002' : 'a nonce could not be reserved')
     const outcome = name === 'v2' ? 'refused' : 'accepted'
     expect(await metricsText()).toMatch(
-      new RegExp(`multihub_gateway_nonces_unsure_total\\{outcome="${outcome}"\\} [1-9]`),
+      new RegExp(`multihub_gateway_nonces_unverified_total\\{outcome="${outcome}"\\} [1-9]`),
     )
   })
 })

@@ -7,8 +7,8 @@ import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
-import { HTTP_BOUNDS } from '../http/bounds.ts'
-import { BALANCE, PING, portOf, requestText, talk } from '../http/socket.fixture.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { BALANCE, PING, portOf, requestText, sendBytes } from '../http/socket.fixture.ts'
 import { holdBody } from './body-memory-budget.ts'
 
 const MIB = 1024 * 1024
@@ -26,25 +26,27 @@ afterEach(async () => {
 async function unfinished(): Promise<void> {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
   sockets.push(socket)
-  const head = requestText(PING, { lines: [`content-length: ${MIB}`], sent: '' })
+  const head = requestText(PING, { header_lines: [`content-length: ${MIB}`], body_on_wire: '' })
   socket.write(head)
   if (!socket.write(Buffer.alloc(MIB - 1, 32))) await once(socket, 'drain')
 }
 
 const codeOf = async (text: string): Promise<unknown> =>
-  JSON.parse((await talk(app, text, 1)).answers[0]?.body ?? '{}').error?.code
+  JSON.parse((await sendBytes(app, text, 1)).responses[0]?.body ?? '{}').error?.code
 
 test('unfinished bodies take the share of their address, and nothing of what ordinary requests need', async () => {
   app = await createTestGateway({ trusted_proxies: ['127.0.0.1'] })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const share = HTTP_BOUNDS.held_of_network_bytes / MIB
+  const share = HTTP_LIMITS.network_body_memory_bytes / MIB
   for (let count = 0; count < share; count += 1) await unfinished()
   await eventually(
     () => codeOf(requestText(LONG_PING)),
     (code) => code === 2002,
   )
   expect(await codeOf(requestText(PING))).toBeUndefined()
-  expect(await codeOf(requestText(LONG_PING, { lines: ['x-forwarded-for: 198.51.100.7'] }))).toBeUndefined()
+  expect(
+    await codeOf(requestText(LONG_PING, { header_lines: ['x-forwarded-for: 198.51.100.7'] })),
+  ).toBeUndefined()
 
   for (const socket of sockets.splice(0)) {
     socket.destroy()
@@ -99,7 +101,10 @@ test('the bytes of a body are gone while its request waits for others', async ()
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const pieces = `80000\r\n${LONG_BALANCE.slice(0, MIB / 2)}\r\n80000\r\n${LONG_BALANCE.slice(MIB / 2)}\r\n0\r\n\r\n`
-  const chunked = requestText(LONG_BALANCE, { lines: ['transfer-encoding: chunked'], sent: pieces })
+  const chunked = requestText(LONG_BALANCE, {
+    header_lines: ['transfer-encoding: chunked'],
+    body_on_wire: pieces,
+  })
   const before = process.memoryUsage().arrayBuffers
   for (const count of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
     begun(count % 2 === 0 ? chunked : requestText(LONG_BALANCE))
@@ -122,26 +127,34 @@ test('a body in crumbs is refused before it costs more than it weighs, and small
   app = await createTestGateway()
   await app.listen({ port: 0, host: '127.0.0.1' })
   const crumbs = (count: number): string =>
-    requestText(PING, { lines: ['transfer-encoding: chunked'], sent: '1\r\n \r\n'.repeat(count) })
-  const { answers, closed } = await talk(app, crumbs(20_000))
+    requestText(PING, {
+      header_lines: ['transfer-encoding: chunked'],
+      body_on_wire: '1\r\n \r\n'.repeat(count),
+    })
+  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, crumbs(20_000))
   expect(answers.map(({ body }) => JSON.parse(body).error)).toMatchObject([
     { code: 1003, details: { description: 'body' } },
   ])
   expect(closed).toBe(true)
   const letters = [...PING].map((letter) => `1\r\n${letter}\r\n`).join('')
   expect(
-    await codeOf(requestText(PING, { lines: ['transfer-encoding: chunked'], sent: `${letters}0\r\n\r\n` })),
+    await codeOf(
+      requestText(PING, {
+        header_lines: ['transfer-encoding: chunked'],
+        body_on_wire: `${letters}0\r\n\r\n`,
+      }),
+    ),
   ).toBeUndefined()
 })
 
 test('the process has a share too, and what is given back can be taken again', () => {
-  const { short_body_bytes, held_of_network_bytes, held_max_bytes } = HTTP_BOUNDS
+  const { short_body_bytes, network_body_memory_bytes, body_memory_bytes } = HTTP_LIMITS
   const takes = (at: number, bytes: number) => {
     const body = holdBody(() => `198.51.100.${at}`)
     return { taken: body.take(bytes), release: body.release }
   }
-  const long = held_of_network_bytes + short_body_bytes
-  const most = held_max_bytes / held_of_network_bytes
+  const long = network_body_memory_bytes + short_body_bytes
+  const most = body_memory_bytes / network_body_memory_bytes
   const bodies = Array.from({ length: 20 }, (_, at) => takes(at, long))
   expect(bodies.map(({ taken }) => taken)).toEqual(bodies.map((_, at) => at < most))
   expect(takes(100, short_body_bytes).taken).toBe(true)

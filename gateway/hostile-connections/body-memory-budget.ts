@@ -1,4 +1,4 @@
-import { HTTP_BOUNDS } from '../http/bounds.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
 
 /** Counts what one body holds beyond what every body may, until its caller has proved who he is and it was read. */
 export interface HeldBody {
@@ -24,12 +24,12 @@ export function holdBody(from: () => string): HeldBody {
   return {
     take(bytes) {
       length += bytes
-      const more = Math.max(0, length - HTTP_BOUNDS.short_body_bytes) - counted
+      const more = Math.max(0, length - HTTP_LIMITS.short_body_bytes) - counted
       if (more <= 0) return true
       if (counted === 0) network = from()
       const of_network = (by_network.get(network) ?? 0) + more
-      if (of_network > HTTP_BOUNDS.held_of_network_bytes) return false
-      if (total_bytes + more > HTTP_BOUNDS.held_max_bytes) return false
+      if (of_network > HTTP_LIMITS.network_body_memory_bytes) return false
+      if (total_bytes + more > HTTP_LIMITS.body_memory_bytes) return false
       by_network.set(network, of_network)
       total_bytes += more
       counted += more

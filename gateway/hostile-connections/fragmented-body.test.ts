@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createTestGateway } from '../gateway.fixture.ts'
-import { type Head, PING, portOf, requestText, talk } from '../http/socket.fixture.ts'
+import { PING, portOf, type RequestHead, requestText, sendBytes } from '../http/socket.fixture.ts'
 
 let app: FastifyInstance
 
@@ -18,12 +18,12 @@ const CRUMBS = '1\r\n \r\n'.repeat(20_000)
 const TOO_LONG = `${(1_100_000).toString(16)}\r\n${' '.repeat(1_100_000)}\r\n`
 
 /** A request whose body has no end, with what it begins with. */
-const endless = (head: Head = {}, begin = ''): string =>
-  requestText(PING, { lines: ['transfer-encoding: chunked'], ...head, sent: begin })
+const endless = (head: RequestHead = {}, begin = ''): string =>
+  requestText(PING, { header_lines: ['transfer-encoding: chunked'], ...head, body_on_wire: begin })
 
 const cases: [string, string, number | undefined][] = [
   ['nothing else', endless(), 1003],
-  ['a wrong type', endless({ type: 'text/plain' }), 1006],
+  ['a wrong type', endless({ content_type: 'text/plain' }), 1006],
   ['no such path', endless({ target: '/nowhere' }), 1001],
   ['a path of others', endless({ target: '/%zz' }), 1001],
   ['another verb', endless({ verb: 'PUT' }), 1007],
@@ -32,7 +32,7 @@ const cases: [string, string, number | undefined][] = [
 ]
 
 test.each(cases)('hangs up behind the answer on who sends crumbs with %s', async (_what, head, code) => {
-  const { answers, closed } = await talk(app, head + CRUMBS)
+  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, head + CRUMBS)
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
   expect(closed).toBe(true)
 })
@@ -53,9 +53,9 @@ test.each(cases.slice(1))('and on who sends them once it is answered: %s', async
 })
 
 test('what is due before is answered before', async () => {
-  const { answers, closed } = await talk(
+  const { responses: answers, closed_by_gateway: closed } = await sendBytes(
     app,
-    requestText(PING) + requestText('{') + endless({ type: 'text/plain' }) + CRUMBS,
+    requestText(PING) + requestText('{') + endless({ content_type: 'text/plain' }) + CRUMBS,
   )
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([undefined, 1005, 1006])
   expect(closed).toBe(true)
@@ -64,20 +64,24 @@ test('what is due before is answered before', async () => {
 test('whatever is no crumb is dropped to its end, and the next request is found', async () => {
   const pieces = `1f4\r\n${' '.repeat(500)}\r\n`.repeat(3_000)
   const long = endless({}, `${pieces}0\r\n\r\n`)
-  const wrong = endless({ type: 'text/plain' }, `${pieces}0\r\n\r\n`)
-  const { answers } = await talk(app, long + wrong + requestText(PING), 3)
+  const wrong = endless({ content_type: 'text/plain' }, `${pieces}0\r\n\r\n`)
+  const { responses: answers } = await sendBytes(app, long + wrong + requestText(PING), 3)
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
 })
 
 test.each([
-  ['too long a body', { lines: ['connection: close', 'content-length: 3145728'] }, 1003],
-  ['a wrong type', { type: 'text/plain', lines: ['connection: close', 'content-length: 3145728'] }, 1006],
-])('who sends all of %s before reading gets its last answer', async (_what, head: Head, code) => {
+  ['too long a body', { header_lines: ['connection: close', 'content-length: 3145728'] }, 1003],
+  [
+    'a wrong type',
+    { content_type: 'text/plain', header_lines: ['connection: close', 'content-length: 3145728'] },
+    1006,
+  ],
+])('who sends all of %s before reading gets its last answer', async (_what, head: RequestHead, code) => {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
   await once(socket, 'connect')
   const failed: unknown[] = []
   socket.on('error', (error) => failed.push(error))
-  socket.write(requestText(PING, { ...head, sent: '' }))
+  socket.write(requestText(PING, { ...head, body_on_wire: '' }))
   for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
     if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
     await new Promise((resolve) => setImmediate(resolve))

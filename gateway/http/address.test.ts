@@ -4,7 +4,7 @@ import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { networkOf } from '../hostile-connections/network.ts'
 import { clientAddress } from './address.ts'
-import { PING, requestText, talk } from './socket.fixture.ts'
+import { PING, requestText, sendBytes } from './socket.fixture.ts'
 
 /** Only what the function reads of a request. */
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
@@ -45,7 +45,7 @@ test('hops that came in several headers are one list, in their order', async () 
   await app.listen({ port: 0, host: '127.0.0.1' })
   const codeBehind = async (...hops: string[]): Promise<unknown> => {
     const lines = hops.map((hop) => `X-Forwarded-For: ${hop}`)
-    const { answers } = await talk(app, requestText(PING, { lines }), 1)
+    const { responses: answers } = await sendBytes(app, requestText(PING, { header_lines: lines }), 1)
     return JSON.parse(answers[0]?.body ?? '{}').error?.code
   }
   expect(await codeBehind('198.51.100.7', '203.0.113.9')).toBeUndefined()

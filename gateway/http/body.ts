@@ -1,9 +1,9 @@
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { HeldBody } from '../hostile-connections/body-memory-budget.ts'
-import { areCrumbs } from '../hostile-connections/fragmented-body.ts'
-import { hangUp } from '../hostile-connections/linger.ts'
-import { BODY_MAX_BYTES, HTTP_BOUNDS } from './bounds.ts'
+import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
+import { closeAfterResponse } from '../hostile-connections/lingering-close.ts'
 import type { Exchange } from './exchange.ts'
+import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
 
 /**
  * The bytes of the body, exactly as they came: signatures are over them. More than 1 MiB is 1003, told at once when
@@ -24,7 +24,7 @@ export function readBody(
     const settle = (error?: Error): void => {
       // The request lives until its answer is there, and with its listeners so does what they know. Of a short body that
       // is less than it costs to take them off.
-      if (error !== undefined || length > HTTP_BOUNDS.short_body_bytes)
+      if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
         request.off('data', take).off('end', settle).off('error', broke)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
       else reject(error)
@@ -32,15 +32,15 @@ export function readBody(
     const take = (piece: Buffer): void => {
       length += piece.length
       pieces += 1
-      if (areCrumbs(pieces, length)) {
-        hangUp(response)
+      if (isTooFragmented(pieces, length)) {
+        closeAfterResponse(response)
         settle(fieldError(1003, 'body'))
       } else if (length > BODY_MAX_BYTES) settle(fieldError(1003, 'body'))
       else if (!held.take(piece.length)) settle(new PublicError(2002))
       else if (pieces === 1 && piece.length === announced) body = piece
       else body = appended(body, length, piece)
     }
-    const broke = (cause: Error): void => settle(new CallerGone('the connection broke', { cause }))
+    const broke = (cause: Error): void => settle(new RequestAborted('the connection broke', { cause }))
     request.on('data', take).on('end', settle).on('error', broke)
   })
 }
@@ -62,6 +62,6 @@ function appended(body: Buffer | undefined, length: number, piece: Buffer): Buff
 const PIECE_ROOM_BYTES = 512
 
 /** The caller broke off before its request was complete: there is nobody to answer and nothing was done. */
-export class CallerGone extends Error {
+export class RequestAborted extends Error {
   override readonly name = 'CallerGone'
 }

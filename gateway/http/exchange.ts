@@ -4,7 +4,7 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { clock, elapsedSince } from '#lib/platform/time.ts'
 
 /** Signs an answer: the header's name and value over the bytes exactly as they are sent. */
-export type SignAnswer = (answer: {
+export type SignResponse = (answer: {
   readonly request_id: string
   readonly http_status: number
   readonly body: Uint8Array
@@ -24,9 +24,9 @@ export interface Exchange {
    * byte did. Listening for that byte takes the parser off the socket: 4 us, a fifth of what bare Node takes a request.
    */
   readonly started_ms: number
-  readonly found: {
+  readonly context: {
     /** Set once the caller has proved its secret; from then on every answer is signed, refusals too (A5). */
-    sign?: SignAnswer
+    sign?: SignResponse
     application_id?: string | undefined
     merchant_id?: string | undefined
     environment?: Environment | undefined
@@ -36,10 +36,10 @@ export interface Exchange {
 
 /** Begins an exchange: its clock and its request id. */
 export function beginExchange(request: IncomingMessage, response: ServerResponse): Exchange {
-  return { request, response, request_id: uuidv7(), started_ms: clock.monotonic_ms(), found: {} }
+  return { request, response, request_id: uuidv7(), started_ms: clock.monotonic_ms(), context: {} }
 }
 
 /** How long the exchange has lasted, in milliseconds with at most 3 decimals (E3). */
-export function elapsed({ started_ms }: Exchange): number {
+export function elapsedMs({ started_ms }: Exchange): number {
   return elapsedSince(started_ms)
 }

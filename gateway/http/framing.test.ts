@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
-import { type Head, PING, requestText, talk } from './socket.fixture.ts'
+import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 let app: FastifyInstance
 
@@ -17,21 +17,21 @@ afterAll(async () => {
 })
 
 async function errorOf(text: string): Promise<readonly unknown[]> {
-  const { answers } = await talk(app, text, 1)
+  const { responses: answers } = await sendBytes(app, text, 1)
   const { error } = JSON.parse(answers[0]?.body ?? '{}')
   return [error?.code, error?.details?.description]
 }
 
 const many = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `x-${at}: a`)
 
-test.each<[string, Head, string]>([
+test.each<[string, RequestHead, string]>([
   ['a query', { target: `${V1_PATH}?a=1` }, 'query'],
-  ['too many headers', { lines: many(100) }, 'headers'],
-  ['two hosts', { lines: ['host: b'] }, 'host'],
-  ['a body that is announced too big', { lines: ['content-length: 1048577'] }, 'body'],
+  ['too many headers', { header_lines: many(100) }, 'headers'],
+  ['two hosts', { header_lines: ['host: b'] }, 'host'],
+  ['a body that is announced too big', { header_lines: ['content-length: 1048577'] }, 'body'],
   [
     'a body that is coded twice',
-    { lines: ['transfer-encoding: gzip, chunked'], sent: '0\r\n\r\n' },
+    { header_lines: ['transfer-encoding: gzip, chunked'], body_on_wire: '0\r\n\r\n' },
     'transfer-encoding',
   ],
 ])('%s is 1003 and says so', async (_what, head, description) => {
@@ -41,16 +41,15 @@ test.each<[string, Head, string]>([
 test('a body that grows too big is told as well', async () => {
   const chunk = ' '.repeat(0x100000)
   const sent = `100000\r\n${chunk}\r\n1\r\n \r\n0\r\n\r\n`
-  expect(await errorOf(requestText('', { lines: ['transfer-encoding: chunked'], sent }))).toEqual([
-    1003,
-    'body',
-  ])
+  expect(
+    await errorOf(requestText('', { header_lines: ['transfer-encoding: chunked'], body_on_wire: sent })),
+  ).toEqual([1003, 'body'])
 })
 
-test.each<[string, Head, string]>([
+test.each<[string, RequestHead, string]>([
   ['a query', { target: '/openapi.json?a=1' }, 'query'],
-  ['too many headers', { target: '/openapi.json', lines: many(100) }, 'headers'],
-  ['two hosts', { target: '/openapi.json', lines: ['host: b'] }, 'host'],
+  ['too many headers', { target: '/openapi.json', header_lines: many(100) }, 'headers'],
+  ['two hosts', { target: '/openapi.json', header_lines: ['host: b'] }, 'host'],
 ])('what is shown to anybody is not shown with %s', async (_what, head, description) => {
   const text = requestText('', { verb: 'GET', ...head })
   expect(await errorOf(text)).toEqual([1003, description])

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { HTTP_BOUNDS } from './bounds.ts'
-import { hasHeader, onlyHeader } from './headers.ts'
+import { hasHeader, singleHeader } from './headers.ts'
+import { HTTP_LIMITS } from './http-limits.ts'
 
 /** JSON is UTF-8 whether it says so or not; an empty parameter is allowed by HTTP. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|"utf-8")[ \t]*)?)*$/i
@@ -12,7 +12,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|"utf-8"
  */
 export function checkFraming(request: IncomingMessage): void {
   const { rawHeaders } = request
-  const content_type = onlyHeader(rawHeaders, 'content-type')
+  const content_type = singleHeader(rawHeaders, 'content-type')
   if (content_type === undefined || !JSON_TYPE.test(content_type)) throw new PublicError(1006)
   if (hasHeader(rawHeaders, 'content-encoding')) throw new PublicError(1006)
   checkHead(request)
@@ -22,9 +22,9 @@ export function checkFraming(request: IncomingMessage): void {
 export function checkHead(request: IncomingMessage): void {
   const { rawHeaders, url = '', httpVersion } = request
   if (url.includes('?')) throw fieldError(1003, 'query')
-  if (rawHeaders.length > 2 * HTTP_BOUNDS.headers_max) throw fieldError(1003, 'headers')
+  if (rawHeaders.length > 2 * HTTP_LIMITS.headers_max) throw fieldError(1003, 'headers')
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw fieldError(1003, 'version')
-  if (httpVersion === '1.1' && onlyHeader(rawHeaders, 'host') === undefined) throw fieldError(1003, 'host')
+  if (httpVersion === '1.1' && singleHeader(rawHeaders, 'host') === undefined) throw fieldError(1003, 'host')
   if (!isFramedPlainly(request)) throw fieldError(1003, 'transfer-encoding')
 }
 

@@ -2,7 +2,7 @@
  * The value of a header that must come exactly once (A4); `undefined` when it is missing or repeated. Reads the raw
  * list, because Node joins repeated headers or drops all but one of them. `name` is lower case.
  */
-export function onlyHeader(raw_headers: readonly string[], name: string): string | undefined {
+export function singleHeader(raw_headers: readonly string[], name: string): string | undefined {
   let value: string | undefined
   for (let at = 0; at < raw_headers.length; at += 2) {
     if (!isNamed(raw_headers[at], name)) continue

@@ -6,8 +6,16 @@ import { createLog } from '#lib/platform/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
-import { HTTP_BOUNDS } from './bounds.ts'
-import { BALANCE, type Head, PING, portOf, requestText, type Talk, talk } from './socket.fixture.ts'
+import { HTTP_LIMITS } from './http-limits.ts'
+import {
+  BALANCE,
+  PING,
+  portOf,
+  type RequestHead,
+  requestText,
+  type SocketResult,
+  sendBytes,
+} from './socket.fixture.ts'
 
 let app: FastifyInstance
 let release: () => void
@@ -42,63 +50,63 @@ afterEach(async () => {
 
 /** Sends the same request so often, as many on each connection as it takes; answers the codes, in no certain order. */
 async function codesOfMany(count: number, text: string): Promise<readonly number[]> {
-  const talks = Array.from({ length: Math.ceil(count / HTTP_BOUNDS.answers_due_max) }, (_, at) => {
-    const left = count - at * HTTP_BOUNDS.answers_due_max
-    const here = Math.min(left, HTTP_BOUNDS.answers_due_max)
-    return talk(app, text.repeat(here), here)
+  const talks = Array.from({ length: Math.ceil(count / HTTP_LIMITS.pending_responses_max) }, (_, at) => {
+    const left = count - at * HTTP_LIMITS.pending_responses_max
+    const here = Math.min(left, HTTP_LIMITS.pending_responses_max)
+    return sendBytes(app, text.repeat(here), here)
   })
   return (await Promise.all(talks)).flatMap(codesIn)
 }
 
 /** The codes of the answers, 0 for a success. */
-const codesIn = ({ answers }: Talk): readonly number[] =>
+const codesIn = ({ responses: answers }: SocketResult): readonly number[] =>
   answers.map(({ body }) => JSON.parse(body).error?.code ?? 0)
 
 test('answers pipelined requests in their order', async () => {
   const both = requestText(BALANCE) + requestText(PING) + requestText('{')
-  const heard = talk(app, both, 3)
+  const heard = sendBytes(app, both, 3)
   await asked
   release()
-  const [balance, pong, refused] = (await heard).answers
+  const [balance, pong, refused] = (await heard).responses
   expect(balance?.body).toMatch(/"balance"/)
   expect(pong?.body).toMatch(/pong/)
   expect(refused?.body).toMatch(/1005/)
 })
 
-test.each<[string, Head, number]>([
-  ['a repeated hash', { lines: [`x-data-hash: ${'a'.repeat(128)}`] }, 3002],
-  ['a repeated application id', { lines: ['X-DATA-APPLICATION-ID: 1001'] }, 3001],
-  ['a repeated content type', { lines: ['content-type: application/json'] }, 1006],
-  ['a repeated nonce', { lines: ['x-data-timestamp: 1', 'x-data-nonce: a', 'x-data-nonce: a'] }, 3000],
-  ['two hosts', { lines: ['host: b'] }, 1003],
+test.each<[string, RequestHead, number]>([
+  ['a repeated hash', { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }, 3002],
+  ['a repeated application id', { header_lines: ['X-DATA-APPLICATION-ID: 1001'] }, 3001],
+  ['a repeated content type', { header_lines: ['content-type: application/json'] }, 1006],
+  ['a repeated nonce', { header_lines: ['x-data-timestamp: 1', 'x-data-nonce: a', 'x-data-nonce: a'] }, 3000],
+  ['two hosts', { header_lines: ['host: b'] }, 1003],
   ['an empty query', { target: `${V1_PATH}?` }, 1003],
   ['a fragment', { target: `${V1_PATH}#` }, 1001],
-  ['a large length', { lines: ['content-length: 1048577'] }, 1003],
+  ['a large length', { header_lines: ['content-length: 1048577'] }, 1003],
   ['TRACE', { verb: 'TRACE' }, 1007],
   ['QUERY', { verb: 'QUERY' }, 1007],
   ['PROPFIND', { verb: 'PROPFIND' }, 1007],
 ])('refuses %s', async (_what, head, code) => {
-  expect(codesIn(await talk(app, requestText(PING, head), 1))).toEqual([code])
+  expect(codesIn(await sendBytes(app, requestText(PING, head), 1))).toEqual([code])
 })
 
 test('refuses no host', async () => {
-  expect(codesIn(await talk(app, requestText(PING).replace('host: a\r\n', ''), 1))).toEqual([1003])
+  expect(codesIn(await sendBytes(app, requestText(PING).replace('host: a\r\n', ''), 1))).toEqual([1003])
 })
 
 test.each([
   ['no HTTP', 'hello\r\n\r\n'],
   ['TLS', Buffer.from('160301020001000001fc0303', 'hex')],
-  ['a head of more than 16 KiB', requestText(PING, { lines: [`x-long: ${'a'.repeat(20_000)}`] })],
-  ['a blank before the colon', requestText(PING, { lines: ['x-a : b'] })],
+  ['a head of more than 16 KiB', requestText(PING, { header_lines: [`x-long: ${'a'.repeat(20_000)}`] })],
+  ['a blank before the colon', requestText(PING, { header_lines: ['x-a : b'] })],
   ['an unknown verb', requestText(PING, { verb: 'BREW' })],
 ])('refuses %s in the envelope and closes', async (_what, bytes) => {
-  const heard = await talk(app, bytes)
+  const heard = await sendBytes(app, bytes)
   expect(codesIn(heard)).toEqual([1003])
-  expect(heard.answers[0]).toMatchObject({
+  expect(heard.responses[0]).toMatchObject({
     http_status: 400,
     body: expect.stringMatching(/^\{"success":false,/),
   })
-  expect(heard.answers[0]?.headers.get('connection')).toBe('close')
+  expect(heard.responses[0]?.headers.get('connection')).toBe('close')
 })
 
 test('answers HEAD with a head', async () => {
@@ -110,21 +118,21 @@ test('answers HEAD with a head', async () => {
 test('takes a body that comes in pieces, and refuses one that grows beyond 1 MiB untold', async () => {
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
   const chunked = (text: string, chunks: string): string =>
-    requestText(text, { lines: ['transfer-encoding: chunked'], sent: `${chunks}0\r\n\r\n` })
+    requestText(text, { header_lines: ['transfer-encoding: chunked'], body_on_wire: `${chunks}0\r\n\r\n` })
   const small = chunked(PING, chunk(PING.slice(0, 5)) + chunk(PING.slice(5)))
-  expect(codesIn(await talk(app, small, 1))).toEqual([0])
+  expect(codesIn(await sendBytes(app, small, 1))).toEqual([0])
   const large = chunked('', chunk(' '.repeat(65_536)).repeat(17))
-  expect(codesIn(await talk(app, large + requestText(PING), 2))).toEqual([1003, 0])
+  expect(codesIn(await sendBytes(app, large + requestText(PING), 2))).toEqual([1003, 0])
 })
 
 test('goes on with the connection after refusing a body that it did not read', async () => {
   const large = requestText(' '.repeat(1_100_000))
-  const wrong_type = requestText(PING, { type: 'text/plain' })
-  expect(codesIn(await talk(app, large + wrong_type + requestText(PING), 3))).toEqual([1003, 1006, 0])
+  const wrong_type = requestText(PING, { content_type: 'text/plain' })
+  expect(codesIn(await sendBytes(app, large + wrong_type + requestText(PING), 3))).toEqual([1003, 1006, 0])
 })
 
 test('answers what came whole before it closes over what came broken', async () => {
-  const heard = talk(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
+  const heard = sendBytes(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
   await asked
   release()
   expect(codesIn(await heard)).toEqual([0, 1003])
@@ -141,11 +149,11 @@ test('survives callers that go away at any point', async () => {
   }
   await asked
   release()
-  expect(codesIn(await talk(app, requestText(PING), 1))).toEqual([0])
+  expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
 test('takes so many requests of a merchant at once and tells those beyond to come again', async () => {
-  const { requests_of_merchant_max: most } = HTTP_BOUNDS
+  const { merchant_requests_max: most } = HTTP_LIMITS
   const heard = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
     async () => asked_count,
@@ -154,11 +162,11 @@ test('takes so many requests of a merchant at once and tells those beyond to com
   release()
   const refused = (await heard).filter((code) => code !== 0)
   expect(refused).toEqual([2002, 2002])
-  expect(codesIn(await talk(app, requestText(PING), 1))).toEqual([0])
+  expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
 test('takes so many requests at once, whoever sends them, and tells those beyond to come again', async () => {
-  const { requests_max: most } = HTTP_BOUNDS
+  const { requests_max: most } = HTTP_LIMITS
   const gate = Promise.withResolvers<void>()
   const lines: string[] = []
   await app.close()
@@ -182,14 +190,17 @@ test.each([
   ['requests that wait', requestText(BALANCE)],
   ['what is shown to anybody', 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'],
 ])('a connection that sends on and on ahead of its answers is closed: %s', async (_what, text) => {
-  const { closed } = await talk(app, text.repeat(HTTP_BOUNDS.answers_due_max + 1))
+  const { closed_by_gateway: closed } = await sendBytes(
+    app,
+    text.repeat(HTTP_LIMITS.pending_responses_max + 1),
+  )
   expect(closed).toBe(true)
-  expect(asked_count).toBeLessThanOrEqual(HTTP_BOUNDS.answers_due_max)
-  expect(codesIn(await talk(app, requestText(PING), 1))).toEqual([0])
+  expect(asked_count).toBeLessThanOrEqual(HTTP_LIMITS.pending_responses_max)
+  expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
 test('the time of an answer is in milliseconds, with three decimals at the most, from the head on', async () => {
-  const { answers } = await talk(
+  const { responses: answers } = await sendBytes(
     app,
     requestText(PING) + requestText('{') + requestText(PING, { verb: 'GET' }),
     3,
@@ -207,20 +218,20 @@ test('has a limit of time for every part of an exchange', () => {
 
 test.each([
   ['a head that does not end', `POST ${V1_PATH} HTTP/1.1\r\nhost: a\r\n`, [1003]],
-  ['a body that does not end', requestText(PING, { lines: ['content-length: 100'] }), [1003]],
+  ['a body that does not end', requestText(PING, { header_lines: ['content-length: 100'] }), [1003]],
   [
     'the rest of a body that was refused',
-    requestText(PING, { type: 'text/plain', lines: ['content-length: 100'] }),
+    requestText(PING, { content_type: 'text/plain', header_lines: ['content-length: 100'] }),
     [1006],
   ],
 ])('does not wait for %s', async (_what, text, codes) => {
   app.server.headersTimeout = 1
   app.server.requestTimeout = 1
-  expect(codesIn(await talk(app, text))).toEqual(codes)
+  expect(codesIn(await sendBytes(app, text))).toEqual(codes)
 })
 
 test('lets the request under way end when it is closed', async () => {
-  const heard = talk(app, requestText(BALANCE))
+  const heard = sendBytes(app, requestText(BALANCE))
   await asked
   const closed = app.close()
   release()

@@ -8,10 +8,13 @@ import { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
-import { type BrokenRequests, createBrokenRequests } from '../hostile-connections/broken-requests.ts'
-import type { Answerer } from './answer.ts'
-import { HTTP_BOUNDS } from './bounds.ts'
+import {
+  createInvalidRequestHandler,
+  type InvalidRequestHandler,
+} from '../hostile-connections/invalid-requests.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
+import { HTTP_LIMITS } from './http-limits.ts'
+import type { Responder } from './responder.ts'
 
 /** One public route: where it is, and what answers its requests, refusals included. */
 export interface PublicRoute {
@@ -27,7 +30,7 @@ export interface PublicRoute {
 /** What the server of the public routes needs. */
 export interface ServerOptions {
   readonly routes: readonly PublicRoute[]
-  readonly answerer: Answerer
+  readonly answerer: Responder
   readonly log: Log
   /** Whether requests are taken: others are told to go elsewhere. */
   readonly isServing: () => boolean
@@ -44,9 +47,9 @@ export function createServer({ routes, answerer, log, isServing }: ServerOptions
     const wrong_verb = routes.some(
       ({ target, verb = 'POST' }) => request.method !== verb && isAt(request, target),
     )
-    answerer.failure(beginExchange(request, response), new PublicError(wrong_verb ? 1007 : 1001))
+    answerer.sendFailure(beginExchange(request, response), new PublicError(wrong_verb ? 1007 : 1001))
   }
-  const app = createBareFastify(createBrokenRequests(log), notFound)
+  const app = createBareFastify(createInvalidRequestHandler(log), notFound)
   let under_way = 0
   const ended = (): void => {
     under_way -= 1
@@ -58,7 +61,7 @@ export function createServer({ routes, answerer, log, isServing }: ServerOptions
       if (!isServing()) return void response.writeHead(503, { connection: 'close' }).end()
       if (!isAt(request, target)) return notFound(request, response)
       const exchange = beginExchange(request, response)
-      if (under_way >= HTTP_BOUNDS.requests_max) return answerer.failure(exchange, new PublicError(2002))
+      if (under_way >= HTTP_LIMITS.requests_max) return answerer.sendFailure(exchange, new PublicError(2002))
       under_way += 1
       serve(exchange).then(ended, (error: unknown) => {
         ended()
@@ -74,7 +77,7 @@ export function createServer({ routes, answerer, log, isServing }: ServerOptions
   })
   app.setErrorHandler((error, request, reply) => {
     reply.hijack()
-    answerer.failure(beginExchange(request.raw, reply.raw), error)
+    answerer.sendFailure(beginExchange(request.raw, reply.raw), error)
   })
   return app
 }
@@ -87,18 +90,18 @@ function isAt({ url = '' }: IncomingMessage, target: RegExp): boolean {
 
 /** Fastify with our limits, and without anything that would answer or read in its own way. */
 function createBareFastify(
-  broken: BrokenRequests,
+  broken: InvalidRequestHandler,
   notFound: (request: IncomingMessage, response: ServerResponse) => void,
 ): FastifyInstance {
   const app = Fastify({
     serverFactory: (handle) => createBoundedServer(broken, handle),
     // An id in a path that is too long for any payment is judged with its credential, as every other one is.
-    routerOptions: { maxParamLength: HTTP_BOUNDS.head_max_bytes },
+    routerOptions: { maxParamLength: HTTP_LIMITS.head_max_bytes },
     // The exchange makes the id of a request.
     requestIdHeader: false,
     genReqId: () => '',
     return503OnClosing: false,
-    clientErrorHandler: broken.handle,
+    clientErrorHandler: broken.handleClientError,
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
       notFound(request.raw, reply.raw)
@@ -112,27 +115,27 @@ function createBareFastify(
 
 /** Node's server with our limits. Fastify sees only the requests that are taken. */
 function createBoundedServer(
-  broken: BrokenRequests,
+  broken: InvalidRequestHandler,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const server = createHttpServer(
     {
-      maxHeaderSize: HTTP_BOUNDS.head_max_bytes,
-      headersTimeout: HTTP_BOUNDS.head_timeout_ms,
-      requestTimeout: HTTP_BOUNDS.request_timeout_ms,
-      keepAliveTimeout: HTTP_BOUNDS.idle_timeout_ms,
-      connectionsCheckingInterval: HTTP_BOUNDS.timeouts_checked_ms,
+      maxHeaderSize: HTTP_LIMITS.head_max_bytes,
+      headersTimeout: HTTP_LIMITS.head_timeout_ms,
+      requestTimeout: HTTP_LIMITS.request_timeout_ms,
+      keepAliveTimeout: HTTP_LIMITS.idle_timeout_ms,
+      connectionsCheckingInterval: HTTP_LIMITS.timeout_check_interval_ms,
       // A request without a host is refused in the envelope instead of by Node.
       requireHostHeader: false,
     },
     (request, response) => {
-      if (broken.began(request, response)) handle(request, response)
+      if (broken.trackRequest(request, response)) handle(request, response)
     },
   )
-  server.timeout = HTTP_BOUNDS.silence_timeout_ms
+  server.timeout = HTTP_LIMITS.inactivity_timeout_ms
   // Headers are counted by us: beyond its own limit Node drops them silently.
   server.maxHeadersCount = 0
-  server.maxConnections = HTTP_BOUNDS.connections_max
+  server.maxConnections = HTTP_LIMITS.connections_max
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, connection) => {
     if (connection instanceof Socket) broken.refuseTunnel(connection)

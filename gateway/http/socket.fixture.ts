@@ -10,20 +10,26 @@ export const PING = '{"method":"gateway.ping","params":{}}'
 export const BALANCE = '{"method":"balance.get","params":{}}'
 
 /** In what a request's head differs from that of a right one. Lines are taken as they are. */
-export interface Head {
-  readonly lines?: readonly string[]
+export interface RequestHead {
+  readonly header_lines?: readonly string[]
   readonly verb?: string
   readonly target?: string
   readonly version?: string
-  readonly type?: string
+  readonly content_type?: string
   /** What is sent instead of the body that was signed. */
-  readonly sent?: string
+  readonly body_on_wire?: string
 }
 
 /** A signed request as text. Its length is told unless a line says how the body is framed. */
-export function requestText(body: string, head: Head = {}): string {
-  const { lines = [], verb = 'POST', target = V1_PATH, version = 'HTTP/1.1', sent = body } = head
-  const signed = { ...signedHeaders(body), 'content-type': head.type ?? 'application/json' }
+export function requestText(body: string, head: RequestHead = {}): string {
+  const {
+    header_lines: lines = [],
+    verb = 'POST',
+    target = V1_PATH,
+    version = 'HTTP/1.1',
+    body_on_wire: sent = body,
+  } = head
+  const signed = { ...signedHeaders(body), 'content-type': head.content_type ?? 'application/json' }
   const is_framed = lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
   return [
     `${verb} ${target} ${version}`,
@@ -37,28 +43,28 @@ export function requestText(body: string, head: Head = {}): string {
 }
 
 /** One answer as it came. */
-export interface SocketAnswer {
+export interface SocketResponse {
   readonly http_status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
 
 /** What was said on one connection. */
-export interface Talk {
-  readonly answers: readonly SocketAnswer[]
+export interface SocketResult {
+  readonly responses: readonly SocketResponse[]
   /** Whether the gateway ended the connection, and not we. */
-  readonly closed: boolean
+  readonly closed_by_gateway: boolean
 }
 
 /**
  * Sends bytes on a connection of their own and reads until the gateway closes it. Once `count` answers are there it
  * closes its own side, so that whatever else would come still does. Throws when anything but answers came.
  */
-export async function talk(
+export async function sendBytes(
   app: FastifyInstance,
   bytes: string | Uint8Array,
   count = Number.POSITIVE_INFINITY,
-): Promise<Talk> {
+): Promise<SocketResult> {
   const socket = connect({ port: portOf(app), host: '127.0.0.1', allowHalfOpen: true })
   let received = ''
   let ended = false
@@ -67,7 +73,7 @@ export async function talk(
   socket.setEncoding('latin1')
   socket.on('data', (text: string) => {
     received += text
-    if (ended || readAnswers(received).length < count) return
+    if (ended || parseResponses(received).length < count) return
     ended = true
     socket.end()
   })
@@ -80,10 +86,10 @@ export async function talk(
   if (count === 0) socket.end(bytes)
   else socket.write(bytes)
   await done.promise
-  const answers = readAnswers(received)
+  const answers = parseResponses(received)
   const length = answers.reduce((sum, { length: one }) => sum + one, 0)
   if (length !== received.length) throw new Error(`no answer: ${JSON.stringify(received.slice(length))}`)
-  return { answers, closed }
+  return { responses: answers, closed_by_gateway: closed }
 }
 
 /** Where a gateway listens. */
@@ -94,8 +100,8 @@ export function portOf(app: FastifyInstance): number {
 }
 
 /** The complete answers at the beginning of what came. */
-function readAnswers(received: string): (SocketAnswer & { readonly length: number })[] {
-  const answers: (SocketAnswer & { readonly length: number })[] = []
+function parseResponses(received: string): (SocketResponse & { readonly length: number })[] {
+  const answers: (SocketResponse & { readonly length: number })[] = []
   let at = 0
   for (;;) {
     const head_end = received.indexOf('\r\n\r\n', at)

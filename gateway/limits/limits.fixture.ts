@@ -5,11 +5,11 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
+import { type GatewayStore, openGatewayStore } from '../store.ts'
 import type { LimitedCaller } from './limits.ts'
-import { type EdgeStore, openEdgeStore } from './store.ts'
 
 /** The gateway's collections on an embedded store of their own. */
-export interface EdgeFixture extends EdgeStore, AsyncDisposable {
+export interface GatewayStoreFixture extends GatewayStore, AsyncDisposable {
   readonly store: Store
 }
 
@@ -17,11 +17,11 @@ export interface EdgeFixture extends EdgeStore, AsyncDisposable {
 const TIMEOUT_MS = 86_400_000
 
 /** Opens an empty one. */
-export async function openEdgeFixture(): Promise<EdgeFixture> {
+export async function openGatewayStoreFixture(): Promise<GatewayStoreFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-limits-'))
   const store = await openStore({ database: 'gateway', directory, timeout_ms: TIMEOUT_MS })
   return {
-    ...(await openEdgeStore(store)),
+    ...(await openGatewayStore(store)),
     store,
     async [Symbol.asyncDispose]() {
       await store.close()
@@ -31,25 +31,28 @@ export async function openEdgeFixture(): Promise<EdgeFixture> {
 }
 
 /** A caller without a daily limit and with the default quotas, unless a test says otherwise. */
-export function callerWith(given: Partial<LimitedCaller> = {}): LimitedCaller {
+export function limitedCaller(given: Partial<LimitedCaller> = {}): LimitedCaller {
   return { application_id: '1001', daily_limit: 0n, rate_limits: new Map(), ...given }
 }
 
 /** What became of a number of calls. */
-export interface Tally {
+export interface OutcomeCounts {
   readonly admitted: number
   readonly refused: number
   readonly unavailable: number
 }
 
 /** Makes calls at once and counts what became of them; what is neither admitted nor 429 nor 2002 is thrown. */
-export async function tally(count: number, call: (place: number) => Promise<void>): Promise<Tally> {
+export async function countOutcomes(
+  count: number,
+  call: (place: number) => Promise<void>,
+): Promise<OutcomeCounts> {
   const results = await Promise.all(Array.from({ length: count }, (_, place) => outcomeOf(call(place))))
-  const of = (outcome: keyof Tally): number => results.filter((result) => result === outcome).length
+  const of = (outcome: keyof OutcomeCounts): number => results.filter((result) => result === outcome).length
   return { admitted: of('admitted'), refused: of('refused'), unavailable: of('unavailable') }
 }
 
-async function outcomeOf(call: Promise<void>): Promise<keyof Tally> {
+async function outcomeOf(call: Promise<void>): Promise<keyof OutcomeCounts> {
   try {
     await call
     return 'admitted'
@@ -61,10 +64,13 @@ async function outcomeOf(call: Promise<void>): Promise<keyof Tally> {
 }
 
 /** What a test does around a call of a collection: it calls `work` to let it through to the store. */
-export type Around = <T>(kind: 'read' | 'write', work: () => Promise<T>) => Promise<T>
+export type Interceptor = <T>(kind: 'read' | 'write', work: () => Promise<T>) => Promise<T>
 
 /** The collection, with something in its way. */
-export function intercepted<D extends object>(collection: Collection<D>, around: Around): Collection<D> {
+export function interceptCalls<D extends object>(
+  collection: Collection<D>,
+  around: Interceptor,
+): Collection<D> {
   return {
     ...collection,
     get: (key) => around('read', () => collection.get(key)),
@@ -74,7 +80,7 @@ export function intercepted<D extends object>(collection: Collection<D>, around:
 }
 
 /** Lets the calls through from `first` on of the writes, but loses their answers until `last`, the first being 1. */
-export function losingAnswers(first: number, last: number): Around {
+export function loseWriteResults(first: number, last: number): Interceptor {
   let writes = 0
   return async (kind, work) => {
     const result = await work()

@@ -5,12 +5,12 @@ import { currentRequest, withRequest } from '#lib/platform/context.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
 import {
-  callerWith,
-  type EdgeFixture,
-  intercepted,
-  losingAnswers,
-  openEdgeFixture,
-  tally,
+  countOutcomes,
+  type GatewayStoreFixture,
+  interceptCalls,
+  limitedCaller,
+  loseWriteResults,
+  openGatewayStoreFixture,
 } from './limits.fixture.ts'
 import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
 
@@ -20,12 +20,12 @@ const OFTEN = 'payment.in'
 /** The first lease of the bucket for many calls. */
 const LEASE = 1_000
 
-let edge: EdgeFixture
+let edge: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let limits: Limits
 beforeEach(async () => {
-  edge = await openEdgeFixture()
+  edge = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
   limits = createLimits(edge.counters)
@@ -35,11 +35,11 @@ afterEach(async () => {
   await edge[Symbol.asyncDispose]()
 })
 
-const caller = callerWith()
+const caller = limitedCaller()
 const limitedTo = (limit: number, bucket = RARE): LimitedCaller =>
-  callerWith({ rate_limits: new Map([[bucket, limit]]) })
+  limitedCaller({ rate_limits: new Map([[bucket, limit]]) })
 const admit = (count: number, from = caller, bucket = RARE, by = limits) =>
-  tally(count, () => by.admit(bucket, from))
+  countOutcomes(count, () => by.admit(bucket, from))
 const usedOf = async (name: string): Promise<number | undefined> =>
   (await edge.counters.get({ application_id: '1001', name }))?.used
 const failureOf = async (work: Promise<void>): Promise<PublicError> =>
@@ -51,7 +51,7 @@ const failureOf = async (work: Promise<void>): Promise<PublicError> =>
 /** Limits whose reads and writes are counted. */
 function counted(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
   const calls = { read: 0, write: 0 }
-  const counters = intercepted(edge.counters, (kind, work) => {
+  const counters = interceptCalls(edge.counters, (kind, work) => {
     calls[kind] += 1
     return work()
   })
@@ -89,7 +89,7 @@ describe('a bucket', () => {
   test('is apart from other buckets and other applications', async () => {
     expect(await admit(11)).toMatchObject({ admitted: 10 })
     expect(await admit(11, caller, 'refund.request')).toMatchObject({ admitted: 10 })
-    expect(await admit(11, callerWith({ application_id: '1002' }))).toMatchObject({ admitted: 10 })
+    expect(await admit(11, limitedCaller({ application_id: '1002' }))).toMatchObject({ admitted: 10 })
   })
 
   test('costs nothing where there is none', async () => {
@@ -149,8 +149,9 @@ describe('a bucket', () => {
 })
 
 describe('the daily limit', () => {
-  const daily = (limit: bigint): LimitedCaller => callerWith({ daily_limit: limit })
-  const count = (calls: number, from: LimitedCaller, by = limits) => tally(calls, () => by.countRequest(from))
+  const daily = (limit: bigint): LimitedCaller => limitedCaller({ daily_limit: limit })
+  const count = (calls: number, from: LimitedCaller, by = limits) =>
+    countOutcomes(calls, () => by.countRequest(from))
 
   test('is none when it is 0', async () => {
     expect(await count(500, daily(0n))).toMatchObject({ admitted: 500 })
@@ -185,7 +186,7 @@ describe('the daily limit', () => {
 
   test('is counted in its own day by those who waited over midnight', async () => {
     const gate = Promise.withResolvers<void>()
-    const held = createLimits(intercepted(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const held = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
     await count(50, daily(50n))
     clock.stepWall(86_399_999)
     const waiting = count(5, daily(50n), held)
@@ -203,7 +204,7 @@ describe('what limits cost', () => {
   test('one write for a thousand calls of a large quota', async () => {
     const { limits, calls } = counted()
     await limits.admit(OFTEN, caller)
-    await tally(LEASE - 1, () => limits.admit(OFTEN, caller))
+    await countOutcomes(LEASE - 1, () => limits.admit(OFTEN, caller))
     expect(calls).toEqual({ read: 1, write: 1 })
     await limits.admit(OFTEN, caller)
     expect(calls).toEqual({ read: 2, write: 2 })
@@ -228,7 +229,7 @@ describe('what limits cost', () => {
 
   test('no more than a bounded queue of callers who wait', async () => {
     const gate = Promise.withResolvers<void>()
-    const held = createLimits(intercepted(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const held = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
     const all = admit(5_101, caller, OFTEN, held)
     await settled()
     gate.resolve()
@@ -237,7 +238,7 @@ describe('what limits cost', () => {
 
   test('no deadline and no identity of the request that happened to ask first', async () => {
     const seen: unknown[] = []
-    const watched = intercepted(edge.counters, (_kind, work) => {
+    const watched = interceptCalls(edge.counters, (_kind, work) => {
       seen.push(currentRequest())
       return work()
     })
@@ -253,7 +254,7 @@ describe('without the store', () => {
     let answers: () => Promise<void> = () => Promise.reject(new Unavailable('nobody there'))
     let asked = 0
     const own = createLimits(
-      intercepted(edge.counters, async (kind, work) => {
+      interceptCalls(edge.counters, async (kind, work) => {
         if (kind === 'read') asked += 1
         await answers()
         return work()
@@ -282,7 +283,7 @@ describe('without the store', () => {
   ])(
     'the call that learns that it %s has the cause, those refused from memory have none',
     async (_what, code, cause) => {
-      const own = createLimits(intercepted(edge.counters, () => Promise.reject(cause)))
+      const own = createLimits(interceptCalls(edge.counters, () => Promise.reject(cause)))
       expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
       const refused = await failureOf(own.admit(RARE, caller))
       expect([refused.code, refused.cause]).toEqual([2002, undefined])
@@ -306,7 +307,7 @@ describe('without the store', () => {
   })
 
   test('an answer that was lost grants nothing, though the tokens are gone', async () => {
-    const own = createLimits(intercepted(edge.counters, losingAnswers(1, 1)))
+    const own = createLimits(interceptCalls(edge.counters, loseWriteResults(1, 1)))
     expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
     await clock.advance(1_000)
     expect(await admit(1, caller, RARE, own)).toMatchObject({ admitted: 1 })
@@ -314,7 +315,7 @@ describe('without the store', () => {
   })
 
   test('a fault is no refusal and nothing of the quota', async () => {
-    const broken = intercepted(edge.counters, () => Promise.reject(new TypeError('a fault')))
+    const broken = interceptCalls(edge.counters, () => Promise.reject(new TypeError('a fault')))
     const failure = await failureOf(createLimits(broken).admit(RARE, caller))
     expect(failure).toMatchObject({ code: 2001, cause: expect.any(TypeError) })
   })

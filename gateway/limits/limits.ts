@@ -1,11 +1,11 @@
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Quota } from './counter.ts'
-import { createLease } from './lease.ts'
-import { createLeases } from './leases.ts'
+import type { QuotaCounter } from '../store.ts'
+import { createLeaseCache } from './lease-cache.ts'
+import type { Quota } from './quota-counter.ts'
 import { DEFAULT_QUOTAS } from './quotas.ts'
 import { DAILY_BUCKET } from './refusal.ts'
-import type { Counter } from './store.ts'
+import { createTokenLease } from './token-lease.ts'
 
 /** What of a caller decides how much it may ask. */
 export interface LimitedCaller {
@@ -31,10 +31,10 @@ const DAY_MS = 86_400_000
 
 /** Makes the limits over the shared counters, of which this process holds at most `leases_max` leases at a time. */
 export function createLimits(
-  counters: Collection<Counter>,
+  counters: Collection<QuotaCounter>,
   { leases_max }: { readonly leases_max?: number } = {},
 ): Limits {
-  const { leaseOf, close } = createLeases(leases_max)
+  const { getOrCreate: leaseOf, close } = createLeaseCache(leases_max)
 
   // The limit is a part of the key: when the operator changes it, its callers start afresh, and what the old one ran
   // out of does not bind them.
@@ -44,23 +44,23 @@ export function createLimits(
       const limit = Number(daily_limit)
       const day = Math.floor(clock.now_ms() / DAY_MS)
       const make = () =>
-        createLease({ counters, bucket: DAILY_BUCKET, quota: dayQuota(application_id, day, limit) })
-      await leaseOf(`${application_id} ${day} ${limit}`, make).take()
+        createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
+      await leaseOf(`${application_id} ${day} ${limit}`, make).acquire()
     },
     async admit(bucket, { application_id, rate_limits }) {
       const limit = rate_limits.get(bucket) ?? DEFAULT_QUOTAS.get(bucket)
       if (limit === undefined) return
       const make = () => {
         const quota = { application_id, name: bucket, limit, window_ms: MINUTE_MS }
-        return createLease({ counters, bucket, quota })
+        return createTokenLease({ counters, bucket, quota })
       }
-      await leaseOf(`${application_id} ${bucket} ${limit}`, make).take()
+      await leaseOf(`${application_id} ${bucket} ${limit}`, make).acquire()
     },
     close,
   }
 }
 
-function dayQuota(application_id: string, day: number, limit: number): Quota {
+function dailyQuota(application_id: string, day: number, limit: number): Quota {
   const opens_at_ms = day * DAY_MS
   const date = new Date(opens_at_ms).toISOString().slice(0, 10)
   return { application_id, name: `${DAILY_BUCKET}:${date}`, limit, window_ms: DAY_MS, opens_at_ms }

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { ManualClock } from '../../test/support/manual-clock.ts'
-import { type Fate, GATEWAYS, type Gateways, startGateways, useGatewayClocks } from './gateways.fixture.ts'
-import { type EdgeFixture, openEdgeFixture } from './limits.fixture.ts'
+import { type GatewayStoreFixture, openGatewayStoreFixture } from './limits.fixture.ts'
+import {
+  GATEWAYS,
+  type SimulatedGateways,
+  startGateways,
+  useGatewayClocks,
+  type WriteFault,
+} from './simulated-gateways.fixture.ts'
 
 const PLACES = Array.from({ length: GATEWAYS }, (_, place) => place)
 /** A gateway asks the store again a second after it said that nothing was left. */
@@ -34,7 +40,7 @@ const trouble = fc.oneof(
   fc.record({ kind: fc.constant('crash' as const), place }),
 )
 type Step = typeof trouble extends fc.Arbitrary<infer T> ? T : never
-const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
+const fates: fc.Arbitrary<readonly WriteFault[]> = fc.array(
   fc.oneof(
     { arbitrary: fc.constant('well' as const), weight: 6 },
     fc.constantFrom('unavailable' as const, 'ambiguous' as const),
@@ -42,12 +48,12 @@ const fates: fc.Arbitrary<readonly Fate[]> = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-let edge: EdgeFixture
+let edge: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 beforeAll(async () => {
   ;({ clock, restore } = useGatewayClocks())
-  edge = await openEdgeFixture()
+  edge = await openGatewayStoreFixture()
 })
 afterAll(async () => {
   restore()
@@ -59,8 +65,8 @@ let applications = 0
 /** Runs `work` with gateways of their own, in a window of their own. */
 async function withGateways(
   scheduler: fc.Scheduler,
-  write_fates: readonly Fate[],
-  work: (gateways: Gateways) => Promise<void>,
+  write_fates: readonly WriteFault[],
+  work: (gateways: SimulatedGateways) => Promise<void>,
 ): Promise<void> {
   applications += 1
   const application_id = String(applications)
@@ -74,7 +80,7 @@ async function withGateways(
   }
 }
 
-async function take(step: Step, gateways: Gateways): Promise<void> {
+async function take(step: Step, gateways: SimulatedGateways): Promise<void> {
   if (step.kind === 'demand') gateways.demand(step.place, step.calls)
   else if (step.kind === 'settle') await gateways.settle()
   else if (step.kind === 'idle') await clock.advance(step.time_ms)
@@ -86,7 +92,7 @@ async function take(step: Step, gateways: Gateways): Promise<void> {
 }
 
 /** How many are admitted when every gateway is asked for the limit, first by one call, which finds out if all is well. */
-async function admittedOf(gateways: Gateways, limit: number): Promise<number> {
+async function admittedOf(gateways: SimulatedGateways, limit: number): Promise<number> {
   await clock.advance(REST_MS)
   let admitted = await gateways.settle()
   for (const calls of [1, limit]) {

@@ -3,10 +3,10 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { DEFAULT_QUOTAS } from './quotas.ts'
-import { DAILY_BUCKET, FLOOD_BUCKET, refusalOf, retryHeaders } from './refusal.ts'
+import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './refusal.ts'
 
 const refusal = (bucket: string, retry_after_ms = 12_345): PublicError =>
-  refusalOf({ bucket, limit: 10, window_ms: 60_000, retry_after_ms })
+  createLimitRefusal({ bucket, limit: 10, window_ms: 60_000, retry_after_ms })
 
 describe('the refusal of a quota', () => {
   test('is 429 and 1000 with what a client needs to wait', () => {
@@ -19,7 +19,7 @@ describe('the refusal of a quota', () => {
 
   test('is 3009 for the day', () => {
     expect(
-      refusalOf({ bucket: DAILY_BUCKET, limit: 9, window_ms: 86_400_000, retry_after_ms: 1 }),
+      createLimitRefusal({ bucket: DAILY_BUCKET, limit: 9, window_ms: 86_400_000, retry_after_ms: 1 }),
     ).toMatchObject({
       http: 429,
       code: 3009,

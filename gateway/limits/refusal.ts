@@ -10,7 +10,7 @@ export const DAILY_BUCKET = 'daily'
 export const FLOOD_BUCKET = 'authentication'
 
 /** A quota that is used up, as its caller is told of it (E10). */
-export interface Exhausted {
+export interface ExhaustedQuota {
   readonly bucket: string
   readonly limit: number
   readonly window_ms: number
@@ -21,7 +21,12 @@ export interface Exhausted {
 const refusals = counter('multihub_limit_refusals_total', 'Requests refused by a limit.', ['bucket'])
 
 /** Makes the 429 of an exhausted quota, 3009 for the daily limit and 1000 for every other, and counts it. */
-export function refusalOf({ bucket, limit, window_ms, retry_after_ms }: Exhausted): PublicError {
+export function createLimitRefusal({
+  bucket,
+  limit,
+  window_ms,
+  retry_after_ms,
+}: ExhaustedQuota): PublicError {
   refusals.increment({ bucket })
   const retry_after_seconds = Math.max(1, Math.ceil(retry_after_ms / 1000))
   return new PublicError(bucket === DAILY_BUCKET ? 3009 : 1000, {
@@ -48,6 +53,6 @@ export function retryHeaders({ http, details }: PublicError): readonly string[] 
 }
 
 /** Whether this is how those are refused whose proofs failed too often. */
-export function isFlood({ details }: PublicError): boolean {
+export function isFloodRefusal({ details }: PublicError): boolean {
   return details?.['bucket'] === FLOOD_BUCKET
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createTestGateway, type FixtureOptions, faultOf, send } from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, type FixtureOptions, send } from '../gateway.fixture.ts'
 
 const ROUTES = [
   { serviceId: '501', currency: 'INR' },
@@ -63,7 +63,7 @@ test.each<[string, FixtureOptions, object, readonly [number, unknown]]>([
   ['an unknown param', {}, { params: { currency: 'INR' } }, [9000, 'params.currency']],
   ['an operation_id', {}, { operation_id: 'a' }, [9000, 'operation_id']],
 ])('refuses %s', async (_what, options, more, expected) => {
-  expect(faultOf(await ask(options, more))).toEqual(expected)
+  expect(codeAndPath(await ask(options, more))).toEqual(expected)
 })
 
 test('writes sums beyond 2^53 with all their digits', async () => {

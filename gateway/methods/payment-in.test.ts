@@ -7,9 +7,9 @@ import type { CreatePaymentRequest } from '#gen/multihub/payments/v1/payment_ser
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import {
+  codeAndPath,
   createTestGateway,
   type FixtureOptions,
-  faultOf,
   keyring,
   OLD_SECRET,
   SECRET,
@@ -199,7 +199,7 @@ test.each<[string, unknown, number, string]>([
   ],
 ])('refuses %s', async (_what, payment, code, description) => {
   const { app, asked } = await withPayments({ acceptsCallbackUrl: () => false })
-  expect(faultOf(await send(app, { body: request(payment) }))).toEqual([code, description])
+  expect(codeAndPath(await send(app, { body: request(payment) }))).toEqual([code, description])
   expect(asked).toHaveLength(0)
 })
 
@@ -218,7 +218,7 @@ test.each(['150000.0', '15e4', '150000.5', '1e400'])(
   async (literal) => {
     const { app } = await withPayments()
     const raw = JSON.stringify(request(PAYMENT)).replace('150000', literal)
-    expect(faultOf(await send(app, { raw }))).toEqual([1005, path('amount.value')])
+    expect(codeAndPath(await send(app, { raw }))).toEqual([1005, path('amount.value')])
   },
 )
 
@@ -241,7 +241,7 @@ test.each<[string, object, number, string]>([
   ['a merchant_id', { merchant_id: '7001' }, 9000, 'merchant_id'],
 ])('refuses %s', async (_what, more, code, description) => {
   const { app } = await withPayments()
-  expect(faultOf(await send(app, { body: request(PAYMENT, more) }))).toEqual([code, description])
+  expect(codeAndPath(await send(app, { body: request(PAYMENT, more) }))).toEqual([code, description])
 })
 
 test('the callback URL is judged by the credential’s environment', async () => {

@@ -3,7 +3,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { NotifyPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import { createTestGateway, faultOf, send } from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, send } from '../gateway.fixture.ts'
 
 const request = (identifiers: unknown, more: object = {}): object => ({
   method: 'payment.notification',
@@ -92,7 +92,7 @@ describe('payment.notification', () => {
     ['an unknown field', request({ c_id: 'a' }, { webhook_url: 'x' }), 9000, 'webhook_url'],
   ])('refuses %s', async (_what, body, code, description) => {
     const { app, asked } = await withPayments()
-    expect(faultOf(await send(app, { body }))).toEqual([code, description])
+    expect(codeAndPath(await send(app, { body }))).toEqual([code, description])
     expect(asked).toHaveLength(0)
   })
 

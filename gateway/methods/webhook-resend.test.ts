@@ -3,7 +3,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { ResendCallbackRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createTestGateway, faultOf, type Sent, send } from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, send, type TestRequest } from '../gateway.fixture.ts'
 import { resendPath } from '../paths.ts'
 
 const PAYMENT_ID = '118432100000420001'
@@ -21,7 +21,7 @@ async function withPayments(refusal?: ErrorCode) {
       },
     },
   })
-  const resend = (sent: Sent) => send(app, { path: resendPath(PAYMENT_ID), ...sent })
+  const resend = (sent: TestRequest) => send(app, { path: resendPath(PAYMENT_ID), ...sent })
   return { resend, asked }
 }
 
@@ -86,7 +86,7 @@ describe('the resend route', () => {
     ['a list', [], 1005, 'body'],
   ])('refuses %s', async (_what, sent, code, description) => {
     const { resend, asked } = await withPayments()
-    expect(faultOf(await resend({ body: sent }))).toEqual([code, description])
+    expect(codeAndPath(await resend({ body: sent }))).toEqual([code, description])
     expect(asked).toHaveLength(0)
   })
 

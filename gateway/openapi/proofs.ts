@@ -1,9 +1,9 @@
-import { SIGNATURE } from '../auth/authenticate.ts'
-import { TIMESTAMP } from '../auth/replay.ts'
-import { RESEND_V1 } from '../auth/resend.ts'
-import { V1_NONCE, V1_WINDOW_MS } from '../auth/v1.ts'
-import { REQUEST_V2, RESPONSE_V2, V2_NONCE, V2_WINDOW_MS } from '../auth/v2.ts'
-import { CLIENT_REQUEST_ID } from '../http/answer.ts'
+import { SIGNATURE_PATTERN } from '../auth/authenticate.ts'
+import { TIMESTAMP_PATTERN } from '../auth/replay.ts'
+import { RESEND_REQUEST_PREFIX } from '../auth/resend-scheme.ts'
+import { V1_NONCE_PATTERN, V1_WINDOW_MS } from '../auth/v1-scheme.ts'
+import { V2_NONCE_PATTERN, V2_REQUEST_PREFIX, V2_RESPONSE_PREFIX, V2_WINDOW_MS } from '../auth/v2-scheme.ts'
+import { CLIENT_REQUEST_ID } from '../http/responder.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { ProofPage } from './routes.ts'
 
@@ -45,14 +45,14 @@ export const SECURITY_SCHEMES: Readonly<Record<string, object>> = {
   ),
   signature: header(
     'X-Data-Signature',
-    `HMAC-SHA512, keyed with the secret, of these lines joined by single line feeds: \`${REQUEST_V2}\`, ` +
+    `HMAC-SHA512, keyed with the secret, of these lines joined by single line feeds: \`${V2_REQUEST_PREFIX}\`, ` +
       'the application id, `POST`, the path, the timestamp, the nonce, the SHA-256 of the body in lower-case ' +
       'hexadecimal digits. 128 such digits. Malformed: 3002; another signature: 3000.',
   ),
   resend_hash: header(
     'X-Data-Hash',
     'Without a timestamp and nonce, as on v1. With both, SHA-512 of these lines followed by the secret: ' +
-      `\`${RESEND_V1}\`, ` +
+      `\`${RESEND_REQUEST_PREFIX}\`, ` +
       '`POST`, the path, the timestamp, the nonce, an empty line, the body.',
   ),
 }
@@ -62,7 +62,7 @@ const timestamp = (required: boolean, description: string): object => ({
   in: 'header',
   required,
   description,
-  schema: ofForm(TIMESTAMP),
+  schema: ofForm(TIMESTAMP_PATTERN),
 })
 
 const nonce = (required: boolean, form: RegExp, description: string): object => ({
@@ -84,9 +84,9 @@ const V1_WINDOW =
 /** The headers and path parameters beside the proof. */
 export const PARAMETERS: Readonly<Record<string, object>> = {
   Timestamp: timestamp(false, `${V1_WINDOW} Together with the nonce or not at all.`),
-  Nonce: nonce(false, V1_NONCE, 'Used once. With the timestamp, or not at all.'),
+  Nonce: nonce(false, V1_NONCE_PATTERN, 'Used once. With the timestamp, or not at all.'),
   RequiredTimestamp: timestamp(true, `Unix seconds, within ${V2_WINDOW_MS / 1000} seconds of now.`),
-  RequiredNonce: nonce(true, V2_NONCE, 'Used once.'),
+  RequiredNonce: nonce(true, V2_NONCE_PATTERN, 'Used once.'),
   RequestId: {
     name: 'X-Request-ID',
     in: 'header',
@@ -104,7 +104,7 @@ export const PARAMETERS: Readonly<Record<string, object>> = {
 }
 
 const seconds: JsonSchema = { type: 'integer', minimum: 1 }
-const digits = ofForm(SIGNATURE)
+const digits = ofForm(SIGNATURE_PATTERN)
 
 const REQUEST_ID = {
   description: 'The server’s name for the request. Tell us when you ask about it.',
@@ -122,7 +122,7 @@ export const HEADERS: Readonly<Record<string, object>> = {
   },
   'X-Data-Signature': {
     description:
-      `HMAC-SHA512 of \`${RESPONSE_V2}\`, ` +
+      `HMAC-SHA512 of \`${V2_RESPONSE_PREFIX}\`, ` +
       'the application id, the nonce, the request id, the HTTP status ' +
       'and the SHA-256 of the body, joined by line feeds. Absent while the secret was not proved.',
     schema: digits,

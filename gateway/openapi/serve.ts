@@ -1,4 +1,4 @@
-import { dropRest } from '../hostile-connections/fragmented-body.ts'
+import { drainRequest } from '../hostile-connections/fragmented-body.ts'
 import { checkHead } from '../http/framing.ts'
 import type { PublicRoute } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -23,7 +23,7 @@ export function referenceRoute(document: JsonSchema): PublicRoute {
         'X-Request-ID': request_id,
       })
       response.end(text)
-      if (!request.complete) dropRest(request, response)
+      if (!request.complete) drainRequest(request, response)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { BODY_MAX_BYTES } from '../../gateway/http/bounds.ts'
+import { BODY_MAX_BYTES } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX } from '../../gateway/json/parse.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
 import { DEFAULT_QUOTAS } from '../../gateway/limits/quotas.ts'

@@ -246,7 +246,7 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, words: string]>>> = {
   2001: ['gateway/app.test.ts', "test('an unexpected fault is 2001 and says nothing'"],
   2002: ['test/e2e/resend.contract.ts', "test('without a notifier it is 2002, and the same request works"],
-  3007: ['gateway/auth/v1.test.ts', "['broken settings', { credential: BROKEN }, 3007]"],
+  3007: ['gateway/auth/v1-scheme.test.ts', "['broken settings', { credential: BROKEN }, 3007]"],
 }
 
 const WITHDRAWALS = 'only a withdrawal meets it, and payment.out answers 1002 in this version'

@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers'
-import { callerWith, tally } from '../../gateway/limits/limits.fixture.ts'
+import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
+import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
-import { createNonces } from '../../gateway/limits/nonces.ts'
-import { type LimitsJob, type LimitsResult, openEdge } from './limits.system.ts'
+import { type LimitsJob, type LimitsResult, openGatewayStoreAt } from './limits.system.ts'
 
 /** A gateway's limits in a process of their own, which does its job once its input has ended and says what came of it. */
 const job: LimitsJob = JSON.parse(process.argv[2] ?? '{}')
 
-const edge = await openEdge(job.place)
+const edge = await openGatewayStoreAt(job.place)
 const limits = createLimits(edge.counters)
-const nonces = createNonces(edge.nonces, { remembered_ms: 660_000 })
-const caller = callerWith({
+const nonces = createNonceStore(edge.nonces, { ttl_ms: 660_000 })
+const caller = limitedCaller({
   application_id: job.application_id,
   daily_limit: BigInt(job.daily_limit),
   rate_limits: new Map([[job.bucket, job.limit]]),
@@ -19,11 +19,15 @@ process.stdout.write('ready\n')
 await text(process.stdin)
 
 const [bucket, day, spent] = await Promise.all([
-  tally(job.calls, () => limits.admit(job.bucket, caller)),
-  tally(job.calls, () => limits.countRequest(caller)),
-  Promise.all(Array.from({ length: job.calls }, (_, at) => nonces.spend(job.application_id, `nonce-${at}`))),
+  countOutcomes(job.calls, () => limits.admit(job.bucket, caller)),
+  countOutcomes(job.calls, () => limits.countRequest(caller)),
+  Promise.all(
+    Array.from({ length: job.calls }, (_, at) => nonces.consume(job.application_id, `nonce-${at}`)),
+  ),
 ])
-const nonces_spent = spent.filter((outcome) => outcome === 'spent').length
-process.stdout.write(`${JSON.stringify({ bucket, day, nonces_spent } satisfies LimitsResult)}\n`)
+const nonces_spent = spent.filter((outcome) => outcome === 'consumed').length
+process.stdout.write(
+  `${JSON.stringify({ bucket, day, nonces_consumed: nonces_spent } satisfies LimitsResult)}\n`,
+)
 await limits.close()
 await edge.store.close()

@@ -2,46 +2,53 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { callerWith, type Tally, tally } from '../../gateway/limits/limits.fixture.ts'
+import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
+import { countOutcomes, limitedCaller, type OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
-import { createNonces } from '../../gateway/limits/nonces.ts'
 import { RUNTIME_OPTIONS } from '../../scripts/runtime.mjs'
 import type { Place } from '../support/effects-system.ts'
-import { type Edge, type LimitsJob, type LimitsResult, openEdge } from './limits.system.ts'
+import {
+  type LimitsJob,
+  type LimitsResult,
+  type OpenGatewayStore,
+  openGatewayStoreAt,
+} from './limits.system.ts'
 
 const CHILD = join(import.meta.dirname, 'limits.child.ts')
 const BUCKET = 'payment.notification'
-const REMEMBERED_MS = 660_000
+const TTL_MS = 660_000
 
 /** What the limits and nonces of several gateways promise together, on any store. */
-export function limitsContract(name: string, place: Place): void {
+export function limitsSuite(name: string, place: Place): void {
   describe(`limits on ${name}`, () => {
-    let edges: Edge[]
+    let edges: OpenGatewayStore[]
     beforeAll(async () => {
-      edges = [await openEdge(place), await openEdge(place)]
+      edges = [await openGatewayStoreAt(place), await openGatewayStoreAt(place)]
     })
     afterAll(() => Promise.all(edges.map(({ store }) => store.close())))
 
     test('of 200 calls at once two gateways admit what one bucket and one day hold', async () => {
       const gateways = edges.map(({ counters }) => createLimits(counters))
-      const caller = callerWith({ daily_limit: 75n, rate_limits: new Map([[BUCKET, 50]]) })
+      const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[BUCKET, 50]]) })
       const takes = await Promise.all(
-        gateways.map((limits) => tally(100, () => limits.admit(BUCKET, caller))),
+        gateways.map((limits) => countOutcomes(100, () => limits.admit(BUCKET, caller))),
       )
       expect([sumOf(takes, 'admitted'), sumOf(takes, 'refused')]).toEqual([50, 150])
       const counts = await Promise.all(
-        gateways.map((limits) => tally(100, () => limits.countRequest(caller))),
+        gateways.map((limits) => countOutcomes(100, () => limits.countRequest(caller))),
       )
       expect([sumOf(counts, 'admitted'), sumOf(counts, 'refused')]).toEqual([75, 125])
     })
 
     test('a large quota is used up to its last call by gateways that share it', async () => {
       const gateways = edges.map(({ counters }) => createLimits(counters))
-      const caller = callerWith({ application_id: '2001', rate_limits: new Map([[BUCKET, 4_000]]) })
-      const rounds: Tally[] = []
+      const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[BUCKET, 4_000]]) })
+      const rounds: OutcomeCounts[] = []
       for (let round = 0; round < 5; round += 1) {
         rounds.push(
-          ...(await Promise.all(gateways.map((limits) => tally(900, () => limits.admit(BUCKET, caller))))),
+          ...(await Promise.all(
+            gateways.map((limits) => countOutcomes(900, () => limits.admit(BUCKET, caller))),
+          )),
         )
       }
       expect([sumOf(rounds, 'admitted'), sumOf(rounds, 'refused')]).toEqual([4_000, 5_000])
@@ -49,19 +56,19 @@ export function limitsContract(name: string, place: Place): void {
 
     test('what a gateway gives back when it stops, another one can use', async () => {
       const [first, second] = edges.map(({ counters }) => createLimits(counters))
-      const caller = callerWith({ application_id: '3001', rate_limits: new Map([[BUCKET, 1_280]]) })
+      const caller = limitedCaller({ application_id: '3001', rate_limits: new Map([[BUCKET, 1_280]]) })
       await first?.admit(BUCKET, caller)
       await first?.close()
-      const rest = await tally(1_300, async () => second?.admit(BUCKET, caller))
+      const rest = await countOutcomes(1_300, async () => second?.admit(BUCKET, caller))
       expect(rest).toEqual({ admitted: 1_279, refused: 21, unavailable: 0 })
     })
 
     test('of many who spend one nonce at once exactly one has spent it', async () => {
-      const spenders = edges.map(({ nonces }) => createNonces(nonces, { remembered_ms: REMEMBERED_MS }))
+      const spenders = edges.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
       const outcomes = await Promise.all(
-        Array.from({ length: 40 }, (_, at) => spenders[at % 2]?.spend('1001', 'the same')),
+        Array.from({ length: 40 }, (_, at) => spenders[at % 2]?.consume('1001', 'the same')),
       )
-      expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(1)
+      expect(outcomes.filter((outcome) => outcome === 'consumed')).toHaveLength(1)
       expect(outcomes.filter((outcome) => outcome === 'reused')).toHaveLength(39)
     })
 
@@ -83,12 +90,14 @@ export function limitsContract(name: string, place: Place): void {
       expect(results.flatMap(({ bucket, day }) => [bucket.unavailable, day.unavailable])).toEqual([
         0, 0, 0, 0,
       ])
-      expect(results.map(({ nonces_spent }) => nonces_spent).reduce((a, b) => a + b)).toBe(job.calls)
+      expect(results.map(({ nonces_consumed: nonces_spent }) => nonces_spent).reduce((a, b) => a + b)).toBe(
+        job.calls,
+      )
     })
   })
 }
 
-function sumOf(tallies: readonly Tally[], outcome: keyof Tally): number {
+function sumOf(tallies: readonly OutcomeCounts[], outcome: keyof OutcomeCounts): number {
   return tallies.reduce((sum, { [outcome]: count }) => sum + count, 0)
 }
 

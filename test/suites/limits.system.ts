@@ -1,8 +1,8 @@
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/port.ts'
-import type { Tally } from '../../gateway/limits/limits.fixture.ts'
-import { type EdgeStore, openEdgeStore } from '../../gateway/limits/store.ts'
+import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
+import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { Place } from '../support/effects-system.ts'
 
 /** What a process of the contract is to do, and where. */
@@ -17,23 +17,23 @@ export interface LimitsJob {
 
 /** What came of it. */
 export interface LimitsResult {
-  readonly bucket: Tally
-  readonly day: Tally
+  readonly bucket: OutcomeCounts
+  readonly day: OutcomeCounts
   /** How many of the nonces, which are the same in every process, this one spent. */
-  readonly nonces_spent: number
+  readonly nonces_consumed: number
 }
 
 /** What a gateway keeps, opened. */
-export interface Edge extends EdgeStore {
+export interface OpenGatewayStore extends GatewayStore {
   readonly store: Store
 }
 
 /** Opens the gateway's own store at a place. */
-export async function openEdge(
+export async function openGatewayStoreAt(
   { database, directory, mongodb_uri }: Place,
   timeout_ms = 5_000,
-): Promise<Edge> {
+): Promise<OpenGatewayStore> {
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
   const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms })
-  return { ...(await openEdgeStore(store)), store }
+  return { ...(await openGatewayStore(store)), store }
 }

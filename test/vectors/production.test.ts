@@ -6,9 +6,9 @@ import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credent
 import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
-import { v1Proof } from '../../gateway/auth/v1.ts'
-import { V2_PROOF } from '../../gateway/auth/v2.ts'
-import { type Answered, createTestGateway, keyring, send } from '../../gateway/gateway.fixture.ts'
+import { v1Scheme } from '../../gateway/auth/v1-scheme.ts'
+import { V2_SCHEME } from '../../gateway/auth/v2-scheme.ts'
+import { createTestGateway, keyring, send, type TestResponse } from '../../gateway/gateway.fixture.ts'
 import { sealWebhook } from '../../gateway/methods/webhook-secret.ts'
 import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign.ts'
@@ -36,7 +36,7 @@ async function throughTheDoor(
   vector: RequestVector,
   path: string,
   apiVersion: ApiVersion,
-): Promise<Answered> {
+): Promise<TestResponse> {
   const { application_id: applicationId, secret, body, headers } = vector
   const sealed = keyring.seal(new Secret(secret), `credential:${applicationId}`)
   const environment = Environment.TEST
@@ -83,8 +83,8 @@ describe('the gateway', () => {
   })
 
   test.each(readVectors<SignedVector>('v1-response'))('signs the v1 answer: $name', (vector) => {
-    const { digest, claim } = v1Proof(300_000)
-    const { signedAnswer } = claim(requestWith([]), '1001', Buffer.of())
+    const { digest, readSignedContent: claim } = v1Scheme(300_000)
+    const { responseBytes: signedAnswer } = claim(requestWith([]), '1001', Buffer.of())
     const answer = { request_id: '', http_status: 200, body: Buffer.from(vector.body) }
     const made = digest(signedAnswer(answer), new Secret(vector.secret))
     expect(made).toBe(vector.headers['X-Data-Hash'])
@@ -93,9 +93,13 @@ describe('the gateway', () => {
   test.each(readVectors<V2ResponseVector>('v2-response'))('signs the v2 answer: $name', (vector) => {
     const { application_id, request_nonce, request_id, http_status, body, secret } = vector
     const pair = ['X-Data-Timestamp', '1795219200', 'X-Data-Nonce', request_nonce]
-    const { signedAnswer } = V2_PROOF.claim(requestWith(pair), application_id, Buffer.of())
+    const { responseBytes: signedAnswer } = V2_SCHEME.readSignedContent(
+      requestWith(pair),
+      application_id,
+      Buffer.of(),
+    )
     const answer = { request_id, http_status, body: Buffer.from(body) }
-    const made = V2_PROOF.digest(signedAnswer(answer), new Secret(secret))
+    const made = V2_SCHEME.digest(signedAnswer(answer), new Secret(secret))
     expect(made).toBe(vector.headers['X-Data-Signature'])
   })
 

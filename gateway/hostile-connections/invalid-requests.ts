@@ -3,19 +3,19 @@ import type { Socket } from 'node:net'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
-import { HTTP_BOUNDS } from '../http/bounds.ts'
 import { failureText } from '../http/envelope.ts'
-import { linger } from './linger.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { closeLingering } from './lingering-close.ts'
 
 /** What is not HTTP, has too large a head, or comes too slowly never becomes a request: it is answered here. */
-export interface BrokenRequests {
+export interface InvalidRequestHandler {
   /**
    * To be told of every request, so that nothing is written between the answers that are still due. `false` when too many
    * are: then it is not taken, and the connection is closed.
    */
-  began(request: IncomingMessage, response: ServerResponse): boolean
+  trackRequest(request: IncomingMessage, response: ServerResponse): boolean
   /** Takes what the server calls a client error. */
-  handle(error: NodeJS.ErrnoException, socket: Socket): void
+  handleClientError(error: NodeJS.ErrnoException, socket: Socket): void
   /** Takes a request for a tunnel: the server has let go of its connection. */
   refuseTunnel(socket: Socket): void
 }
@@ -33,7 +33,7 @@ interface Connection {
  * would begin. Whole requests before it are answered first. A request that was refused before its end came is not
  * answered again: then the connection just ends.
  */
-export function createBrokenRequests(log: Log): BrokenRequests {
+export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
   const connections = new WeakMap<Socket, Connection>()
   const refused = new WeakSet<Socket>()
   // One for all answers: a function of its own for each would cost every request.
@@ -57,9 +57,9 @@ export function createBrokenRequests(log: Log): BrokenRequests {
     else before.once('close', () => end(socket, text))
   }
   return {
-    began(request, response) {
+    trackRequest(request, response) {
       const connection = connections.get(request.socket)
-      if (connection !== undefined && connection.due.length >= HTTP_BOUNDS.answers_due_max) {
+      if (connection !== undefined && connection.due.length >= HTTP_LIMITS.pending_responses_max) {
         // What was parsed with it would wait in memory for as long as the answers are not read.
         request.socket.destroy()
         return false
@@ -74,7 +74,7 @@ export function createBrokenRequests(log: Log): BrokenRequests {
       response.on('close', over)
       return true
     },
-    handle: (error, socket) => refuse(error.code, socket),
+    handleClientError: (error, socket) => refuse(error.code, socket),
     refuseTunnel(socket) {
       socket.on('error', () => socket.destroy())
       refuse('CONNECT', socket)
@@ -84,7 +84,7 @@ export function createBrokenRequests(log: Log): BrokenRequests {
 
 /** What still comes meanwhile is read and dropped, so that a peer that is busy sending gets to see the text. */
 function end(socket: Socket, text: string): void {
-  linger(socket, text)
+  closeLingering(socket, text)
   socket.resume()
 }
 

@@ -4,7 +4,13 @@ import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import { createTestGateway, SECRET } from '../gateway.fixture.ts'
-import { type Head, PING, requestText, type SocketAnswer, talk } from '../http/socket.fixture.ts'
+import {
+  PING,
+  type RequestHead,
+  requestText,
+  type SocketResponse,
+  sendBytes,
+} from '../http/socket.fixture.ts'
 import { V1_PATH } from '../paths.ts'
 
 let app: FastifyInstance
@@ -17,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** What an answer says: `pong`, or the code of its error. Whatever is no envelope fails here. */
-function saidBy({ http_status, headers, body }: SocketAnswer): 'pong' | 'continue' | number {
+function saidBy({ http_status, headers, body }: SocketResponse): 'pong' | 'continue' | number {
   if (http_status === 100) return 'continue'
   const envelope = JSON.parse(body)
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -30,14 +36,16 @@ function saidBy({ http_status, headers, body }: SocketAnswer): 'pong' | 'continu
   return envelope.result.message
 }
 
-const ping = (head: Head = {}): string => requestText(PING, head)
+const ping = (head: RequestHead = {}): string => requestText(PING, head)
 const at = (target: string): string => ping({ target })
-const lines = (...more: string[]): string => ping({ lines: more })
+const lines = (...more: string[]): string => ping({ header_lines: more })
 const CHUNKED = 'transfer-encoding: chunked'
 const SIZE = PING.length.toString(16)
 const CHUNKS = `${SIZE}\r\n${PING}\r\n0\r\n\r\n`
-const chunked = (sent: string, ...more: string[]): string => ping({ lines: [CHUNKED, ...more], sent })
-const coded = (coding: string): string => ping({ lines: [`transfer-encoding:${coding}`], sent: CHUNKS })
+const chunked = (sent: string, ...more: string[]): string =>
+  ping({ header_lines: [CHUNKED, ...more], body_on_wire: sent })
+const coded = (coding: string): string =>
+  ping({ header_lines: [`transfer-encoding:${coding}`], body_on_wire: CHUNKS })
 const OPEN = false
 const CLOSED = true
 
@@ -47,7 +55,12 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a coding in capitals', coded(' CHUNKED'), ['pong'], OPEN],
   ['a length with leading zeros', lines(`content-length: 00${PING.length}`), ['pong'], OPEN],
   ['chunks and a length', chunked(CHUNKS, 'content-length: 3'), [1003], CLOSED],
-  ['a length and chunks', ping({ lines: ['content-length: 3', CHUNKED], sent: CHUNKS }), [1003], CLOSED],
+  [
+    'a length and chunks',
+    ping({ header_lines: ['content-length: 3', CHUNKED], body_on_wire: CHUNKS }),
+    [1003],
+    CLOSED,
+  ],
   ['chunked in two headers', chunked(CHUNKS, CHUNKED), [1003], CLOSED],
   ['chunked twice in one', coded(' chunked, chunked'), [1003], CLOSED],
   ['compressed chunks', coded(' gzip, chunked'), [1003], OPEN],
@@ -56,7 +69,12 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a coding in quotes', coded(' "chunked"'), [1003], CLOSED],
   ['no coding', coded(''), [1003], CLOSED],
   ['a folded coding', coded('\r\n chunked'), [1003], CLOSED],
-  ['chunks in HTTP/1.0', ping({ lines: [CHUNKED], sent: CHUNKS, version: 'HTTP/1.0' }), [1003], CLOSED],
+  [
+    'chunks in HTTP/1.0',
+    ping({ header_lines: [CHUNKED], body_on_wire: CHUNKS, version: 'HTTP/1.0' }),
+    [1003],
+    CLOSED,
+  ],
   ['a chunk extension', chunked(CHUNKS.replace('\r\n', ';a=b\r\n')), ['pong'], OPEN],
   ['a long one', chunked(CHUNKS.replace('\r\n', `;${'a'.repeat(20_000)}\r\n`)), [1003], CLOSED],
   ['a trailer', chunked(`${SIZE}\r\n${PING}\r\n0\r\nx-a: b\r\n\r\n`), ['pong'], OPEN],
@@ -92,7 +110,12 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ],
   ['HTTP/0.9', `GET ${V1_PATH}\r\n\r\n`, [1007], CLOSED],
   ['HTTP/1.0', ping({ version: 'HTTP/1.0' }), ['pong'], CLOSED],
-  ['HTTP/1.0 kept alive', ping({ version: 'HTTP/1.0', lines: ['connection: keep-alive'] }), ['pong'], OPEN],
+  [
+    'HTTP/1.0 kept alive',
+    ping({ version: 'HTTP/1.0', header_lines: ['connection: keep-alive'] }),
+    ['pong'],
+    OPEN,
+  ],
   ['HTTP/1.2', ping({ version: 'HTTP/1.2' }), [1003], CLOSED],
   ['HTTP/2.0 as a line', ping({ version: 'HTTP/2.0' }), [1003], CLOSED],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0', [1003], CLOSED],
@@ -138,10 +161,10 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a header without a colon', lines('abc'), [1003], CLOSED],
   ['150 headers', lines(...Array.from({ length: 150 }, (_, number) => `x-${number}: a`)), [1003], OPEN],
   ['5,000 headers', lines(...Array.from({ length: 5_000 }, (_, number) => `x-${number}: a`)), [1003], CLOSED],
-  ['no type', ping({ type: '' }), [1006], OPEN],
-  ['another type', ping({ type: 'text/plain' }), [1006], OPEN],
-  ['another charset', ping({ type: 'application/json; charset=utf-16' }), [1006], OPEN],
-  ['the charset that it is', ping({ type: 'Application/JSON;Charset="UTF-8"' }), ['pong'], OPEN],
+  ['no type', ping({ content_type: '' }), [1006], OPEN],
+  ['another type', ping({ content_type: 'text/plain' }), [1006], OPEN],
+  ['another charset', ping({ content_type: 'application/json; charset=utf-16' }), [1006], OPEN],
+  ['the charset that it is', ping({ content_type: 'Application/JSON;Charset="UTF-8"' }), ['pong'], OPEN],
   ['an encoding', lines('content-encoding: gzip'), [1006], OPEN],
   ['the encoding that is none', lines('content-encoding: identity'), [1006], OPEN],
   ['an expectation', lines('expect: 100-continue'), ['continue', 'pong'], OPEN],
@@ -166,26 +189,26 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['garbage behind a whole one', `${ping()}\0\0`, ['pong', 1003], CLOSED],
   [
     'chunks that are none, of a body that would be refused',
-    ping({ lines: [CHUNKED], type: 'text/plain', sent: 'zz\r\n' }),
+    ping({ header_lines: [CHUNKED], content_type: 'text/plain', body_on_wire: 'zz\r\n' }),
     [1003],
     CLOSED,
   ],
 ])('%s', async (_what, bytes, expected, closed) => {
-  const heard = await talk(app, bytes, closed === CLOSED ? undefined : expected.length)
-  expect(heard.answers.map(saidBy)).toEqual(expected)
-  expect(heard.closed).toBe(closed)
-  expect((await talk(app, ping(), 1)).answers.map(saidBy)).toEqual(['pong'])
+  const heard = await sendBytes(app, bytes, closed === CLOSED ? undefined : expected.length)
+  expect(heard.responses.map(saidBy)).toEqual(expected)
+  expect(heard.closed_by_gateway).toBe(closed)
+  expect((await sendBytes(app, ping(), 1)).responses.map(saidBy)).toEqual(['pong'])
 })
 
 test.each<[string, string, ('pong' | number)[]]>([
   ['nothing', '', []],
   ['half a head', ping().slice(0, 50), [1003]],
   ['half a body', ping().slice(0, -5), [1003]],
-  ['half a body that was refused', ping({ type: 'text/plain' }).slice(0, -5), [1006]],
+  ['half a body that was refused', ping({ content_type: 'text/plain' }).slice(0, -5), [1006]],
   ['one request', ping(), ['pong']],
   ['two requests', ping() + ping(), ['pong', 'pong']],
   ['one and a half', ping({ verb: 'GET' }) + ping().slice(0, 50), [1007, 1003]],
 ])('who sends %s and closes its side is answered what it can be', async (_what, bytes, expected) => {
-  const { answers } = await talk(app, bytes, 0)
+  const { responses: answers } = await sendBytes(app, bytes, 0)
   expect(answers.map(saidBy)).toEqual(expected)
 })

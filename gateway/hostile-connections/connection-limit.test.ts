@@ -5,7 +5,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { listen } from '#lib/platform/process/listen.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { shareConnections } from './connections.ts'
+import { limitConnectionsPerNetwork } from './connection-limit.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -15,7 +15,7 @@ afterEach(async () => {
 /** Opens a connection and says whether a request on it is answered; it stays open. */
 async function opener(trusted: readonly string[]) {
   const server = createServer((_request, response) => void response.end())
-  shareConnections(server, parseIpRanges(trusted), 2)
+  limitConnectionsPerNetwork(server, parseIpRanges(trusted), 2)
   const { authority } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   closing.push(() => server.close())
   return async (): Promise<{ readonly socket: Socket; readonly answered: boolean }> => {

@@ -4,7 +4,13 @@ import { Ambiguous, Conflict } from '#lib/platform/store/errors.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
-import { callerWith, type EdgeFixture, intercepted, openEdgeFixture, tally } from './limits.fixture.ts'
+import {
+  countOutcomes,
+  type GatewayStoreFixture,
+  interceptCalls,
+  limitedCaller,
+  openGatewayStoreFixture,
+} from './limits.fixture.ts'
 import { createLimits, type Limits } from './limits.ts'
 
 const OFTEN = 'payment.in'
@@ -13,12 +19,12 @@ const LEASE = 1_000
 /** From this time on, and at most a second later, an unused lease is given back. */
 const IDLE_MS = 5_000
 
-let edge: EdgeFixture
+let edge: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let limits: Limits | undefined
 beforeEach(async () => {
-  edge = await openEdgeFixture()
+  edge = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
 })
@@ -29,12 +35,12 @@ afterEach(async () => {
 })
 
 /** The limits of a gateway, which the test ends. */
-function start(counters: EdgeFixture['counters']): Limits {
+function start(counters: GatewayStoreFixture['counters']): Limits {
   limits = createLimits(counters)
   return limits
 }
 
-const admit = (calls: number, by: Limits) => tally(calls, () => by.admit(OFTEN, callerWith()))
+const admit = (calls: number, by: Limits) => countOutcomes(calls, () => by.admit(OFTEN, limitedCaller()))
 const used = async (): Promise<number | undefined> =>
   (await edge.counters.get({ application_id: '1001', name: OFTEN }))?.used
 const reaches = (count: number): Promise<unknown> => eventually(used, (seen) => seen === count)
@@ -43,7 +49,7 @@ type Failure = readonly [kind: 'read' | 'write', error: Error]
 
 /** The counters, of which calls of these kinds fail in this order once there are any on the list. */
 const failing = (failures: Failure[]) =>
-  intercepted(edge.counters, (kind, work) => {
+  interceptCalls(edge.counters, (kind, work) => {
     const [next] = failures
     if (next?.[0] !== kind) return work()
     failures.shift()
@@ -82,7 +88,7 @@ test('an unused lease is kept beside what is taken while the store refuses it', 
   let under_way: string | undefined
   let calls = 0
   const limits = start(
-    intercepted(edge.counters, async (kind, work) => {
+    interceptCalls(edge.counters, async (kind, work) => {
       calls += 1
       if (calls === 4) {
         under_way = kind

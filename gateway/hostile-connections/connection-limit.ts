@@ -2,17 +2,17 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { createShares } from '#lib/patterns/keyed-concurrency.ts'
 import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
-import { HTTP_BOUNDS } from '../http/bounds.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { networkOf } from './network.ts'
 
 /**
  * Closes at once what one network opens beyond its share of the connections, so that no single customer can take them all.
  * A trusted proxy brings the connections of many, and has no share of its own.
  */
-export function shareConnections(
+export function limitConnectionsPerNetwork(
   server: Server,
   trusted_proxies: IpRanges | undefined,
-  each_max: number = HTTP_BOUNDS.connections_of_network_max,
+  each_max: number = HTTP_LIMITS.network_connections_max,
 ): void {
   const shares = createShares(each_max)
   server.prependListener('connection', (socket: Socket) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { createFloodLimiter, type FloodLimiter } from './flood.ts'
+import { createFloodLimiter, type FloodLimiter } from './flood-limiter.ts'
 
 let clock: ManualClock
 let restore: () => void
@@ -14,7 +14,7 @@ afterEach(() => restore())
 /** How many failures of one address pass before one is refused. */
 function passed(limiter: FloodLimiter, address: string | undefined): number {
   let count = 0
-  while (limiter.failed(address) === undefined) count += 1
+  while (limiter.recordFailure(address) === undefined) count += 1
   return count
 }
 
@@ -22,19 +22,19 @@ describe('the flood limiter', () => {
   test('answers 429 and 1000 after so many failures of one address, and nothing to another', () => {
     const limiter = createFloodLimiter({ failures_per_minute: 1_000 })
     expect(passed(limiter, '192.0.2.1')).toBe(1_000)
-    expect(limiter.failed('192.0.2.1')).toMatchObject({
+    expect(limiter.recordFailure('192.0.2.1')).toMatchObject({
       http: 429,
       code: 1000,
       details: { bucket: 'authentication', limit: 1_000, window_seconds: 60, retry_after_seconds: 1 },
     })
-    expect(limiter.failed('192.0.2.2')).toBeUndefined()
+    expect(limiter.recordFailure('192.0.2.2')).toBeUndefined()
   })
 
   test('refills with time, up to the whole allowance, and says when', async () => {
     const limiter = createFloodLimiter({ failures_per_minute: 6 })
     expect(passed(limiter, '192.0.2.1')).toBe(6)
     await clock.advance(2_500)
-    expect(limiter.failed('192.0.2.1')?.details).toMatchObject({ retry_after_seconds: 8 })
+    expect(limiter.recordFailure('192.0.2.1')?.details).toMatchObject({ retry_after_seconds: 8 })
     await clock.advance(7_500)
     expect(passed(limiter, '192.0.2.1')).toBe(1)
     await clock.advance(30_000)
@@ -48,7 +48,7 @@ describe('the flood limiter', () => {
     expect(passed(limiter, '192.0.2.1')).toBe(5)
     for (const step_ms of [86_400_000, -172_800_000]) {
       clock.stepWall(step_ms)
-      expect(limiter.failed('192.0.2.1')).toBeDefined()
+      expect(limiter.recordFailure('192.0.2.1')).toBeDefined()
     }
   })
 
@@ -60,7 +60,7 @@ describe('the flood limiter', () => {
   ])('counts %s together', (_what, one, other) => {
     const limiter = createFloodLimiter({ failures_per_minute: 3 })
     expect(passed(limiter, one)).toBe(3)
-    expect(limiter.failed(other)).toBeDefined()
+    expect(limiter.recordFailure(other)).toBeDefined()
   })
 
   test('keeps other /48s and other hosts of IPv4 apart', () => {
@@ -72,9 +72,9 @@ describe('the flood limiter', () => {
 
   test('remembers a bounded number of addresses, the latest ones', () => {
     const limiter = createFloodLimiter({ failures_per_minute: 1, addresses_max: 2 })
-    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) limiter.failed(address)
-    expect(limiter.failed('192.0.2.3')).toBeDefined()
-    expect(limiter.failed('192.0.2.2')).toBeDefined()
-    expect(limiter.failed('192.0.2.1')).toBeUndefined()
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) limiter.recordFailure(address)
+    expect(limiter.recordFailure('192.0.2.3')).toBeDefined()
+    expect(limiter.recordFailure('192.0.2.2')).toBeDefined()
+    expect(limiter.recordFailure('192.0.2.1')).toBeUndefined()
   })
 })

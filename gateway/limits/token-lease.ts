@@ -5,31 +5,31 @@ import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
-import { giveBackTokens, isCurrent, isOpen, type Quota, takeTokens } from './counter.ts'
-import { refusalOf } from './refusal.ts'
-import type { Counter } from './store.ts'
+import type { QuotaCounter } from '../store.ts'
+import { acquireTokens, isCurrentWindow, isOpenWindow, type Quota, returnTokens } from './quota-counter.ts'
+import { createLimitRefusal } from './refusal.ts'
 
 /** What this process holds of one quota, and who waits for more of it. */
-export interface Lease {
+export interface TokenLease {
   /**
    * Takes one call. Throws the quota's refusal when it is used up, and 2002 when the store cannot say: with the cause
    * to those who waited for it, without one while it is not asked, or the log would have it for every call.
    */
-  take(): Promise<void>
+  acquire(): Promise<void>
   /** When somebody asked it last, on the monotonic clock. */
-  usedAtMs(): number
+  lastUsedMs(): number
   /** How many calls it can admit without asking the store, unless their window has ended. */
-  left(): number
+  remaining(): number
   /**
    * Puts back what is left in a window that is still open, after the takes under way; it can be used on. Throws
    * `Unavailable`: then what was left is here again, or lost if the write of it was `Ambiguous`.
    */
-  giveBack(): Promise<void>
+  returnUnused(): Promise<void>
 }
 
 /** What makes a lease. */
-export interface LeaseOptions {
-  readonly counters: Collection<Counter>
+export interface TokenLeaseOptions {
+  readonly counters: Collection<QuotaCounter>
   readonly quota: Quota
   /** What the quota is called by in a refusal. */
   readonly bucket: string
@@ -37,15 +37,15 @@ export interface LeaseOptions {
 
 type Waiter = PromiseWithResolvers<void>
 
-const WAITING_MAX = 5_000
+const WAITERS_MAX = 5_000
 /**
  * So long the store is not asked again after it said that nothing is left, or failed to say anything. What others give
  * back can be used soon, and callers do not all wait for a store that is away.
  */
-const REST_MS = 1_000
+const STORE_RETRY_MS = 1_000
 
 /** Makes an empty lease; it costs nothing until somebody takes from it. */
-export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
+export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions): TokenLease {
   let tokens = 0
   let opened_at_ms = 0
   let used_at_ms = 0
@@ -57,12 +57,17 @@ export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
 
   function refusal(): PublicError {
     const { limit, window_ms } = quota
-    return refusalOf({ bucket, limit, window_ms, retry_after_ms: opened_at_ms + window_ms - clock.now_ms() })
+    return createLimitRefusal({
+      bucket,
+      limit,
+      window_ms,
+      retry_after_ms: opened_at_ms + window_ms - clock.now_ms(),
+    })
   }
 
   /** Takes one of the tokens that are here. */
   function takeHere(): boolean {
-    if (tokens === 0 || !isCurrent(quota, opened_at_ms, clock.now_ms())) return false
+    if (tokens === 0 || !isCurrentWindow(quota, opened_at_ms, clock.now_ms())) return false
     tokens -= 1
     return true
   }
@@ -71,25 +76,25 @@ export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
   function refusalHere(): PublicError | undefined {
     const rests = clock.monotonic_ms() < rests_until_ms
     if (failed) return rests || serving !== undefined ? new PublicError(2002) : undefined
-    return rests && isCurrent(quota, opened_at_ms, clock.now_ms()) ? refusal() : undefined
+    return rests && isCurrentWindow(quota, opened_at_ms, clock.now_ms()) ? refusal() : undefined
   }
 
   /** One take for all of them: the first get what it grants, the others learn that there is no more. */
   async function takeFor(waiters: readonly Waiter[]): Promise<void> {
     try {
-      const taken = await takeTokens(counters, quota, waiters.length)
+      const taken = await acquireTokens(counters, quota, waiters.length)
       // A give-back that failed meanwhile may have left some here.
       const granted = taken.granted + (taken.opened_at_ms === opened_at_ms ? tokens : 0)
       opened_at_ms = taken.opened_at_ms
       tokens = Math.max(0, granted - waiters.length)
-      rests_until_ms = taken.exhausted ? clock.monotonic_ms() + REST_MS : 0
+      rests_until_ms = taken.exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
       failed = false
       for (const waiter of waiters.slice(0, granted)) waiter.resolve()
       for (const waiter of waiters.slice(granted)) waiter.reject(refusal())
     } catch (error) {
       // Whatever was written, nobody was granted it: that admits fewer than the limit, never more.
       failed = true
-      rests_until_ms = clock.monotonic_ms() + REST_MS
+      rests_until_ms = clock.monotonic_ms() + STORE_RETRY_MS
       const failure = publicErrorOf(error)
       for (const waiter of waiters) waiter.reject(failure)
     }
@@ -113,27 +118,27 @@ export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
   }
 
   return {
-    async take() {
+    async acquire() {
       used_at_ms = clock.monotonic_ms()
       if (takeHere()) return
       const refused = refusalHere()
       if (refused !== undefined) throw refused
-      if (waiting.length >= WAITING_MAX)
+      if (waiting.length >= WAITERS_MAX)
         throw publicErrorOf(new Unavailable('too many calls wait for a quota'))
       const waiter = Promise.withResolvers<void>()
       waiting.push(waiter)
       serving ??= detached(serve)
       await waiter.promise
     },
-    usedAtMs: () => used_at_ms,
-    left: () => tokens,
-    async giveBack() {
+    lastUsedMs: () => used_at_ms,
+    remaining: () => tokens,
+    async returnUnused() {
       await serving
       const window = opened_at_ms
-      if (tokens === 0 || !isOpen(quota, window, clock.now_ms())) return
+      if (tokens === 0 || !isOpenWindow(quota, window, clock.now_ms())) return
       let withdrawn = 0
       try {
-        await giveBackTokens(counters, quota, window, () => {
+        await returnTokens(counters, quota, window, () => {
           if (opened_at_ms !== window) return 0
           const left = tokens
           tokens = 0
@@ -141,7 +146,7 @@ export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
           return left
         })
       } catch (error) {
-        if (changedNothing(error) && opened_at_ms === window) tokens += withdrawn
+        if (isCertainlyUnwritten(error) && opened_at_ms === window) tokens += withdrawn
         throw error
       }
     },
@@ -149,6 +154,6 @@ export function createLease({ counters, quota, bucket }: LeaseOptions): Lease {
 }
 
 /** Whether it is certain that what failed was not written. After a fault that nobody thought of it is not. */
-function changedNothing(error: unknown): boolean {
+function isCertainlyUnwritten(error: unknown): boolean {
   return error instanceof Unavailable && !(error instanceof Ambiguous)
 }

@@ -6,15 +6,15 @@ import { testWith } from '../../test/support/needs.ts'
 import { opensslSha512 } from '../../test/support/openssl.ts'
 import { freshPair } from '../../test/support/public-client.ts'
 import {
-  asResend,
-  asV2,
   createTestGateway,
   type FixtureOptions,
   OLD_SECRET,
+  resendRequest,
   SECRET,
-  type Sent,
   send,
   signedHeaders,
+  type TestRequest,
+  v2Request,
 } from '../gateway.fixture.ts'
 import { resendPath } from '../paths.ts'
 
@@ -25,15 +25,16 @@ const scopes = ['webhooks.update']
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 const V1: FixtureOptions = { payments, credential: { scopes } }
 const V2: FixtureOptions = { payments, credential: { scopes, apiVersion: ApiVersion.V2 } }
-const WITHOUT = asResend(ID)
+const WITHOUT = resendRequest(ID)
 
 const hashOf = (text: string, secret = SECRET): string =>
   createHash('sha512')
     .update(text + secret)
     .digest('hex')
 
-const ask = async (sent: Sent, options = V1) => send(await createTestGateway(options), { raw: RAW, ...sent })
-const codeOf = async (sent: Sent, options = V1) => (await ask(sent, options)).body.error?.code
+const ask = async (sent: TestRequest, options = V1) =>
+  send(await createTestGateway(options), { raw: RAW, ...sent })
+const codeOf = async (sent: TestRequest, options = V1) => (await ask(sent, options)).body.error?.code
 
 testWith('openssl')(
   'takes both forms of a hash that openssl made, and signs its answers the v1 way',
@@ -54,7 +55,7 @@ testWith('openssl')(
 )
 
 test('the answer is signed with the secret of a rotation that was used', async () => {
-  for (const sent of [WITHOUT, asResend(ID, freshPair())]) {
+  for (const sent of [WITHOUT, resendRequest(ID, freshPair())]) {
     const answered = await ask({ ...sent, secret: OLD_SECRET })
     expect(answered.body.success).toBe(true)
     expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text, OLD_SECRET))
@@ -62,7 +63,7 @@ test('the answer is signed with the secret of a rotation that was used', async (
 })
 
 test('a credential of v2 has to send the pair, which it is told once it has proved itself', async () => {
-  expect(await codeOf(asResend(ID, freshPair()), V2)).toBeUndefined()
+  expect(await codeOf(resendRequest(ID, freshPair()), V2)).toBeUndefined()
   const without = await ask(WITHOUT, V2)
   expect([without.status, without.body.error?.code]).toEqual([400, 3000])
   expect(without.headers['x-data-hash']).toBe(hashOf(without.text))
@@ -75,7 +76,7 @@ test.each([
   [16, undefined],
   [128, undefined],
 ])('a credential of v2 sends a nonce as v2 wants it: of %i characters', async (length, code) => {
-  const sent = asResend(ID, { ...freshPair(), nonce: 'n'.repeat(length) })
+  const sent = resendRequest(ID, { ...freshPair(), nonce: 'n'.repeat(length) })
   const answered = await ask(sent, V2)
   expect(answered.body.error?.code).toBe(code)
   expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text))
@@ -86,26 +87,29 @@ test.each([
 
 const pair = freshPair()
 
-test.each<[string, Sent]>([
+test.each<[string, TestRequest]>([
   ['a timestamp alone', { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp } }],
   ['a nonce alone', { ...WITHOUT, headers: { 'x-data-nonce': pair.nonce } }],
   ['a malformed timestamp', { ...WITHOUT, headers: { 'x-data-timestamp': 'now', 'x-data-nonce': 'n' } }],
-  ['a malformed timestamp that is signed', asResend(ID, { ...pair, timestamp: '1e9' })],
-  ['a malformed nonce that is signed', asResend(ID, { ...pair, nonce: 'n n' })],
-  ['a nonce of 129 characters that is signed', asResend(ID, { ...pair, nonce: 'n'.repeat(129) })],
+  ['a malformed timestamp that is signed', resendRequest(ID, { ...pair, timestamp: '1e9' })],
+  ['a malformed nonce that is signed', resendRequest(ID, { ...pair, nonce: 'n n' })],
+  ['a nonce of 129 characters that is signed', resendRequest(ID, { ...pair, nonce: 'n'.repeat(129) })],
   [
     'a pair that is not signed',
     { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp, 'x-data-nonce': 'n' } },
   ],
   [
     'a signed pair that is not sent',
-    { ...asResend(ID, pair), headers: { 'x-data-timestamp': undefined, 'x-data-nonce': undefined } },
+    { ...resendRequest(ID, pair), headers: { 'x-data-timestamp': undefined, 'x-data-nonce': undefined } },
   ],
-  ['a pair signed for another payment', { ...asResend('p2', pair), path: PATH }],
+  ['a pair signed for another payment', { ...resendRequest('p2', pair), path: PATH }],
   ['a pair of v1', { path: PATH, sign: (payload, secret) => signedHeaders(payload, secret, pair) }],
   [
     'a signature of v2 as its hash',
-    { path: PATH, headers: { 'x-data-hash': asV2(pair).sign(Buffer.from(RAW), SECRET)['x-data-signature'] } },
+    {
+      path: PATH,
+      headers: { 'x-data-hash': v2Request(pair).sign(Buffer.from(RAW), SECRET)['x-data-signature'] },
+    },
   ],
   ['a wrong hash', { ...WITHOUT, secret: 'wrong' }],
 ])('refuses %s: 3000, unsigned', async (_what, sent) => {
@@ -117,7 +121,7 @@ test.each<[string, Sent]>([
 })
 
 test('a signature in the header of v2 is none', async () => {
-  expect(await codeOf({ path: PATH, sign: asV2().sign })).toBe(3002)
+  expect(await codeOf({ path: PATH, sign: v2Request().sign })).toBe(3002)
 })
 
 test('one byte changed in any signed part never succeeds', async () => {
@@ -139,7 +143,7 @@ test('one byte changed in any signed part never succeeds', async () => {
         const at = place % text.length
         return text.slice(0, at) + (byte === text[at] ? '~' : byte) + text.slice(at + 1)
       }
-      const signed = asResend(ID, has_pair ? freshPair() : undefined).sign(Buffer.from(RAW), SECRET)
+      const signed = resendRequest(ID, has_pair ? freshPair() : undefined).sign(Buffer.from(RAW), SECRET)
       const sent_parts = [...Object.keys(signed), 'payment_id', 'body']
       const { body } = await send(app, {
         path: resendPath(changed('payment_id', ID)),
@@ -156,7 +160,7 @@ test('one byte changed in any signed part never succeeds', async () => {
   )
 })
 
-test.each<[string, Sent, number]>([
+test.each<[string, TestRequest, number]>([
   ['another verb', { ...WITHOUT, verb: 'GET' }, 1007],
   ['a slash at the end', { ...WITHOUT, path: `${PATH}/` }, 1001],
   ['an empty id', { ...WITHOUT, path: resendPath('') }, 1001],
@@ -164,7 +168,7 @@ test.each<[string, Sent, number]>([
   ['a path in another case', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/Resend` }, 1001],
   ['another spelling of its words', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/%72esend` }, 1001],
   ['a query', { ...WITHOUT, path: `${PATH}?a=1` }, 1003],
-  ['an id that is too long for any', { ...asResend('a'.repeat(5000)) }, 9000],
+  ['an id that is too long for any', { ...resendRequest('a'.repeat(5000)) }, 9000],
   ['another spelling of the id', { ...WITHOUT, path: PATH.replace('019', '%3019') }, 9000],
 ])('refuses %s', async (_what, sent, code) => {
   expect(await codeOf(sent)).toBe(code)

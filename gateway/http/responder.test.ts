@@ -4,12 +4,12 @@ import { expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
-import { createAnswerer } from './answer.ts'
 import { beginExchange } from './exchange.ts'
-import { type Head, PING, requestText, talk } from './socket.fixture.ts'
+import { createResponder } from './responder.ts'
+import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 /** Sends requests to a gateway of their own and answers what it told them and what it wrote about them. */
-async function exchanged(heads: readonly Head[], failures_per_minute = 1_000) {
+async function exchanged(heads: readonly RequestHead[], failures_per_minute = 1_000) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('gateway', {
     level: 'info',
@@ -18,7 +18,7 @@ async function exchanged(heads: readonly Head[], failures_per_minute = 1_000) {
   const app = await createTestGateway({ log, failures_per_minute })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const text = heads.map((head) => requestText(PING, head)).join('')
-  const { answers } = await talk(app, text, heads.length)
+  const { responses: answers } = await sendBytes(app, text, heads.length)
   await app.close()
   return { answers, lines }
 }
@@ -34,7 +34,7 @@ test.each<[string, string[], string | undefined]>([
   ['a letter beyond ASCII', ['x-request-id: \xe9'], undefined],
   ['two headers', ['x-request-id: a', 'x-request-id: b'], undefined],
 ])('the id that a caller gives its request is logged at the most: %s', async (_what, lines, logged) => {
-  const { answers, lines: written } = await exchanged([{ lines }])
+  const { answers, lines: written } = await exchanged([{ header_lines: lines }])
   const [line, ...more] = written
   expect(more).toEqual([])
   expect(line?.['client_request_id']).toBe(logged)
@@ -49,7 +49,7 @@ test('requests on one connection have ids of their own', async () => {
 })
 
 test('who is told to wait is told how long in a header', async () => {
-  const refused = { lines: [`x-data-hash: ${'a'.repeat(128)}`] }
+  const refused = { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }
   const [first, second] = (await exchanged([refused, refused], 1)).answers
   expect([first?.http_status, first?.headers.has('retry-after')]).toEqual([400, false])
   expect(second?.http_status).toBe(429)
@@ -71,7 +71,7 @@ test.each([
     writer: { write: (line) => lines.push(JSON.parse(line)) },
   })
   const request = new IncomingMessage(new Socket())
-  createAnswerer(log).failure(
+  createResponder(log).sendFailure(
     beginExchange(request, new ServerResponse(request)),
     new PublicError(2002, { cause }),
   )

@@ -5,9 +5,9 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection, Stored } from '#lib/platform/store/port.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
-import { callerWith, intercepted, tally } from './limits.fixture.ts'
+import type { QuotaCounter } from '../store.ts'
+import { countOutcomes, interceptCalls, limitedCaller } from './limits.fixture.ts'
 import { createLimits, type Limits } from './limits.ts'
-import type { Counter } from './store.ts'
 
 /** How many gateways there are. */
 export const GATEWAYS = 3
@@ -15,10 +15,10 @@ export const GATEWAYS = 3
 const BUCKET = 'payment.in'
 
 /** What is the matter with a write: nothing, it did not arrive, or its answer did not. */
-export type Fate = 'well' | 'unavailable' | 'ambiguous'
+export type WriteFault = 'well' | 'unavailable' | 'ambiguous'
 
 /** Gateways over one store. Each is known by its place, from 0; one that ended has a successor there. */
-export interface Gateways {
+export interface SimulatedGateways {
   setLimit(limit: number): void
   /** From now on the clock of a gateway is wrong by so much. */
   setClock(place: number, offset_ms: number): void
@@ -35,57 +35,61 @@ export interface Gateways {
   /** How many calls were admitted at all. */
   admitted(): number
   /** The counter as it was written last in each of its windows. */
-  windows(): readonly Counter[]
+  windows(): readonly QuotaCounter[]
   /** The most that was ever counted in a window. */
   peak(): number
   /** Ends all gateways without a word. */
   end(): void
 }
 
-interface Gateway {
+interface SimulatedGateway {
   readonly limits: Limits
   readonly clock: { offset_ms: number }
   readonly life: { over: boolean }
 }
 
 /** By how much the clock of the gateway that is at work is wrong. */
-const wrong = new AsyncLocalStorage<{ offset_ms: number }>()
+const clock_error = new AsyncLocalStorage<{ offset_ms: number }>()
 
 /** Sets the clock of the process to one that the test moves, and from which those of the gateways may differ. */
 export function useGatewayClocks(): { readonly clock: ManualClock; readonly restore: () => void } {
   const clock = createManualClock()
   const restore = useClock({
     ...clock,
-    now_ms: () => clock.now_ms() + (wrong.getStore()?.offset_ms ?? 0),
+    now_ms: () => clock.now_ms() + (clock_error.getStore()?.offset_ms ?? 0),
     after: (delay_ms, action) => clock.after(delay_ms, AsyncLocalStorage.bind(action)),
   })
   return { clock, restore }
 }
 
 /** A way to the counters of which the scheduler says whose call is next, and that keeps what was written. */
-function createWay(counters: Collection<Counter>, scheduler: Scheduler, fates: readonly Fate[]) {
-  const history: Stored<Counter>[] = []
+function createFaultyCounters(
+  counters: Collection<QuotaCounter>,
+  scheduler: Scheduler,
+  fates: readonly WriteFault[],
+) {
+  const history: Stored<QuotaCounter>[] = []
   let writes = 0
   let under_way = 0
   let healed = false
 
   const turn = (): Promise<void> => scheduler.schedule(Promise.resolve())
-  const fateOf = (kind: 'read' | 'write'): Fate | undefined =>
+  const fateOf = (kind: 'read' | 'write'): WriteFault | undefined =>
     kind === 'read' || healed ? 'well' : fates[writes++ % fates.length]
   return {
     history,
     heal(): void {
       healed = true
     },
-    countersOf: (life: Gateway['life']) =>
-      intercepted(counters, async (kind, work) => {
+    countersOf: (life: SimulatedGateway['life']) =>
+      interceptCalls(counters, async (kind, work) => {
         await turn()
         const fate = fateOf(kind)
         if (life.over || fate === 'unavailable') throw new Unavailable('it did not arrive')
         under_way += 1
         try {
           const result = await work()
-          if (kind === 'write') history.push(result as Stored<Counter>)
+          if (kind === 'write') history.push(result as Stored<QuotaCounter>)
           if (fate === 'ambiguous') throw new Ambiguous('the answer was lost')
           return result
         } finally {
@@ -107,27 +111,27 @@ function createWay(counters: Collection<Counter>, scheduler: Scheduler, fates: r
 
 /** Starts gateways that count the calls of one application in the shared counters. */
 export function startGateways(
-  shared: Collection<Counter>,
-  options: { application_id: string; scheduler: Scheduler; fates: readonly Fate[] },
-): Gateways {
+  shared: Collection<QuotaCounter>,
+  options: { application_id: string; scheduler: Scheduler; fates: readonly WriteFault[] },
+): SimulatedGateways {
   const { application_id, scheduler, fates } = options
-  const way = createWay(shared, scheduler, fates)
-  const started: Gateway[] = []
+  const way = createFaultyCounters(shared, scheduler, fates)
+  const started: SimulatedGateway[] = []
   let limit = 0
   let admitted = 0
 
-  const start = (): Gateway => {
+  const start = (): SimulatedGateway => {
     const clock = { offset_ms: 0 }
     const life = { over: false }
-    const limits = wrong.run(clock, () => createLimits(way.countersOf(life)))
+    const limits = clock_error.run(clock, () => createLimits(way.countersOf(life)))
     const gateway = { limits, clock, life }
     started.push(gateway)
     return gateway
   }
   const gateways = Array.from({ length: GATEWAYS }, start)
-  const at = (place: number): Gateway => gateways[place] ?? start()
-  const replace = (place: number): Gateway => gateways.splice(place, 1, start())[0] ?? start()
-  const kill = ({ limits, life }: Gateway): void => {
+  const at = (place: number): SimulatedGateway => gateways[place] ?? start()
+  const replace = (place: number): SimulatedGateway => gateways.splice(place, 1, start())[0] ?? start()
+  const kill = ({ limits, life }: SimulatedGateway): void => {
     life.over = true
     void limits.close()
   }
@@ -141,8 +145,8 @@ export function startGateways(
     heal: way.heal,
     demand(place, calls) {
       const { limits, clock } = at(place)
-      const caller = callerWith({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
-      const asking = wrong.run(clock, () => tally(calls, () => limits.admit(BUCKET, caller)))
+      const caller = limitedCaller({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
+      const asking = clock_error.run(clock, () => countOutcomes(calls, () => limits.admit(BUCKET, caller)))
       void asking.then((result) => {
         admitted += result.admitted
       })
@@ -150,7 +154,7 @@ export function startGateways(
     crash: (place) => kill(replace(place)),
     stop(place) {
       const { limits, clock } = replace(place)
-      void wrong.run(clock, () => limits.close())
+      void clock_error.run(clock, () => limits.close())
     },
     async settle() {
       const before = admitted

@@ -1,36 +1,36 @@
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
-import { dropRest } from '../hostile-connections/fragmented-body.ts'
-import { isFlood, retryHeaders } from '../limits/refusal.ts'
+import { drainRequest } from '../hostile-connections/fragmented-body.ts'
+import { isFloodRefusal, retryHeaders } from '../limits/refusal.ts'
 import { failureText, successText } from './envelope.ts'
-import { type Exchange, elapsed } from './exchange.ts'
-import { onlyHeader } from './headers.ts'
+import { type Exchange, elapsedMs } from './exchange.ts'
+import { singleHeader } from './headers.ts'
 
 /** Answers a request. The one place where bytes leave: they are made, signed, sent and logged here. */
-export interface Answerer {
-  success(exchange: Exchange, result: unknown): void
+export interface Responder {
+  sendSuccess(exchange: Exchange, result: unknown): void
   /** Anything that was thrown: a `PublicError` as it is, a fault as 2001 with its cause in the log only (E7). */
-  failure(exchange: Exchange, error: unknown): void
+  sendFailure(exchange: Exchange, error: unknown): void
 }
 
 /** Makes the answerer of a gateway. */
-export function createAnswerer(log: Log): Answerer {
+export function createResponder(log: Log): Responder {
   return {
-    success(exchange, result) {
-      send(exchange, 200, successText(result, exchange.request_id, elapsed(exchange)))
+    sendSuccess(exchange, result) {
+      send(exchange, 200, successText(result, exchange.request_id, elapsedMs(exchange)))
       logExchange(log, exchange, 200)
     },
-    failure(exchange, thrown) {
+    sendFailure(exchange, thrown) {
       const error = publicErrorOf(thrown)
       send(
         exchange,
         error.http,
-        failureText(error, exchange.request_id, elapsed(exchange)),
+        failureText(error, exchange.request_id, elapsedMs(exchange)),
         retryHeaders(error),
       )
       // A metric counts those: strangers must not fill the log, nor pay for it with the time of others.
-      if (isFlood(error)) return
+      if (isFloodRefusal(error)) return
       logFault(log, exchange, error)
       logExchange(log, exchange, error.http, error.code)
     },
@@ -38,7 +38,7 @@ export function createAnswerer(log: Log): Answerer {
 }
 
 function send(
-  { request, response, request_id, found }: Exchange,
+  { request, response, request_id, context: found }: Exchange,
   http_status: number,
   text: string,
   more_headers: readonly string[] = [],
@@ -59,7 +59,7 @@ function send(
   response.writeHead(http_status, headers)
   // As a text it leaves in one write with its head, which a buffer does not; the bytes are the same.
   response.end(text)
-  if (!request.complete) dropRest(request, response)
+  if (!request.complete) drainRequest(request, response)
 }
 
 /**
@@ -77,8 +77,8 @@ function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicErr
 export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 function logExchange(log: Log, exchange: Exchange, http_status: number, code?: number): void {
-  const { request, request_id, found } = exchange
-  const client_request_id = onlyHeader(request.rawHeaders, 'x-request-id')
+  const { request, request_id, context: found } = exchange
+  const client_request_id = singleHeader(request.rawHeaders, 'x-request-id')
   const { application_id, merchant_id, environment, method } = found
   log.info(
     {
@@ -86,7 +86,7 @@ function logExchange(log: Log, exchange: Exchange, http_status: number, code?: n
       method,
       http_status,
       code,
-      duration_ms: elapsed(exchange),
+      duration_ms: elapsedMs(exchange),
       application_id,
       merchant_id,
       environment,

@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Counter } from './store.ts'
+import type { QuotaCounter } from '../store.ts'
 
 /** So many calls in a window. Everybody who counts for one quota counts in one document. */
 export interface Quota {
@@ -15,7 +15,7 @@ export interface Quota {
 }
 
 /** What a take came to. */
-export interface Taken {
+export interface TokenGrant {
   /** How many calls may be admitted: as many as wait, or more for a lease, or fewer when no more are left. */
   readonly granted: number
   readonly opened_at_ms: number
@@ -23,39 +23,39 @@ export interface Taken {
 }
 
 /** Quotas up to here are leased one by one, so that nothing of them lies unused with another process. */
-const EXACT_MAX = 1_000
+const SINGLE_TOKEN_LIMIT_MAX = 1_000
 const LEASE_MAX = 1_000
 /** Leases shrink with what remains, so that near the limit processes do not hold much that others could use. */
-const LEASE_SHARE = 64
+const LEASE_FRACTION = 64
 const TRIES_MAX = 100
 /** So long a document outlives its window at the least: far longer than clocks differ. */
-const KEPT_MS = 3_600_000
+const RETENTION_MIN_MS = 3_600_000
 /** By so much the clock of another gateway may be ahead of this one. */
-const AHEAD_MAX_MS = 300_000
+const CLOCK_AHEAD_MAX_MS = 300_000
 
 /**
  * Whether the window that opened then is the one that counts now. One that a gateway opened whose clock is ahead of
  * this one does: otherwise the two would for ever reset what the other counted. One that lies too far ahead does not: a
  * clock that was wrong for a moment must not lock anybody out for as long as it was wrong by.
  */
-export function isCurrent(quota: Quota, opened_at_ms: number, now_ms: number): boolean {
-  return quota.opens_at_ms !== undefined || isOpen(quota, opened_at_ms, now_ms)
+export function isCurrentWindow(quota: Quota, opened_at_ms: number, now_ms: number): boolean {
+  return quota.opens_at_ms !== undefined || isOpenWindow(quota, opened_at_ms, now_ms)
 }
 
 /** Whether anybody may still be admitted in the window that opened then, as far as this clock knows. */
-export function isOpen({ window_ms }: Quota, opened_at_ms: number, now_ms: number): boolean {
+export function isOpenWindow({ window_ms }: Quota, opened_at_ms: number, now_ms: number): boolean {
   const age_ms = now_ms - opened_at_ms
-  return age_ms < window_ms && age_ms >= -AHEAD_MAX_MS
+  return age_ms < window_ms && age_ms >= -CLOCK_AHEAD_MAX_MS
 }
 
 /** What becomes of a counter when `waiting` calls ask for their share, and how many of its tokens they get. */
-export function decideTake(
+export function decideGrant(
   quota: Quota,
-  before: Counter | undefined,
+  before: QuotaCounter | undefined,
   waiting: number,
   now_ms: number,
-): { readonly granted: number; readonly counter: Counter } {
-  const current = before !== undefined && isCurrent(quota, before.opened_at.getTime(), now_ms)
+): { readonly granted: number; readonly counter: QuotaCounter } {
+  const current = before !== undefined && isCurrentWindow(quota, before.opened_at.getTime(), now_ms)
   const counter = current ? before : openWindow(quota, now_ms)
   const remaining = Math.max(0, quota.limit - counter.used)
   const granted = Math.min(remaining, Math.max(waiting, leaseSize(quota.limit, remaining)))
@@ -63,13 +63,13 @@ export function decideTake(
 }
 
 function leaseSize(limit: number, remaining: number): number {
-  if (limit <= EXACT_MAX) return 1
-  return Math.min(LEASE_MAX, Math.max(1, Math.floor(remaining / LEASE_SHARE)))
+  if (limit <= SINGLE_TOKEN_LIMIT_MAX) return 1
+  return Math.min(LEASE_MAX, Math.max(1, Math.floor(remaining / LEASE_FRACTION)))
 }
 
-function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now_ms: number): Counter {
+function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now_ms: number): QuotaCounter {
   const opened_at_ms = opens_at_ms ?? now_ms
-  const expires_at = new Date(opened_at_ms + window_ms + Math.max(window_ms, KEPT_MS))
+  const expires_at = new Date(opened_at_ms + window_ms + Math.max(window_ms, RETENTION_MIN_MS))
   return { application_id, name, opened_at: new Date(opened_at_ms), used: 0, expires_at }
 }
 
@@ -77,9 +77,13 @@ function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now
  * Takes tokens for `waiting` calls in one guarded write; none is written when nothing is left. Throws `Unavailable`;
  * after its `Ambiguous` the tokens may be gone, but nobody has them.
  */
-export function takeTokens(counters: Collection<Counter>, quota: Quota, waiting: number): Promise<Taken> {
+export function acquireTokens(
+  counters: Collection<QuotaCounter>,
+  quota: Quota,
+  waiting: number,
+): Promise<TokenGrant> {
   return change(counters, quota, (before) => {
-    const { granted, counter } = decideTake(quota, before, waiting, clock.now_ms())
+    const { granted, counter } = decideGrant(quota, before, waiting, clock.now_ms())
     const opened_at_ms = counter.opened_at.getTime()
     const taken = { granted, opened_at_ms, exhausted: counter.used >= quota.limit }
     return { outcome: taken, ...(granted > 0 ? { counter } : {}) }
@@ -91,8 +95,8 @@ export function takeTokens(counters: Collection<Counter>, quota: Quota, waiting:
  * is about to go out, and from then on nobody else may have those tokens. Throws `Unavailable`: then they are not back,
  * and who handed them out may have them again. WARNING: not after its `Ambiguous`: that could admit more than the limit.
  */
-export async function giveBackTokens(
-  counters: Collection<Counter>,
+export async function returnTokens(
+  counters: Collection<QuotaCounter>,
   quota: Quota,
   opened_at_ms: number,
   withdraw: () => number,
@@ -108,15 +112,15 @@ export async function giveBackTokens(
 
 /** What a change decides: the counter as it shall be, if it is to be written, and what to answer when it was. */
 interface Change<T> {
-  readonly counter?: Counter
+  readonly counter?: QuotaCounter
   readonly outcome: T
 }
 
 /** Decides on the counter as it stands and writes what came of it; decides again when somebody else was first. */
 async function change<T>(
-  counters: Collection<Counter>,
+  counters: Collection<QuotaCounter>,
   { application_id, name }: Quota,
-  decide: (before: Counter | undefined) => Change<T>,
+  decide: (before: QuotaCounter | undefined) => Change<T>,
 ): Promise<T> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const before = await counters.get({ application_id, name })

@@ -4,12 +4,12 @@ import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
 import {
-  callerWith,
-  type EdgeFixture,
-  intercepted,
-  losingAnswers,
-  openEdgeFixture,
-  tally,
+  countOutcomes,
+  type GatewayStoreFixture,
+  interceptCalls,
+  limitedCaller,
+  loseWriteResults,
+  openGatewayStoreFixture,
 } from './limits.fixture.ts'
 import { createLimits, type Limits } from './limits.ts'
 
@@ -22,12 +22,12 @@ const LEASE = 1_000
 /** From this time on, and at most a second later, an unused lease is given back. */
 const IDLE_MS = 5_000
 
-let edge: EdgeFixture
+let edge: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let started: Limits[]
 beforeEach(async () => {
-  edge = await openEdgeFixture()
+  edge = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
   started = []
@@ -45,11 +45,11 @@ function start(counters = edge.counters, leases_max?: number): Limits {
   return limits
 }
 
-const caller = callerWith()
-const daily = callerWith({ daily_limit: 5_000n })
-const count = (calls: number, by: Limits, from = daily) => tally(calls, () => by.countRequest(from))
+const caller = limitedCaller()
+const daily = limitedCaller({ daily_limit: 5_000n })
+const count = (calls: number, by: Limits, from = daily) => countOutcomes(calls, () => by.countRequest(from))
 const admit = (calls: number, by: Limits, bucket = OFTEN, from = caller) =>
-  tally(calls, () => by.admit(bucket, from))
+  countOutcomes(calls, () => by.admit(bucket, from))
 const usedOf = async (name: string, application_id = '1001'): Promise<number | undefined> =>
   (await edge.counters.get({ application_id, name }))?.used
 const reaches = (name: string, used: number, application_id?: string): Promise<unknown> =>
@@ -97,7 +97,7 @@ describe('a lease that is not used', () => {
   test('goes back also when others write its counter at that moment', async () => {
     const busy = start()
     let rivals = 3
-    const disturbed = intercepted(edge.counters, async (kind, work) => {
+    const disturbed = interceptCalls(edge.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS && rivals-- > 0) await count(100, busy)
       return result
@@ -114,7 +114,7 @@ describe('a lease that is not used', () => {
 
   test('is kept when the store does not say what is there, and goes back later', async () => {
     let away = false
-    const fragile = intercepted(edge.counters, (_kind, work) =>
+    const fragile = interceptCalls(edge.counters, (_kind, work) =>
       away ? Promise.reject(new Unavailable('nobody there')) : work(),
     )
     const limits = start(fragile)
@@ -130,7 +130,7 @@ describe('a lease that is not used', () => {
   test('keeps what it takes in a new window at that moment', async () => {
     let reads = 0
     const taken = Promise.withResolvers<void>()
-    const disturbed = intercepted(edge.counters, async (kind, work) => {
+    const disturbed = interceptCalls(edge.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read') reads += 1
       if (kind === 'read' && reads === 2) {
@@ -150,7 +150,7 @@ describe('a lease that is not used', () => {
   })
 
   test('goes back once: an answer that was lost is not followed by another try', async () => {
-    const limits = start(intercepted(edge.counters, losingAnswers(2, 9)))
+    const limits = start(interceptCalls(edge.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)
     await reaches(OFTEN, 1)
@@ -178,13 +178,13 @@ describe('what others give back', () => {
     expect(await take(second, 1_280)).toMatchObject({ admitted: 1_279 - admitted })
     expect(await usedOf(name)).toBe(1_280)
   })
-  const quota = callerWith({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })
+  const quota = limitedCaller({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })
 })
 
 describe('a gateway with more leases than it can hold', () => {
   test('gives back the one that went unused for longest, and nothing of it is lost', async () => {
     const limits = start(edge.counters, 2)
-    const from = (application_id: string) => callerWith({ application_id, daily_limit: 5_000n })
+    const from = (application_id: string) => limitedCaller({ application_id, daily_limit: 5_000n })
     for (const id of ['1001', '1002', '1003'])
       expect(await count(1, limits, from(id))).toMatchObject({ admitted: 1 })
     await clock.advance(1_000)
@@ -198,7 +198,7 @@ describe('a gateway with more leases than it can hold', () => {
     const quotas = ['1001', '1002', '1003'].map((application_id) => ({ application_id, admitted: 0 }))
     const round = async (): Promise<number> => {
       for (const quota of quotas) {
-        const from = callerWith({ application_id: quota.application_id, daily_limit: 1_234n })
+        const from = limitedCaller({ application_id: quota.application_id, daily_limit: 1_234n })
         quota.admitted += (await count(40, limits, from)).admitted
       }
       await clock.advance(1_000)
@@ -211,7 +211,7 @@ describe('a gateway with more leases than it can hold', () => {
 
   test('gives back what was pushed out later when the store is away', async () => {
     let away = false
-    const fragile = intercepted(edge.counters, (_kind, work) =>
+    const fragile = interceptCalls(edge.counters, (_kind, work) =>
       away ? Promise.reject(new Unavailable('nobody there')) : work(),
     )
     const limits = start(fragile, 1)
@@ -260,7 +260,7 @@ describe('a gateway that stops', () => {
 
   test('asks nothing of the store for days and windows that are over', async () => {
     let calls = 0
-    const watched = intercepted(edge.counters, (_kind, work) => {
+    const watched = interceptCalls(edge.counters, (_kind, work) => {
       calls += 1
       return work()
     })
@@ -276,13 +276,15 @@ describe('a gateway that stops', () => {
   test('stops without its store, after a bounded number of tries', async () => {
     let tries = 0
     let away = false
-    const fragile = intercepted(edge.counters, (_kind, work) => {
+    const fragile = interceptCalls(edge.counters, (_kind, work) => {
       if (!away) return work()
       tries += 1
       return Promise.reject(new Unavailable('nobody there'))
     })
     const limits = start(fragile)
-    await tally(120, (place) => limits.admit(OFTEN, callerWith({ application_id: `${place + 1}` })))
+    await countOutcomes(120, (place) =>
+      limits.admit(OFTEN, limitedCaller({ application_id: `${place + 1}` })),
+    )
     away = true
     await limits.close()
     expect(tries).toBe(50)
@@ -291,7 +293,7 @@ describe('a gateway that stops', () => {
   test('stops within three seconds when its store does not answer', async () => {
     let stalled = false
     const limits = start(
-      intercepted(edge.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
+      interceptCalls(edge.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
     )
     await admit(1, limits)
     stalled = true
@@ -331,7 +333,7 @@ describe('a gateway that stops', () => {
   })
 
   test('loses no more than its leases when it is killed', async () => {
-    const lowered = callerWith({ rate_limits: new Map([[OFTEN, 3_200]]) })
+    const lowered = limitedCaller({ rate_limits: new Map([[OFTEN, 3_200]]) })
     await admit(1, start(), OFTEN, lowered)
     expect(await admit(4_000, start(), OFTEN, lowered)).toMatchObject({ admitted: 3_150, refused: 850 })
   })

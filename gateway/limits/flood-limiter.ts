@@ -2,7 +2,7 @@ import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createLru } from '#lib/patterns/lru.ts'
 import { clock } from '#lib/platform/time.ts'
 import { networkOf } from '../hostile-connections/network.ts'
-import { FLOOD_BUCKET, refusalOf } from './refusal.ts'
+import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
 
 /**
  * Answers those who flood the gateway with proofs that fail. WARNING: ask it only after a proof has failed, and for
@@ -10,7 +10,7 @@ import { FLOOD_BUCKET, refusalOf } from './refusal.ts'
  */
 export interface FloodLimiter {
   /** Counts a failed proof from this address; answers the 429 to throw instead when there were too many. */
-  failed(address: string | undefined): PublicError | undefined
+  recordFailure(address: string | undefined): PublicError | undefined
 }
 
 /** What makes a flood limiter. */
@@ -49,14 +49,14 @@ export function createFloodLimiter(options: FloodOptions): FloodLimiter {
   }
 
   return {
-    failed(address) {
+    recordFailure(address) {
       const allowance = allowanceOf(networkOf(address))
       if (allowance.tokens >= 1) {
         allowance.tokens -= 1
         return undefined
       }
       const retry_after_ms = (1 - allowance.tokens) * token_ms
-      return refusalOf({ bucket: FLOOD_BUCKET, limit, window_ms: MINUTE_MS, retry_after_ms })
+      return createLimitRefusal({ bucket: FLOOD_BUCKET, limit, window_ms: MINUTE_MS, retry_after_ms })
     },
   }
 }

@@ -10,16 +10,16 @@ import { opensslHmac } from '../../test/support/openssl.ts'
 import { freshPair } from '../../test/support/public-client.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
-  type Answered,
   APPLICATION_ID,
-  asV2,
   createTestGateway,
   type FixtureOptions,
   OLD_SECRET,
   SECRET,
-  type Sent,
   send,
   signedHeaders,
+  type TestRequest,
+  type TestResponse,
+  v2Request,
 } from '../gateway.fixture.ts'
 import { V1_PATH, V2_PATH } from '../paths.ts'
 
@@ -30,15 +30,15 @@ const kept = await openTestStore()
 afterAll(async () => kept[Symbol.asyncDispose]())
 
 const now_s = (): string => String(Math.floor(clock.now_ms() / 1000))
-const codeOf = async (sent: Sent, options: FixtureOptions = V2): Promise<number | undefined> =>
-  (await send(await createTestGateway(options), { ...asV2(), ...sent })).body.error?.code
+const codeOf = async (sent: TestRequest, options: FixtureOptions = V2): Promise<number | undefined> =>
+  (await send(await createTestGateway(options), { ...v2Request(), ...sent })).body.error?.code
 
 const hmac = (text: string, secret = SECRET): string =>
   createHmac('sha512', secret).update(text).digest('hex')
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** The text that the signature of an answer must be over (spec: v2). */
-function answerText({ text, status, headers }: Answered, nonce: string): string {
+function answerText({ text, status, headers }: TestResponse, nonce: string): string {
   const lines = [
     'service-multihub-response-v2',
     APPLICATION_ID,
@@ -50,7 +50,7 @@ function answerText({ text, status, headers }: Answered, nonce: string): string 
   return lines.join('\n')
 }
 
-const answerSignature = (answered: Answered, nonce: string, secret = SECRET): string =>
+const answerSignature = (answered: TestResponse, nonce: string, secret = SECRET): string =>
   hmac(answerText(answered, nonce), secret)
 
 testWith('openssl')(
@@ -86,7 +86,7 @@ testWith('openssl')(
 
 test('takes the envelope of v1', async () => {
   const app = await createTestGateway({ ...V2, balances: { getBalances: () => ({}) } })
-  const { body } = await send(app, { ...asV2(), body: { method: 'balance.get', params: {} } })
+  const { body } = await send(app, { ...v2Request(), body: { method: 'balance.get', params: {} } })
   expect(body.result).toMatchObject({ balance: { id: 7001 } })
 })
 
@@ -94,7 +94,7 @@ test('both secrets of a rotation verify, and the answer is signed with the one t
   const app = await createTestGateway(V2)
   for (const secret of [SECRET, OLD_SECRET]) {
     const pair = freshPair()
-    const answered = await send(app, { ...asV2(pair), secret })
+    const answered = await send(app, { ...v2Request(pair), secret })
     expect(answered.body.success).toBe(true)
     expect(answered.headers['x-data-signature']).toBe(answerSignature(answered, pair.nonce, secret))
   }
@@ -130,7 +130,11 @@ test.each<[string, Record<string, string | undefined>, number]>([
   ['a nonce with a blank', { 'x-data-nonce': `${'n'.repeat(20)} n` }, 3000],
   ['a nonce beyond ASCII', { 'x-data-nonce': `${'n'.repeat(20)}\u00e9` }, 3000],
 ])('refuses %s, unsigned', async (_what, headers, code) => {
-  const { body, headers: shown, status } = await send(await createTestGateway(V2), { ...asV2(), headers })
+  const {
+    body,
+    headers: shown,
+    status,
+  } = await send(await createTestGateway(V2), { ...v2Request(), headers })
   expect([status, body.error?.code]).toEqual([400, code])
   expect(shown).not.toHaveProperty('x-data-signature')
   expect(shown).not.toHaveProperty('x-data-hash')
@@ -145,7 +149,7 @@ test.each<[string, { timestamp?: string; nonce?: string }, number | undefined]>(
   ['a timestamp with leading zeros', { timestamp: `00${now_s()}` }, undefined],
   ['milliseconds, although they are signed', { timestamp: `${now_s()}000` }, 3000],
 ])('judges %s', async (_what, given, code) => {
-  expect(await codeOf(asV2({ ...freshPair(), ...given }))).toBe(code)
+  expect(await codeOf(v2Request({ ...freshPair(), ...given }))).toBe(code)
 })
 
 test('each header must come once', async () => {
@@ -153,7 +157,7 @@ test('each header must come once', async () => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const address = app.server.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  const headers = Object.entries(asV2().sign(Buffer.from(PING), SECRET))
+  const headers = Object.entries(v2Request().sign(Buffer.from(PING), SECRET))
   const codeOfRepeated = async (repeated: string): Promise<unknown> => {
     const lines = headers.flatMap(([name, value]) =>
       name === repeated ? [name, value, name, value] : [name, value],
@@ -197,7 +201,7 @@ test('one byte changed in any signed part never succeeds', async () => {
         const at = place % text.length
         return text.slice(0, at) + (byte === text[at] ? '~' : byte) + text.slice(at + 1)
       }
-      const headers = Object.entries(asV2().sign(Buffer.from(PING), SECRET))
+      const headers = Object.entries(v2Request().sign(Buffer.from(PING), SECRET))
       const { body } = await send(app, {
         path: `/${changed('path', V2_PATH.slice(1))}`,
         raw: changed('body', PING),
@@ -231,16 +235,16 @@ test('a signature for another path, verb or version of the text is 3000', async 
     good.slice(0, 6).join('\n'),
   ]) {
     const headers = { 'x-data-signature': hmac(text) }
-    expect(await codeOf({ ...asV2(pair), raw: PING, headers })).toBe(3000)
+    expect(await codeOf({ ...v2Request(pair), raw: PING, headers })).toBe(3000)
   }
   expect(
-    await codeOf({ ...asV2(pair), raw: PING, headers: { 'x-data-signature': hmac(good.join('\n')) } }),
+    await codeOf({ ...v2Request(pair), raw: PING, headers: { 'x-data-signature': hmac(good.join('\n')) } }),
   ).toBe(undefined)
 })
 
 test('neither version proves itself by the other’s signature', async () => {
   const hash = signedHeaders(PING)['x-data-hash'] ?? ''
-  const signature = asV2().sign(Buffer.from(PING), SECRET)['x-data-signature'] ?? ''
+  const signature = v2Request().sign(Buffer.from(PING), SECRET)['x-data-signature'] ?? ''
   expect(await codeOf({ raw: PING, headers: { 'x-data-signature': hash } })).toBe(3000)
   const as_hash = { path: V1_PATH, sign: signedHeaders, raw: PING, headers: { 'x-data-hash': signature } }
   for (const options of [{}, V2]) expect(await codeOf(as_hash, options)).toBe(3000)
@@ -248,7 +252,7 @@ test('neither version proves itself by the other’s signature', async () => {
 
 test('a credential of the other version is 3008, signed the way of the route', async () => {
   const pair = freshPair()
-  const v1_on_v2 = await send(await createTestGateway(), asV2(pair))
+  const v1_on_v2 = await send(await createTestGateway(), v2Request(pair))
   expect([v1_on_v2.status, v1_on_v2.body.error?.code]).toEqual([403, 3008])
   expect(v1_on_v2.headers['x-data-signature']).toBe(answerSignature(v1_on_v2, pair.nonce))
   expect(v1_on_v2.headers).not.toHaveProperty('x-data-hash')
@@ -262,10 +266,10 @@ test('a nonce that nobody can reserve ends the request: 2002, HTTP 503, signed',
   const app = await createTestGateway({ ...V2, store: kept.store })
   const pair = freshPair()
   kept.setAway(true)
-  const refused = await send(app, asV2(pair))
+  const refused = await send(app, v2Request(pair))
   kept.setAway(false)
   expect([refused.status, refused.body.error?.code]).toEqual([503, 2002])
   expect(refused.headers['x-data-signature']).toBe(answerSignature(refused, pair.nonce))
   // It was not spent.
-  expect((await send(app, asV2(pair))).body.success).toBe(true)
+  expect((await send(app, v2Request(pair))).body.success).toBe(true)
 })

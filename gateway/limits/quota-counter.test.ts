@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { decideTake, isCurrent, type Quota } from './counter.ts'
+import { decideGrant, isCurrentWindow, type Quota } from './quota-counter.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 const MINUTE_MS = 60_000
@@ -16,48 +16,48 @@ const day: Quota = { ...minute(10), window_ms: DAY_MS, opens_at_ms: Date.UTC(202
 
 describe('a take', () => {
   test('opens a window at the first call, and counts on in it', () => {
-    const first = decideTake(minute(10), undefined, 3, NOW_MS)
+    const first = decideGrant(minute(10), undefined, 3, NOW_MS)
     expect(first).toMatchObject({ granted: 3, counter: { used: 3, opened_at: new Date(NOW_MS) } })
-    const second = decideTake(minute(10), first.counter, 4, NOW_MS + 59_999)
+    const second = decideGrant(minute(10), first.counter, 4, NOW_MS + 59_999)
     expect(second).toMatchObject({ granted: 4, counter: { used: 7, opened_at: new Date(NOW_MS) } })
-    const next = decideTake(minute(10), second.counter, 9, NOW_MS + MINUTE_MS)
+    const next = decideGrant(minute(10), second.counter, 9, NOW_MS + MINUTE_MS)
     expect(next).toMatchObject({ granted: 9, counter: { used: 9, opened_at: new Date(NOW_MS + MINUTE_MS) } })
   })
 
   test('gives the last tokens to as many as there are', () => {
-    const { counter } = decideTake(minute(10), undefined, 8, NOW_MS)
-    expect(decideTake(minute(10), counter, 5, NOW_MS)).toMatchObject({ granted: 2, counter: { used: 10 } })
+    const { counter } = decideGrant(minute(10), undefined, 8, NOW_MS)
+    expect(decideGrant(minute(10), counter, 5, NOW_MS)).toMatchObject({ granted: 2, counter: { used: 10 } })
   })
 
   test('grants nothing under a limit that was lowered below what is used, or is 0', () => {
-    const { counter } = decideTake(minute(10), undefined, 8, NOW_MS)
-    expect(decideTake(minute(5), counter, 1, NOW_MS)).toMatchObject({ granted: 0, counter: { used: 8 } })
-    expect(decideTake(minute(0), undefined, 1, NOW_MS).granted).toBe(0)
+    const { counter } = decideGrant(minute(10), undefined, 8, NOW_MS)
+    expect(decideGrant(minute(5), counter, 1, NOW_MS)).toMatchObject({ granted: 0, counter: { used: 8 } })
+    expect(decideGrant(minute(0), undefined, 1, NOW_MS).granted).toBe(0)
   })
 
   test('never opens the window of a day again, also when it has ended meanwhile', () => {
-    const first = decideTake(day, undefined, 10, NOW_MS)
+    const first = decideGrant(day, undefined, 10, NOW_MS)
     expect(first.counter.opened_at).toEqual(new Date(Date.UTC(2026, 10, 21)))
-    expect(decideTake(day, first.counter, 1, NOW_MS + 2 * DAY_MS).granted).toBe(0)
+    expect(decideGrant(day, first.counter, 1, NOW_MS + 2 * DAY_MS).granted).toBe(0)
   })
 
   test('writes a document that outlives its window by an hour, that of a day by a day', () => {
-    const kept = decideTake(minute(10), undefined, 1, NOW_MS).counter.expires_at.getTime()
+    const kept = decideGrant(minute(10), undefined, 1, NOW_MS).counter.expires_at.getTime()
     expect(kept - (NOW_MS + MINUTE_MS)).toBeGreaterThanOrEqual(3_600_000)
-    const day_kept = decideTake(day, undefined, 1, NOW_MS).counter.expires_at
+    const day_kept = decideGrant(day, undefined, 1, NOW_MS).counter.expires_at
     expect(day_kept).toEqual(new Date(Date.UTC(2026, 10, 23)))
   })
 
   test.each([1_000, 60_000, 200_000, 300_000])(
     'by clocks that are %i ms apart is in the windows of the faster one',
     (apart_ms) => {
-      let { counter } = decideTake(minute(10), undefined, 1, NOW_MS + apart_ms)
+      let { counter } = decideGrant(minute(10), undefined, 1, NOW_MS + apart_ms)
       for (const passed_ms of [1, 20_000, 59_999]) {
-        counter = decideTake(minute(10), counter, 1, NOW_MS + passed_ms).counter
-        counter = decideTake(minute(10), counter, 1, NOW_MS + apart_ms + passed_ms).counter
+        counter = decideGrant(minute(10), counter, 1, NOW_MS + passed_ms).counter
+        counter = decideGrant(minute(10), counter, 1, NOW_MS + apart_ms + passed_ms).counter
       }
       expect(counter).toMatchObject({ used: 7, opened_at: new Date(NOW_MS + apart_ms) })
-      const next = decideTake(minute(10), counter, 1, NOW_MS + apart_ms + MINUTE_MS)
+      const next = decideGrant(minute(10), counter, 1, NOW_MS + apart_ms + MINUTE_MS)
       expect(next.counter.used).toBe(1)
     },
   )
@@ -65,8 +65,8 @@ describe('a take', () => {
   test('grants what is asked for if it is there, more only as a lease, and never passes the limit', () => {
     const amounts = fc.tuple(fc.nat(2_000_000), fc.nat(2_000_000), fc.integer({ min: 1, max: 5_000 }))
     const property = fc.property(amounts, ([limit, used, waiting]) => {
-      const before = { ...decideTake(minute(1), undefined, 1, NOW_MS).counter, used }
-      const { granted, counter } = decideTake(minute(limit), before, waiting, NOW_MS)
+      const before = { ...decideGrant(minute(1), undefined, 1, NOW_MS).counter, used }
+      const { granted, counter } = decideGrant(minute(limit), before, waiting, NOW_MS)
       const remaining = Math.max(0, limit - used)
       expect(counter.used).toBe(used + granted)
       expect(granted).toBeGreaterThanOrEqual(Math.min(waiting, remaining))
@@ -87,5 +87,5 @@ test.each([
   [-300_001, false],
   [-3_600_000, false],
 ])('a window that opened %i ms ago counts: %p', (age_ms, counts) => {
-  expect(isCurrent(minute(1), NOW_MS - age_ms, NOW_MS)).toBe(counts)
+  expect(isCurrentWindow(minute(1), NOW_MS - age_ms, NOW_MS)).toBe(counts)
 })

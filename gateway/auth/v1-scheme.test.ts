@@ -11,15 +11,15 @@ import {
   type FixtureOptions,
   OLD_SECRET,
   SECRET,
-  type Sent,
   send,
   signedHeaders,
+  type TestRequest,
 } from '../gateway.fixture.ts'
 
 const PING = '{"method":"gateway.ping","params":{}}'
 const now_s = (): number => Math.floor(clock.now_ms() / 1000)
 
-const codeOf = async (sent: Sent, options: FixtureOptions = {}): Promise<number | undefined> =>
+const codeOf = async (sent: TestRequest, options: FixtureOptions = {}): Promise<number | undefined> =>
   (await send(await createTestGateway(options), sent)).body.error?.code
 
 testWith('openssl')('takes a hash that openssl made, and signs answers so that openssl agrees', async () => {

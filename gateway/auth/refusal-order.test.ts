@@ -6,13 +6,13 @@ import { clock, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
-  asResend,
-  asV2,
   createTestGateway,
   type FixtureOptions,
-  type Sent,
+  resendRequest,
   send,
   signedHeaders,
+  type TestRequest,
+  v2Request,
 } from '../gateway.fixture.ts'
 import { V1_PATH, V2_PATH } from '../paths.ts'
 
@@ -20,13 +20,13 @@ import { V1_PATH, V2_PATH } from '../paths.ts'
 interface Fault {
   readonly what: string
   readonly code: number
-  readonly sent?: Sent
+  readonly sent?: TestRequest
   readonly options?: FixtureOptions
 }
 
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 const stale = { timestamp: '1', nonce: 'a-nonce-of-some-length' }
-const header = (name: string, value: string | undefined): Sent => ({ headers: { [name]: value } })
+const header = (name: string, value: string | undefined): TestRequest => ({ headers: { [name]: value } })
 const credential = (given: FixtureOptions['credential']): FixtureOptions => ({ credential: given ?? {} })
 
 /** What a caller without the secret can meet, in the order of A1. */
@@ -44,7 +44,7 @@ const beforeProof = (signature_header: string, path: string, signed_pair: boolea
 ]
 
 /** What only who has proved the secret can meet, up to the body. */
-const afterProof = (sign: Sent['sign']): readonly Fault[] => [
+const afterProof = (sign: TestRequest['sign']): readonly Fault[] => [
   { what: 'settings', code: 3007, options: credential({ status: CredentialStatus.UNSPECIFIED }) },
   { what: 'disabled', code: 3004, options: credential({ status: CredentialStatus.DISABLED }) },
   { what: 'blocked', code: 3005, options: credential({ status: CredentialStatus.BLOCKED }) },
@@ -73,27 +73,27 @@ const ROUTES = {
     ],
   },
   v2: {
-    good: { body: BALANCE, ...asV2() },
+    good: { body: BALANCE, ...v2Request() },
     options: credential({ apiVersion: ApiVersion.V2 }),
     faults: [
       ...beforeProof('x-data-signature', V2_PATH, true),
-      ...afterProof(asV2(stale).sign),
+      ...afterProof(v2Request(stale).sign),
       ...ofEnvelope,
     ],
   },
   resend: {
-    good: { body: { payment_id: PAYMENT_ID, operation_id: 'a' }, ...asResend(PAYMENT_ID) },
+    good: { body: { payment_id: PAYMENT_ID, operation_id: 'a' }, ...resendRequest(PAYMENT_ID) },
     options: credential({ apiVersion: ApiVersion.V1, scopes: ['webhooks.update'] }),
     faults: [
-      ...beforeProof('x-data-hash', asResend(PAYMENT_ID).path, true),
-      ...afterProof(asResend(PAYMENT_ID, stale).sign),
+      ...beforeProof('x-data-hash', resendRequest(PAYMENT_ID).path, true),
+      ...afterProof(resendRequest(PAYMENT_ID, stale).sign),
       { what: 'method', code: 1002, options: credential({ disabledMethods: ['webhook.resend'] }) },
       { what: 'scope', code: 3008, options: credential({ scopes: [] }) },
       { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'webhook.resend': 1 } }) },
       { what: 'content', code: 9000, sent: { body: { payment_id: 'b', operation_id: 'a' } } },
     ],
   },
-} as const satisfies Record<string, { good: Sent; options: FixtureOptions; faults: readonly Fault[] }>
+} as const satisfies Record<string, { good: TestRequest; options: FixtureOptions; faults: readonly Fault[] }>
 
 const merged = <T extends object>(first: T | undefined, second: T | undefined): T =>
   ({ ...first, ...second }) as T
@@ -124,7 +124,7 @@ afterAll(async () => {
 
 /** Status, code, and whether the answer is signed, for a request to which all of this applies, the first foremost. */
 async function answerTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise<readonly unknown[]> {
-  let sent: Sent = {}
+  let sent: TestRequest = {}
   let options: FixtureOptions = {}
   for (const part of [...parts].reverse()) {
     sent = { ...sent, ...part.sent, headers: merged(sent.headers, part.sent?.headers) }
