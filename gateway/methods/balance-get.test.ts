@@ -8,8 +8,8 @@ const ROUTES = [
   { serviceId: '503', currency: 'INR' },
 ]
 const BALANCES = [
-  { currency: 'ARS', available: 5n, frozen: 0n },
-  { currency: 'INR', available: -7n, frozen: 3n },
+  { currency: 'ARS', available: 5n, held: 0n },
+  { currency: 'INR', available: -7n, held: 3n },
 ]
 
 const ask = async (options: FixtureOptions = {}, more: object = {}) => {
@@ -69,7 +69,7 @@ test.each<[string, FixtureOptions, object, readonly [number, unknown]]>([
 test('writes sums beyond 2^53 with all their digits', async () => {
   const available = 2n ** 63n - 1n
   const { text } = await ask({
-    balances: { getBalances: () => ({ balances: [{ currency: 'INR', available, frozen: 0n }] }) },
+    balances: { getBalances: () => ({ balances: [{ currency: 'INR', available, held: 0n }] }) },
   })
   expect(text).toContain('"value":9223372036854775807,')
 })

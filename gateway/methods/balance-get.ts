@@ -83,7 +83,7 @@ function permits(restriction: readonly string[], value: string): boolean {
 function amountObject(currency: string, balance: Balance | undefined): unknown {
   return {
     value: exactNumber(balance?.available ?? 0n),
-    value_freezing: exactNumber(balance?.frozen ?? 0n),
+    value_freezing: exactNumber(balance?.held ?? 0n),
     value_blocking: 0,
     currency,
     enabled: true,

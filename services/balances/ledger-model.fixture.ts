@@ -8,7 +8,7 @@ import { adjustmentId, type Command, resolutionId } from './domain/command.ts'
 export interface Model {
   /** `accepted`, a refusal's code, or why the command is not recorded. */
   decide(command: Command): string
-  balances(): Map<string, { available: bigint; frozen: bigint }>
+  balances(): Map<string, { available: bigint; held: bigint }>
   /** What is held in open holds, by merchant and currency. */
   held(): Map<string, bigint>
 }
@@ -47,7 +47,7 @@ export function createModel(): Model {
       const hold = open.get(command.hold_id)
       if (!hold || hold.merchant_id !== command.merchant_id) return 'hold_not_open'
       const to = command.kind === 'capture' ? 'clearing' : 'available'
-      if (!move({ owner: hold.owner, from: 'frozen', to, amount: hold.amount })) return 'overflow'
+      if (!move({ owner: hold.owner, from: 'held', to, amount: hold.amount })) return 'overflow'
       open.delete(command.hold_id)
       return 'accepted'
     }
@@ -60,7 +60,7 @@ export function createModel(): Model {
     if (amount <= 0n || amount > INT64_MAX) return 'malformed'
     if (kind === 'hold') {
       if (balance(owner, 'available') < amount) return '6004'
-      if (!move({ owner, from: 'available', to: 'frozen', amount })) return '6001'
+      if (!move({ owner, from: 'available', to: 'held', amount })) return '6001'
       open.set(command.id, { owner, merchant_id, amount })
       return 'accepted'
     }
@@ -75,7 +75,7 @@ export function createModel(): Model {
       const content = JSON.stringify(command, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
       const known = outcomes.get(command.id)
       if ('amount' in command && command.kind !== 'adjustment' && command.amount <= 0n) return 'malformed'
-      if (known) return known.content === content ? known.outcome : 'other_content'
+      if (known) return known.content === content ? known.outcome : 'id_conflict'
       const outcome = carryOut(command)
       if (outcome === 'accepted' || outcome.startsWith('6')) outcomes.set(command.id, { content, outcome })
       return outcome
@@ -85,7 +85,7 @@ export function createModel(): Model {
       return new Map(
         [...owners].map((owner) => [
           owner,
-          { available: balance(owner, 'available'), frozen: balance(owner, 'frozen') },
+          { available: balance(owner, 'available'), held: balance(owner, 'held') },
         ]),
       )
     },

@@ -29,10 +29,10 @@ if ('skip' in server) {
         expect(one).toEqual(other)
       }
       for (const ledger of ledgers) {
-        expect(await ledger.books('test', '1000')).toMatchObject([
-          { available: 60n, frozen: 2_940n, clearing: -3_000n },
+        expect(await ledger.accounts('test', '1000')).toMatchObject([
+          { available: 60n, held: 2_940n, clearing: -3_000n },
         ])
-        const statement = await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 500 })
+        const statement = await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 500 })
         expect(statement).toHaveLength(400)
         await ledger.stop()
       }

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Command } from './domain/command.ts'
-import { type Outcome, step } from './domain/decide-command.ts'
-import type { Batch, Position } from './domain/entry.ts'
-import { checkFollows, sealBatch } from './domain/hash-chain.ts'
-import { sumOf } from './domain/merchant-accounts.ts'
+import { type CommandResult, decideCommand } from './domain/decide-command.ts'
+import type { Batch, BatchPosition } from './domain/entry.ts'
+import { assertFollows, sealBatch } from './domain/hash-chain.ts'
+import { sumOfAccounts } from './domain/merchant-accounts.ts'
 import { shardOf } from './domain/shard.ts'
-import { createDraft, createState, type ShardState } from './domain/shard-state.ts'
+import { createBatchDraft, createShardState, type ShardState } from './domain/shard-state.ts'
 import { openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { commands, createModel, MERCHANTS, type Model } from './ledger-model.fixture.ts'
@@ -15,21 +15,21 @@ import type { LedgerStore } from './store/ledger-store.ts'
 
 const SHARD = shardOf(MERCHANTS[0], 'test')
 
-function wordOf(outcome: Outcome): string {
+function wordOf(outcome: CommandResult): string {
   return 'recorded' in outcome ? String(outcome.recorded.entry.refused_code ?? 'accepted') : outcome.rejected
 }
 
 function expectAsModel(state: ShardState, model: Model): void {
-  const { books, holds } = state.snapshot()
+  const { accounts: books, holds } = state.snapshot()
   const balances = model.balances()
   const held = model.held()
   for (const book of books) {
     const owner = `${book.merchant_id} ${book.currency}`
-    expect(sumOf(book)).toBe(0n)
-    expect(book.frozen).toBeGreaterThanOrEqual(0n)
-    expect(book.frozen).toBe(held.get(owner) ?? 0n)
-    expect({ available: book.available, frozen: book.frozen }).toEqual(
-      balances.get(owner) ?? { available: 0n, frozen: 0n },
+    expect(sumOfAccounts(book)).toBe(0n)
+    expect(book.held).toBeGreaterThanOrEqual(0n)
+    expect(book.held).toBe(held.get(owner) ?? 0n)
+    expect({ available: book.available, held: book.held }).toEqual(
+      balances.get(owner) ?? { available: 0n, held: 0n },
     )
   }
   expect(holds.length).toBe(new Set(holds.map(({ id }) => id)).size)
@@ -38,15 +38,15 @@ function expectAsModel(state: ShardState, model: Model): void {
 /** Decides a list as one batch, command by command, checking each against the model. */
 function decideBatch(state: ShardState, list: readonly Command[], model: Model): Batch | undefined {
   const { seq, hash } = state.head()
-  const at: Position = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
-  const draft = createDraft(state, at)
+  const at: BatchPosition = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
+  const draft = createBatchDraft(state, at)
   for (const command of list) {
-    const before = draft.book(command.merchant_id, 'INR')
-    const outcome = step(draft, command, at)
+    const before = draft.accounts(command.merchant_id, 'INR')
+    const outcome = decideCommand(draft, command, at)
     const word = wordOf(outcome)
     expect(word).toBe(model.decide(command))
-    if (word !== 'accepted') expect(draft.book(command.merchant_id, 'INR')).toEqual(before)
-    if ('recorded' in outcome) expect(step(draft, command, at)).toEqual(outcome)
+    if (word !== 'accepted') expect(draft.accounts(command.merchant_id, 'INR')).toEqual(before)
+    if ('recorded' in outcome) expect(decideCommand(draft, command, at)).toEqual(outcome)
   }
   if (draft.entries.length === 0) return undefined
   return sealBatch(at, hash, draft.entries)
@@ -58,7 +58,7 @@ test('the pure step decides as the model does, and a replay of its batches gives
     fc.integer({ min: 1, max: 20 }),
     (list, size) => {
       const model = createModel()
-      const state = createState({ shard: SHARD })
+      const state = createShardState({ shard: SHARD })
       const journal: Batch[] = []
       for (let from = 0; from < list.length; from += size) {
         const batch = decideBatch(state, list.slice(from, from + size), model)
@@ -67,9 +67,9 @@ test('the pure step decides as the model does, and a replay of its batches gives
         journal.push(batch)
         expectAsModel(state, model)
       }
-      const replayed = createState({ shard: SHARD })
+      const replayed = createShardState({ shard: SHARD })
       for (const batch of journal) {
-        checkFollows(replayed.head(), batch)
+        assertFollows(replayed.head(), batch)
         replayed.append(batch)
       }
       expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
@@ -82,7 +82,7 @@ test('the pure step decides as the model does, and a replay of its batches gives
 async function journalOf(store: LedgerStore): Promise<Batch[]> {
   const batches: Batch[] = []
   for (;;) {
-    const page = await store.journal.batches(SHARD, BigInt(batches.length) + 1n, 100)
+    const page = await store.journal.listBatches(SHARD, BigInt(batches.length) + 1n, 100)
     batches.push(...page)
     if (page.length < 100) return batches
   }
@@ -110,11 +110,11 @@ test('two processes that decide the same shard at once, each command twice, leav
       const command = list.find((candidate) => candidate.id === id && isFor(candidate, entry))
       expect(command && model.decide(command)).toBe(String(refused_code ?? 'accepted'))
     }
-    const state = createState({ shard: SHARD })
+    const state = createShardState({ shard: SHARD })
     for (const batch of journal) state.append(batch)
     expectAsModel(state, model)
     for (const merchant_id of MERCHANTS) {
-      expect(await other.books('test', merchant_id)).toEqual(await ledger.books('test', merchant_id))
+      expect(await other.accounts('test', merchant_id)).toEqual(await ledger.accounts('test', merchant_id))
     }
     await other.stop()
     expect(await ledger.verify()).toMatchObject({ differences: [] })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Command } from './domain/command.ts'
-import type { Outcome } from './domain/decide-command.ts'
+import type { CommandResult } from './domain/decide-command.ts'
 import { credit, hold, openFixture, resolve } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 
-const wasAccepted = (outcome: Outcome): boolean =>
+const wasAccepted = (outcome: CommandResult): boolean =>
   'recorded' in outcome && outcome.recorded.entry.refused_code === undefined
 
 describe('the ledger', () => {
@@ -13,16 +13,16 @@ describe('the ledger', () => {
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 1000n))
     const outcome = await ledger.submit('test', hold('h', 300n))
-    expect(outcome).toMatchObject({ recorded: { entry: { available: 700n, frozen: 300n } } })
+    expect(outcome).toMatchObject({ recorded: { entry: { available: 700n, held: 300n } } })
     await ledger.submit('test', resolve('capture', 'h'))
     await ledger.submit('test', credit('m', 5n, '1000', 'ARS'))
-    expect(await ledger.books('test', '1000')).toMatchObject([
+    expect(await ledger.accounts('test', '1000')).toMatchObject([
       { currency: 'ARS', available: 5n },
-      { currency: 'INR', available: 700n, frozen: 0n, clearing: -700n },
+      { currency: 'INR', available: 700n, held: 0n, clearing: -700n },
     ])
-    const statement = await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 10 })
+    const statement = await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 10 })
     expect(statement.map(({ id }) => id)).toEqual(['a', 'h', 'h:resolve', 'm'])
-    const one = await ledger.statement({
+    const one = await ledger.listEntries({
       environment: 'test',
       merchant_id: '1000',
       payment_id: 'payment of h',
@@ -36,7 +36,7 @@ describe('the ledger', () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 1000n))
-    expect(await ledger.books('production', '1000')).toEqual([])
+    expect(await ledger.accounts('production', '1000')).toEqual([])
     expect(await ledger.submit('production', hold('h', 1n))).toMatchObject({
       recorded: { entry: { refused_code: 6004 } },
     })
@@ -49,13 +49,13 @@ describe('the ledger', () => {
     const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 50n))
     const outcomes = await Promise.all(holds.map((command) => ledger.submit('test', command)))
     expect(outcomes.filter(wasAccepted)).toHaveLength(20)
-    expect(await ledger.books('test', '1000')).toMatchObject([{ available: 7n, frozen: 1_000n }])
+    expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 7n, held: 1_000n }])
   })
 
   test('does everything once that is sent twice at the same time', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
-    const twice = async (commands: Command[]): Promise<Outcome[]> =>
+    const twice = async (commands: Command[]): Promise<CommandResult[]> =>
       await Promise.all([...commands, ...commands].map((command) => ledger.submit('test', command)))
     const credits = await twice(Array.from({ length: 50 }, (_, at) => credit(`c${at}`, 10n)))
     expect(credits.slice(0, 50)).toEqual(credits.slice(50))
@@ -69,8 +69,8 @@ describe('the ledger', () => {
     const accepted_odd = holds
       .slice(0, 50)
       .filter((outcome, at) => at % 2 === 1 && wasAccepted(outcome)).length
-    expect(await ledger.books('test', '1000')).toMatchObject([
-      { available: 500n - 20n * BigInt(accepted_odd), frozen: 0n },
+    expect(await ledger.accounts('test', '1000')).toMatchObject([
+      { available: 500n - 20n * BigInt(accepted_odd), held: 0n },
     ])
   })
 
@@ -83,7 +83,7 @@ describe('the ledger', () => {
     const outcomes = await Promise.all(ends.map((command) => ledger.submit('test', command)))
     expect(outcomes.filter(wasAccepted)).toHaveLength(10)
     expect(
-      outcomes.filter((outcome) => 'rejected' in outcome && outcome.rejected === 'other_content'),
+      outcomes.filter((outcome) => 'rejected' in outcome && outcome.rejected === 'id_conflict'),
     ).toHaveLength(10)
     expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 3n })
   })
@@ -97,7 +97,7 @@ describe('the ledger', () => {
     await ledger.stop()
     const later = createLedger(store)
     expect(await later.submit('test', hold('h', 10n))).toEqual(refused)
-    expect(await later.submit('test', hold('h', 11n))).toEqual({ rejected: 'other_content' })
+    expect(await later.submit('test', hold('h', 11n))).toEqual({ rejected: 'id_conflict' })
     await later.stop()
   })
 
@@ -133,9 +133,9 @@ describe('the ledger', () => {
       )
     }
     for (const merchant of merchants)
-      expect(await small.books('test', merchant)).toMatchObject([{ available: 50n }])
+      expect(await small.accounts('test', merchant)).toMatchObject([{ available: 50n }])
     await small.stop()
     expect(await small.verify()).toEqual({ consistent: true, transfers: 40n, differences: [] })
-    await expect(small.books('test', '1000')).rejects.toThrow('stops')
+    await expect(small.accounts('test', '1000')).rejects.toThrow('stops')
   })
 })

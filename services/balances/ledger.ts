@@ -2,15 +2,15 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { Command } from './domain/command.ts'
-import type { Outcome } from './domain/decide-command.ts'
-import type { Book } from './domain/merchant-accounts.ts'
+import type { CommandResult } from './domain/decide-command.ts'
+import type { MerchantAccounts } from './domain/merchant-accounts.ts'
 import { SHARDS, shardOf } from './domain/shard.ts'
-import { createForwarder, type Peer, type PeerOutcome } from './forwarding/forwarder.ts'
-import { createPreference } from './forwarding/shard-affinity.ts'
-import { BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
+import { createCommandForwarder, type ForwardCommands, type ForwardedResult } from './forwarding/forwarder.ts'
+import { createShardAffinity } from './forwarding/shard-affinity.ts'
+import { CLOCK_BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
 import { rebuildShard } from './projections/rebuild.ts'
 import { type Verification, verifyLedger } from './projections/verify-ledger.ts'
-import { createShards } from './shards/shards.ts'
+import { createLoadedShards } from './shards/shards.ts'
 import type { EntryDocument, EntryQuery, LedgerStore } from './store/ledger-store.ts'
 
 /** Which entries of a merchant to read. */
@@ -24,41 +24,41 @@ export interface Ledger {
    * The outcome of a command, durable when the promise resolves. Throws `Unavailable` when that cannot be had now; the
    * command may have been decided, and its repeat under the same id learns how.
    */
-  submit(environment: Environment, command: Command): Promise<Outcome>
+  submit(environment: Environment, command: Command): Promise<CommandResult>
   /** Decides commands of one shard here, whichever process it prefers: for processes that forward theirs. */
-  decideHere(shard: number, commands: readonly Command[]): Promise<PeerOutcome[]>
+  decideForwarded(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]>
   /** The books of a merchant, by currency code; everything that was acknowledged before the call is in them. */
-  books(environment: Environment, merchant_id: string): Promise<Book[]>
+  accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first; everything that was acknowledged before the call is among them. */
-  statement(query: StatementQuery): Promise<EntryDocument[]>
+  listEntries(query: StatementQuery): Promise<EntryDocument[]>
   verify(): Promise<Verification>
   /** Makes every projection anew from the journals; answers how many documents differed from them. */
   rebuild(): Promise<number>
   /** Throws when this process must not decide: its clock is behind the last batch. */
-  check(): Promise<void>
+  checkClock(): Promise<void>
   stop(): Promise<void>
 }
 
 /** How other processes reach this one, and this one them. Without it, every command is decided where it arrives. */
-export interface Neighbours {
+export interface ForwardingDeps {
   readonly self_address: string
-  readonly peer: Peer
+  readonly peer: ForwardCommands
 }
 
 /** The ledger of one process over its store. */
 export function createLedger(
   store: LedgerStore,
-  neighbours?: Neighbours,
+  neighbours?: ForwardingDeps,
   loaded_max = LOADED_SHARDS_MAX,
 ): Ledger {
-  const shards = createShards(store, loaded_max)
-  const preference = neighbours && createPreference(store.leases, neighbours.self_address)
-  const forwarder = neighbours && createForwarder(neighbours.peer)
+  const shards = createLoadedShards(store, loaded_max)
+  const preference = neighbours && createShardAffinity(store.leases, neighbours.self_address)
+  const forwarder = neighbours && createCommandForwarder(neighbours.peer)
 
-  const submitHere = (shard: number, command: Command): Promise<Outcome> =>
+  const submitHere = (shard: number, command: Command): Promise<CommandResult> =>
     shards.use(shard, (loaded) => loaded.log.submit(command))
 
-  async function decideHere(shard: number, commands: readonly Command[]): Promise<PeerOutcome[]> {
+  async function decideHere(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]> {
     const settled = await Promise.allSettled(commands.map((command) => submitHere(shard, command)))
     const failed = settled.filter((result) => result.status === 'rejected')
     const [first] = failed
@@ -78,24 +78,24 @@ export function createLedger(
           return await forwarder.submit(address, shard, command)
         } catch (error) {
           // Its id makes a second submission harmless, whatever became of the first.
-          preference?.gone(shard, error)
+          preference?.markUnreachable(shard, error)
         }
       }
       return await submitHere(shard, command)
     },
-    decideHere,
-    async books(environment, merchant_id) {
+    decideForwarded: decideHere,
+    async accounts(environment, merchant_id) {
       const books = await shards.use(shardOf(merchant_id, environment), (loaded) =>
-        loaded.log.read((state) => state.booksOf(merchant_id)),
+        loaded.log.read((state) => state.accountsOf(merchant_id)),
       )
       return books.sort((left, right) => (left.currency < right.currency ? -1 : 1))
     },
-    async statement({ environment, ...query }) {
+    async listEntries({ environment, ...query }) {
       const shard = shardOf(query.merchant_id, environment)
       await shards.use(shard, async ({ log: shard_log, projector }) =>
-        projector.upTo(await shard_log.read((state) => state.head().seq)),
+        projector.waitFor(await shard_log.read((state) => state.head().seq)),
       )
-      return await store.entries.page({ ...query, shard })
+      return await store.entries.listPage({ ...query, shard })
     },
     verify: () => verifyLedger(store),
     async rebuild() {
@@ -103,9 +103,9 @@ export function createLedger(
       for (let shard = 0; shard < SHARDS; shard += 1) repaired += await rebuildShard(store, shard)
       return repaired
     },
-    async check() {
-      const behind_ms = shards.behind_ms()
-      if (behind_ms > BEHIND_MAX_MS) {
+    async checkClock() {
+      const behind_ms = shards.clockBehindMs()
+      if (behind_ms > CLOCK_BEHIND_MAX_MS) {
         throw new Unavailable(`the clock of this process is ${behind_ms} ms behind the ledger`)
       }
     },

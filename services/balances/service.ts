@@ -2,10 +2,10 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { text } from '#lib/platform/config/fields.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { createPeer } from './forwarding/peer.ts'
+import { createForwardClient } from './forwarding/peer.ts'
 import { createLedger } from './ledger.ts'
 import { createServices } from './rpc/balance-services.ts'
-import { measured } from './shards/measure.ts'
+import { withJournalMetrics } from './shards/measure.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 
 /** The settings of the balances role. */
@@ -23,13 +23,13 @@ export const role: Role = {
   async start(context) {
     const { self_address } = readConfig(BALANCES_CONFIG, context.environment)
     const opened = await openLedgerStore(await context.openStore())
-    const store = { ...opened, journal: measured(opened.journal) }
+    const store = { ...opened, journal: withJournalMetrics(opened.journal) }
     const { clientAt } = context
     const neighbours =
       self_address !== undefined && clientAt !== undefined
-        ? { self_address, peer: createPeer((address) => clientAt(address, LedgerService)) }
+        ? { self_address, peer: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
     const ledger = createLedger(store, neighbours)
-    return { services: createServices(ledger), check: () => ledger.check(), stop: () => ledger.stop() }
+    return { services: createServices(ledger), check: () => ledger.checkClock(), stop: () => ledger.stop() }
   },
 }

@@ -44,15 +44,15 @@ test('a process that is killed in a storm loses nothing that it promised, and th
     // A line may have been cut by the kill; what is not whole was not promised.
     const [id, code, merchant] = line.split(' ')
     if (id === undefined || code === undefined || merchant === undefined) continue
-    const [batch] = await store.journal.holding(shardOf(merchant, 'test'), id, 1)
+    const [batch] = await store.journal.findByEntryId(shardOf(merchant, 'test'), id, 1)
     const entry = batch?.entries.find((candidate) => candidate.id === id)
     expect(`${id} ${entry?.refused_code ?? 0}`).toBe(`${id} ${code}`)
   }
   // What the killed processes left to do is done by whoever uses the shard next.
   for (const merchant_id of ['1', '1000', '2000']) {
-    await ledger.statement({ environment: 'test', merchant_id, limit: 1 })
+    await ledger.listEntries({ environment: 'test', merchant_id, limit: 1 })
     const shard = shardOf(merchant_id, 'test')
-    expect(await store.entries.reflected(shard)).toBe(await store.journal.last(shard))
+    expect(await store.entries.projectedSequence(shard)).toBe(await store.journal.lastSequence(shard))
   }
   await ledger.stop()
   expect(await ledger.verify()).toMatchObject({ consistent: true })

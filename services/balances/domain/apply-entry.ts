@@ -1,10 +1,10 @@
 import { resolvedHold } from './command.ts'
 import type { Entry } from './entry.ts'
-import { BrokenJournal } from './hash-chain.ts'
-import { type Book, moved } from './merchant-accounts.ts'
-import type { View } from './shard-state.ts'
+import { CorruptJournal } from './hash-chain.ts'
+import { applyMovement, type MerchantAccounts } from './merchant-accounts.ts'
+import type { LedgerView } from './shard-state.ts'
 
-/** Funds that are frozen until the hold is captured or released. */
+/** Funds that are held until the hold is captured or released. */
 export interface Hold {
   readonly id: string
   readonly merchant_id: string
@@ -14,30 +14,31 @@ export interface Hold {
 }
 
 /** What one entry does to a shard: a book in its new form, and at most one hold that opens or ends. */
-export interface Change {
-  readonly book: Book
-  readonly opened?: Hold
-  readonly closed?: string
+export interface StateChange {
+  readonly accounts: MerchantAccounts
+  readonly opened_hold?: Hold
+  readonly closed_hold_id?: string
 }
 
 /** What an entry falls on. */
-type Ground = Pick<View, 'shard' | 'book' | 'hold'>
+type Ground = LedgerView
 
 /**
  * What an entry does to the state before it: the one rule by which decisions take effect and journals are replayed,
  * so that a balance is the sum of its entries by construction. Throws `BrokenJournal` when the entry cannot follow.
  */
-export function changeOf(view: Ground, entry: Entry): Change {
-  const before = view.book(entry.merchant_id, entry.currency)
-  const book = entry.refused_code === undefined ? moved(before, entry) : before
+export function applyEntry(view: Ground, entry: Entry): StateChange {
+  const before = view.accounts(entry.merchant_id, entry.currency)
+  const book = entry.refused_code === undefined ? applyMovement(before, entry) : before
   if (book === undefined) throw broken(view, entry, 'leaves 64 bits')
-  if (book.available !== entry.available || book.frozen !== entry.frozen)
+  if (book.available !== entry.available || book.held !== entry.held)
     throw broken(view, entry, 'states another balance')
-  if (book.frozen < 0n) throw broken(view, entry, 'takes more than is frozen')
-  if (entry.refused_code !== undefined) return { book }
-  if (entry.kind === 'hold') return { book, opened: opened(view, entry) }
-  if (entry.kind === 'capture' || entry.kind === 'release') return { book, closed: closed(view, entry) }
-  return { book }
+  if (book.held < 0n) throw broken(view, entry, 'takes more than is held')
+  if (entry.refused_code !== undefined) return { accounts: book }
+  if (entry.kind === 'hold') return { accounts: book, opened_hold: opened(view, entry) }
+  if (entry.kind === 'capture' || entry.kind === 'release')
+    return { accounts: book, closed_hold_id: closed(view, entry) }
+  return { accounts: book }
 }
 
 function opened(view: Ground, entry: Entry): Hold {
@@ -59,6 +60,6 @@ function closed(view: Ground, entry: Entry): string {
   return id
 }
 
-function broken({ shard }: Ground, entry: Entry, what: string): BrokenJournal {
-  return new BrokenJournal(`shard ${shard}: entry ${entry.id} ${what}`)
+function broken({ shard }: Ground, entry: Entry, what: string): CorruptJournal {
+  return new CorruptJournal(`shard ${shard}: entry ${entry.id} ${what}`)
 }

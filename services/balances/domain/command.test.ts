@@ -37,7 +37,7 @@ describe('a command that cannot', () => {
     ['an amount over 64 bits', credit('a', INT64_MAX + 1n)],
     ['a currency that is none', credit('a', 1n, '1000', 'ABC')],
     ['a transfer to itself', { ...credit('a', 1n), debit: 'available' }],
-    ['a transfer of what is frozen', { ...credit('a', 1n), debit: 'frozen' }],
+    ['a transfer of what is held', { ...credit('a', 1n), debit: 'held' }],
     ['a transfer that is a correction', { ...credit('a', 1n), debit: 'adjustments' }],
     ['a resolution under another id', { ...resolve('capture', 'h'), id: 'h:resolved' }],
     ['a correction of nothing', { ...adjustment, amount: 0n }],

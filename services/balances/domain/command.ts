@@ -8,7 +8,7 @@ interface Common {
   readonly reason: string
 }
 
-/** Records a fact (a credit, a fee, a chargeback). `frozen` and `adjustments` are not open to it. */
+/** Records a fact (a credit, a fee, a chargeback). `held` and `adjustments` are not open to it. */
 export interface TransferCommand extends Common {
   readonly kind: 'transfer'
   readonly currency: string
@@ -119,9 +119,9 @@ function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand):
   return id === adjustmentId(merchant_id, operation_id) && isCorrection(amount)
 }
 
-/** What is frozen is moved by holds alone, and corrections by the operator alone. */
+/** What is held is moved by holds alone, and corrections by the operator alone. */
 function isOpen(account: AccountName): boolean {
-  return isAccountName(account) && account !== 'frozen' && account !== 'adjustments'
+  return isAccountName(account) && account !== 'held' && account !== 'adjustments'
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused

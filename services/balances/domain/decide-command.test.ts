@@ -1,21 +1,21 @@
 import { describe, expect, test } from '@jest/globals'
 import { credit, hold, resolve } from '../ledger.fixture.ts'
 import { adjustmentId, type Command } from './command.ts'
-import { type Outcome, step } from './decide-command.ts'
-import type { Position } from './entry.ts'
-import { createDraft, createState, type Draft } from './shard-state.ts'
+import { type CommandResult, decideCommand } from './decide-command.ts'
+import type { BatchPosition } from './entry.ts'
+import { type BatchDraft, createBatchDraft, createShardState } from './shard-state.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
-const AT: Position = { shard: 1, seq: 1n, time: new Date(0) }
+const AT: BatchPosition = { shard: 1, seq: 1n, time: new Date(0) }
 
 interface Decider {
-  readonly draft: Draft
-  decide(command: Command): Outcome
+  readonly draft: BatchDraft
+  decide(command: Command): CommandResult
 }
 
 function decider(...commands: Command[]): Decider {
-  const draft = createDraft(createState({ shard: 1 }), AT)
-  const decide = (command: Command): Outcome => step(draft, command, AT)
+  const draft = createBatchDraft(createShardState({ shard: 1 }), AT)
+  const decide = (command: Command): CommandResult => decideCommand(draft, command, AT)
   for (const command of commands) expect(decide(command)).toMatchObject({ recorded: {} })
   return { draft, decide }
 }
@@ -46,18 +46,18 @@ describe('funds', () => {
     expect(first).toMatchObject(refused(6004))
     decide(credit('b', 100n))
     expect(decide(hold('h', 11n))).toEqual(first)
-    expect(draft.book('1000', 'INR')).toMatchObject({ available: 110n, frozen: 0n })
+    expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 110n, held: 0n })
   })
 
   test('a hold of all there is is accepted', () => {
     const { draft } = decider(credit('a', 10n), hold('h', 10n))
-    expect(draft.book('1000', 'INR')).toMatchObject({ available: 0n, frozen: 10n })
+    expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 0n, held: 10n })
     expect(draft.hold('h')).toMatchObject({ amount: 10n })
   })
 
   test('only chargebacks and corrections make a balance negative (B2)', () => {
     const { draft, decide } = decider(chargeback('c', 5n), adjust('op', -7n))
-    expect(draft.book('1000', 'INR')).toMatchObject({ available: -12n, chargebacks: 5n, adjustments: 7n })
+    expect(draft.accounts('1000', 'INR')).toMatchObject({ available: -12n, chargebacks: 5n, adjustments: 7n })
     expect(decide(fee('f', 1n))).toMatchObject(refused(6004))
     expect(decide(hold('h', 1n))).toMatchObject(refused(6004))
   })
@@ -71,8 +71,9 @@ describe('funds', () => {
 describe('holds', () => {
   test('a captured hold leaves, a released one can be spent again', () => {
     const { draft } = decider(credit('a', 10n), hold('h', 4n), hold('i', 5n))
-    for (const command of [resolve('capture', 'h'), resolve('release', 'i')]) step(draft, command, AT)
-    expect(draft.book('1000', 'INR')).toMatchObject({ available: 6n, frozen: 0n, clearing: -6n })
+    for (const command of [resolve('capture', 'h'), resolve('release', 'i')])
+      decideCommand(draft, command, AT)
+    expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 6n, held: 0n, clearing: -6n })
     expect([draft.hold('h'), draft.hold('i')]).toEqual([undefined, undefined])
   })
 
@@ -80,7 +81,7 @@ describe('holds', () => {
     const { decide } = decider(credit('a', 10n), hold('h', 4n))
     const released = decide(resolve('release', 'h'))
     expect(decide(resolve('release', 'h'))).toEqual(released)
-    expect(decide(resolve('capture', 'h'))).toEqual({ rejected: 'other_content' })
+    expect(decide(resolve('capture', 'h'))).toEqual({ rejected: 'id_conflict' })
   })
 
   test("what was never held, or refused, or is another merchant's, cannot be resolved", () => {
@@ -111,7 +112,7 @@ describe('an id', () => {
     ['kind', hold('a', 10n)],
   ])('with another %s is a conflict', (_, other) => {
     const { draft, decide } = decider(sent)
-    expect(decide(other)).toEqual({ rejected: 'other_content' })
+    expect(decide(other)).toEqual({ rejected: 'id_conflict' })
     expect(draft.entries).toHaveLength(1)
   })
 })
@@ -121,7 +122,7 @@ describe('what does not fit 64 bits', () => {
     const { draft, decide } = decider(credit('a', INT64_MAX))
     expect(decide(credit('b', 1n))).toEqual({ rejected: 'overflow' })
     decide(hold('h', 1n))
-    expect(draft.book('1000', 'INR').available).toBe(INT64_MAX - 1n)
+    expect(draft.accounts('1000', 'INR').available).toBe(INT64_MAX - 1n)
     expect(decide(credit('c', 5n))).toEqual({ rejected: 'overflow' })
   })
 

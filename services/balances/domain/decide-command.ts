@@ -1,52 +1,52 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Hold } from './apply-entry.ts'
 import { type Command, isWellFormed, type ResolveCommand } from './command.ts'
-import type { Entry, EntryKind, Position, Recorded } from './entry.ts'
-import { type Book, type Movement, moved } from './merchant-accounts.ts'
-import type { Draft } from './shard-state.ts'
+import type { BatchPosition, Entry, EntryKind, RecordedEntry } from './entry.ts'
+import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
+import type { BatchDraft } from './shard-state.ts'
 
 /**
  * Why a command was not decided. Nothing is recorded of it, and the same command gets the same answer until what it
- * names has changed: `other_content`: its id belongs to another command. `hold_not_open`: no such hold was accepted.
+ * names has changed: `id_conflict`: its id belongs to another command. `hold_not_open`: no such hold was accepted.
  * `overflow`: a fact that does not fit 64 bits beside what is there; it stays to be posted.
  */
-export type Rejection = 'malformed' | 'other_content' | 'hold_not_open' | 'overflow'
+export type Rejection = 'malformed' | 'id_conflict' | 'hold_not_open' | 'overflow'
 
 /** The answer to a command: the one entry of its id (accepted or refused, for ever), or why there is none. */
-export type Outcome = { readonly recorded: Recorded } | { readonly rejected: Rejection }
+export type CommandResult = { readonly recorded: RecordedEntry } | { readonly rejected: Rejection }
 
 /** What a command asks to record. */
-type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'frozen'>
+type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'held'>
 
 /**
  * The business of the ledger: decides one command on a draft and records the entry there. Pure apart from the draft,
  * and total: whatever a command holds, it is answered alone and the commands around it are not touched. `at` is the
  * place of the batch being decided; counters by day, month and settlement period (P14) belong here beside the funds.
  */
-export function step(draft: Draft, command: Command, at: Position): Outcome {
+export function decideCommand(draft: BatchDraft, command: Command, at: BatchPosition): CommandResult {
   if (!isWellFormed(command)) return { rejected: 'malformed' }
-  const known = draft.recorded(command.id)
-  if (known) return repeated(known, command)
+  const known = draft.recordedEntry(command.id)
+  if (known) return resultOfRepeat(known, command)
   const posting = postingOf(command, draft)
   if (posting === undefined) return { rejected: 'hold_not_open' }
-  const before = draft.book(posting.merchant_id, posting.currency)
-  const after = moved(before, posting)
+  const before = draft.accounts(posting.merchant_id, posting.currency)
+  const after = applyMovement(before, posting)
   if (after === undefined && !isRefusable(posting)) return { rejected: 'overflow' }
   const refused_code = refusalOf(posting, before, after)
-  const { available, frozen } = refused_code === undefined && after ? after : before
+  const { available, held } = refused_code === undefined && after ? after : before
   const entry: Entry = {
     ...posting,
     ...(refused_code === undefined ? {} : { refused_code }),
     available,
-    frozen,
+    held,
   }
   draft.record(entry)
   return { recorded: { ...at, entry } }
 }
 
 /** The answer to a command whose id has an entry already: that entry, unless the command asks for something else. */
-export function repeated(known: Recorded, command: Command): Outcome {
-  return isSame(known.entry, command) ? { recorded: known } : { rejected: 'other_content' }
+export function resultOfRepeat(known: RecordedEntry, command: Command): CommandResult {
+  return isSame(known.entry, command) ? { recorded: known } : { rejected: 'id_conflict' }
 }
 
 /**
@@ -59,12 +59,16 @@ function isRefusable({ kind, debit, credit }: Posting): boolean {
 }
 
 /** Only chargebacks and the operator's corrections may take more than there is (B2). */
-function refusalOf(posting: Posting, before: Book, after: Book | undefined): ErrorCode | undefined {
+function refusalOf(
+  posting: Posting,
+  before: MerchantAccounts,
+  after: MerchantAccounts | undefined,
+): ErrorCode | undefined {
   if (posting.kind !== 'adjustment' && isRefusable(posting) && before.available < posting.amount) return 6004
   return after === undefined ? 6001 : undefined
 }
 
-function postingOf(command: Command, draft: Draft): Posting | undefined {
+function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
   if (command.kind !== 'capture' && command.kind !== 'release')
     return { ...movementOf(command), ...contentOf(command) }
   const hold = draft.hold(command.hold_id)
@@ -78,7 +82,7 @@ function resolutionOf({ id, kind, reason }: ResolveCommand, hold: Hold): Posting
     kind,
     ...content,
     reason,
-    debit: 'frozen',
+    debit: 'held',
     credit: kind === 'capture' ? 'clearing' : 'available',
   }
 }
@@ -88,7 +92,7 @@ function movementOf(command: Exclude<Command, ResolveCommand>): Movement {
     case 'transfer':
       return { debit: command.debit, credit: command.credit, amount: command.amount }
     case 'hold':
-      return { debit: 'available', credit: 'frozen', amount: command.amount }
+      return { debit: 'available', credit: 'held', amount: command.amount }
     case 'adjustment':
       return command.amount > 0n
         ? { debit: 'adjustments', credit: 'available', amount: command.amount }

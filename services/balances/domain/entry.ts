@@ -7,7 +7,7 @@ export type EntryKind = Command['kind']
 
 /**
  * One decision of the ledger, for ever: money that moved from `debit` to `credit`, or, with a `refused_code`, a
- * movement that was refused and changed nothing. `available` and `frozen` are what stood after it.
+ * movement that was refused and changed nothing. `available` and `held` are what stood after it.
  */
 export interface Entry {
   readonly id: string
@@ -22,18 +22,18 @@ export interface Entry {
   readonly reason: string
   readonly refused_code?: ErrorCode
   readonly available: bigint
-  readonly frozen: bigint
+  readonly held: bigint
 }
 
 /** Where in its shard's log a batch stands, and when it was decided. */
-export interface Position {
+export interface BatchPosition {
   readonly shard: number
   readonly seq: bigint
   readonly time: Date
 }
 
 /** An entry with its place in the log. */
-export interface Recorded extends Position {
+export interface RecordedEntry extends BatchPosition {
   readonly entry: Entry
 }
 
@@ -44,7 +44,7 @@ export const BATCH_FORMAT = 1
  * One document of the journal: entries that were decided in order and committed together. `token` is random and
  * tells whose insert it was; `hash` covers everything else and, through `previous_hash`, the whole log before it.
  */
-export interface Batch extends Position {
+export interface Batch extends BatchPosition {
   readonly format: number
   readonly token: string
   readonly entries: readonly Entry[]
@@ -53,7 +53,7 @@ export interface Batch extends Position {
 }
 
 /** The entry with this id in a batch. */
-export function recordedIn(batch: Batch, id: string): Recorded | undefined {
+export function findEntry(batch: Batch, id: string): RecordedEntry | undefined {
   const entry = batch.entries.find((candidate) => candidate.id === id)
   return entry && { shard: batch.shard, seq: batch.seq, time: batch.time, entry }
 }

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
 import { credit } from '../ledger.fixture.ts'
 import type { Batch, Entry } from './entry.ts'
-import { BrokenJournal, checkFollows, EMPTY_HEAD, sealBatch } from './hash-chain.ts'
+import { assertFollows, CorruptJournal, EMPTY_JOURNAL, sealBatch } from './hash-chain.ts'
 
-const entry: Entry = { ...credit('a', 5n), available: 5n, frozen: 0n }
-const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_HEAD.hash, [entry])
+const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n }
+const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry])
 const head = { seq: 1n, time_ms: 1_000, hash: first.hash }
 
 test('a batch follows the one that it was made for', () => {
   const second = sealBatch({ shard: 1, seq: 2n, time: new Date(1_000) }, first.hash, [{ ...entry, id: 'b' }])
-  expect(() => checkFollows(EMPTY_HEAD, first)).not.toThrow()
-  expect(() => checkFollows(head, second)).not.toThrow()
+  expect(() => assertFollows(EMPTY_JOURNAL, first)).not.toThrow()
+  expect(() => assertFollows(head, second)).not.toThrow()
 })
 
 describe('nothing of a batch can be changed', () => {
@@ -26,10 +26,10 @@ describe('nothing of a batch can be changed', () => {
     ['the number', { ...first, seq: 2n }],
     ['the chain', { ...first, previous_hash: 'another' }],
     ['a later format', { ...first, format: 2 }],
-  ])('%s', (_, altered) => expect(() => checkFollows(EMPTY_HEAD, altered)).toThrow(BrokenJournal))
+  ])('%s', (_, altered) => expect(() => assertFollows(EMPTY_JOURNAL, altered)).toThrow(CorruptJournal))
 })
 
 test('time never goes backwards', () => {
   const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [])
-  expect(() => checkFollows(head, early)).toThrow('is of an earlier time than the last')
+  expect(() => assertFollows(head, early)).toThrow('is of an earlier time than the last')
 })

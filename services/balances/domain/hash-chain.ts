@@ -1,9 +1,9 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import { BATCH_FORMAT, type Batch, type Entry, type Position } from './entry.ts'
+import { BATCH_FORMAT, type Batch, type BatchPosition, type Entry } from './entry.ts'
 
 /** Where a shard's log ends: the batch that the next one follows. */
-export interface Head {
+export interface JournalHead {
   readonly seq: bigint
   /** The time of the last batch; no later batch has an earlier one. */
   readonly time_ms: number
@@ -11,30 +11,30 @@ export interface Head {
 }
 
 /** The head of a log without a batch. */
-export const EMPTY_HEAD: Head = { seq: 0n, time_ms: 0, hash: '' }
+export const EMPTY_JOURNAL: JournalHead = { seq: 0n, time_ms: 0, hash: '' }
 
 /** A journal that contradicts itself. Nothing is decided on top of it: a person has to look. */
-export class BrokenJournal extends Error {
+export class CorruptJournal extends Error {
   override readonly name = 'BrokenJournal'
 }
 
 /** Makes a batch of decided entries, ready for the one insert that commits it. */
-export function sealBatch(at: Position, previous_hash: string, entries: readonly Entry[]): Batch {
+export function sealBatch(at: BatchPosition, previous_hash: string, entries: readonly Entry[]): Batch {
   const content = { ...at, format: BATCH_FORMAT, token: randomHex(16), entries, previous_hash }
   return { ...content, hash: hashOf(content) }
 }
 
 /** Throws `BrokenJournal` unless the batch is the one that follows `head`, unaltered. */
-export function checkFollows(head: Head, batch: Batch): void {
+export function assertFollows(head: JournalHead, batch: Batch): void {
   const place = `shard ${batch.shard}: batch ${batch.seq}`
   if (batch.format !== BATCH_FORMAT)
-    throw new BrokenJournal(`${place} is not to be read: its format ${batch.format} is not known`)
-  if (batch.seq !== head.seq + 1n) throw new BrokenJournal(`${place} comes after batch ${head.seq}`)
+    throw new CorruptJournal(`${place} is not to be read: its format ${batch.format} is not known`)
+  if (batch.seq !== head.seq + 1n) throw new CorruptJournal(`${place} comes after batch ${head.seq}`)
   if (batch.previous_hash !== head.hash)
-    throw new BrokenJournal(`${place} does not continue the chain of hashes`)
-  if (batch.hash !== hashOf(batch)) throw new BrokenJournal(`${place} is not what was hashed`)
+    throw new CorruptJournal(`${place} does not continue the chain of hashes`)
+  if (batch.hash !== hashOf(batch)) throw new CorruptJournal(`${place} is not what was hashed`)
   if (batch.time.getTime() < head.time_ms)
-    throw new BrokenJournal(`${place} is of an earlier time than the last`)
+    throw new CorruptJournal(`${place} is of an earlier time than the last`)
 }
 
 /** The fields in a fixed order and as JSON, so that the hash depends on no store's way of keeping a document. */
@@ -57,6 +57,6 @@ function lineOf(entry: Entry): string {
     entry.reason,
     entry.refused_code ?? null,
     String(entry.available),
-    String(entry.frozen),
+    String(entry.held),
   ])
 }

@@ -1,22 +1,22 @@
 import { expect, test } from '@jest/globals'
 import { credit } from '../ledger.fixture.ts'
 import type { Batch, Entry } from './entry.ts'
-import { EMPTY_HEAD, sealBatch } from './hash-chain.ts'
-import { createRecent } from './recent-entries.ts'
+import { EMPTY_JOURNAL, sealBatch } from './hash-chain.ts'
+import { createRecentEntries } from './recent-entries.ts'
 
 function batch(seq: bigint, ...ids: string[]): Batch {
-  const entries = ids.map((id): Entry => ({ ...credit(id, 1n), kind: 'transfer', available: 1n, frozen: 0n }))
-  return sealBatch({ shard: 1, seq, time: new Date(0) }, EMPTY_HEAD.hash, entries)
+  const entries = ids.map((id): Entry => ({ ...credit(id, 1n), kind: 'transfer', available: 1n, held: 0n }))
+  return sealBatch({ shard: 1, seq, time: new Date(0) }, EMPTY_JOURNAL.hash, entries)
 }
 
 test('it forgets the oldest batches beyond its limit, and none that somebody still relies on', () => {
-  const recent = createRecent(2)
+  const recent = createRecentEntries(2)
   recent.add(batch(1n, 'a', 'b'))
   recent.add(batch(2n, 'c'))
   recent.add(batch(3n, 'd'))
-  recent.forget(0n)
+  recent.trim(0n)
   expect(recent.get('a')).toBeDefined()
-  recent.forget(3n)
+  recent.trim(3n)
   expect(recent.get('a')).toBeUndefined()
   expect(recent.get('b')).toBeUndefined()
   expect(recent.get('c')).toMatchObject({ seq: 2n, entry: { id: 'c' } })
@@ -24,10 +24,10 @@ test('it forgets the oldest batches beyond its limit, and none that somebody sti
 })
 
 test('it keeps to its limit however many batches come', () => {
-  const recent = createRecent(10)
+  const recent = createRecentEntries(10)
   for (let seq = 1n; seq <= 1_000n; seq += 1n) {
     recent.add(batch(seq, `${seq}`))
-    recent.forget(seq)
+    recent.trim(seq)
   }
   const kept = Array.from({ length: 1_000 }, (_, at) => recent.get(`${at + 1}`)).filter(
     (entry) => entry !== undefined,

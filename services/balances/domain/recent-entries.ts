@@ -1,20 +1,20 @@
-import { RECENT_ENTRIES } from '../limits.ts'
-import type { Batch, Recorded } from './entry.ts'
+import { RECENT_ENTRIES_MIN } from '../limits.ts'
+import type { Batch, RecordedEntry } from './entry.ts'
 
 /** The outcomes of the batches that were read or committed last. */
-export interface Recent {
-  get(id: string): Recorded | undefined
+export interface RecentEntries {
+  get(id: string): RecordedEntry | undefined
   add(batch: Batch): void
   /** Forgets whole batches, the oldest first, down to the limit, but none after `keep_after`. */
-  forget(keep_after: bigint): void
+  trim(keep_after: bigint): void
 }
 
 /**
  * A memory of at least `limit` entries. Two uses: a quick repeat is answered from it; and an id that was looked up in
  * the journal at batch n and was absent must be found here if a later batch holds it, so batches after n are kept.
  */
-export function createRecent(limit = RECENT_ENTRIES): Recent {
-  const outcomes = new Map<string, Recorded>()
+export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
+  const outcomes = new Map<string, RecordedEntry>()
   const batches: Batch[] = []
   let oldest = 0
   return {
@@ -24,7 +24,7 @@ export function createRecent(limit = RECENT_ENTRIES): Recent {
       batches.push(batch)
       for (const entry of batch.entries) outcomes.set(entry.id, { shard, seq, time, entry })
     },
-    forget(keep_after) {
+    trim(keep_after) {
       for (
         let batch = batches[oldest];
         batch !== undefined && batch.seq <= keep_after;

@@ -10,7 +10,7 @@ import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { createServices } from '../rpc/balance-services.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { createPeer } from './peer.ts'
+import { createForwardClient } from './peer.ts'
 
 const TOKEN = 'token-of-balances-0123456789abcdef'
 
@@ -30,7 +30,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
       MULTIHUB_RPC_CALLERS: `balances:${sha256Hex(TOKEN)}`,
     }),
   )
-  const peer = createPeer((address) => rpc.clientsAt(address)(LedgerService))
+  const peer = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
   const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, peer })
   rpc.add(createServices(ledger))
   const serving = await rpc.serve({})
@@ -81,7 +81,7 @@ test('a process hands its commands to the preferred one, and every kind of answe
   }
   const storm = Array.from({ length: 2_000 }, (_, at) => credit(`storm ${at}`, 1n))
   await Promise.all(storm.map((command) => other.ledger.submit('test', command)))
-  expect(await other.ledger.books('test', '1000')).toEqual(await preferred.ledger.books('test', '1000'))
+  expect(await other.ledger.accounts('test', '1000')).toEqual(await preferred.ledger.accounts('test', '1000'))
   expect(await preferred.ledger.verify()).toMatchObject({ differences: [] })
 })
 
@@ -95,7 +95,7 @@ test('when the preferred process is gone, the others decide themselves, and noth
   const storm = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
   await preferred.stop()
   await storm
-  expect(await other.ledger.books('test', '1000')).toMatchObject([{ available: 1_001n }])
+  expect(await other.ledger.accounts('test', '1000')).toMatchObject([{ available: 1_001n }])
   await other.stop()
   expect(await fixture.ledger.verify()).toMatchObject({ differences: [], transfers: 1_001n })
 })

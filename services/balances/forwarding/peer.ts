@@ -4,9 +4,9 @@ import {
   type ForwardRequest,
   HoldResolution,
   type LedgerCommand,
+  type LedgerCommandResult,
+  type LedgerCommandResultSchema,
   LedgerCommandSchema,
-  type LedgerOutcome,
-  type LedgerOutcomeSchema,
   LedgerRejection,
   type LedgerService,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
@@ -18,14 +18,14 @@ import { environmentOf, isShard, shardOf } from '../domain/shard.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
 import { accountToProto, entryFromProto, entryToProto } from '../rpc/messages.ts'
 import { type Addressed, adjustmentOf, holdOf, resolutionOf, transferOf } from '../rpc/requests.ts'
-import type { Peer, PeerOutcome } from './forwarder.ts'
+import type { ForwardCommands, ForwardedResult } from './forwarder.ts'
 
 /** So long another process may take; after that the command is decided here. */
 const FORWARD_TIMEOUT_MS = 5_000
 
 const REJECTION_VALUES: Readonly<Record<Rejection | 'unavailable', LedgerRejection>> = {
   malformed: LedgerRejection.MALFORMED,
-  other_content: LedgerRejection.OTHER_CONTENT,
+  id_conflict: LedgerRejection.ID_CONFLICT,
   hold_not_open: LedgerRejection.HOLD_NOT_OPEN,
   overflow: LedgerRejection.OVERFLOW,
   unavailable: LedgerRejection.UNAVAILABLE,
@@ -33,25 +33,30 @@ const REJECTION_VALUES: Readonly<Record<Rejection | 'unavailable', LedgerRejecti
 
 const REJECTIONS: Readonly<Partial<Record<LedgerRejection, Rejection>>> = {
   [LedgerRejection.MALFORMED]: 'malformed',
-  [LedgerRejection.OTHER_CONTENT]: 'other_content',
+  [LedgerRejection.ID_CONFLICT]: 'id_conflict',
   [LedgerRejection.HOLD_NOT_OPEN]: 'hold_not_open',
   [LedgerRejection.OVERFLOW]: 'overflow',
 }
 
 /** Reaches other balances processes over the Forward RPC. `clientAt` gives a client of the process at an address. */
-export function createPeer(clientAt: (address: string) => Client<typeof LedgerService>): Peer {
+export function createForwardClient(
+  clientAt: (address: string) => Client<typeof LedgerService>,
+): ForwardCommands {
   const clients = new Map<string, Client<typeof LedgerService>>()
   return async (address, shard, commands) => {
     const client = clients.get(address) ?? clientAt(address)
     clients.set(address, client)
     const request = { shard, commands: commands.map((command) => commandToProto(shard, command)) }
-    const { outcomes } = await client.forward(request, { timeoutMs: FORWARD_TIMEOUT_MS })
-    return outcomes.map(outcomeFromProto)
+    const { results } = await client.forward(request, { timeoutMs: FORWARD_TIMEOUT_MS })
+    return results.map(outcomeFromProto)
   }
 }
 
 /** The commands of a Forward. Throws `PublicError` for one that does not belong to its shard. */
-export function forwardedOf({ shard, commands }: ForwardRequest): { shard: number; commands: Command[] } {
+export function forwardFromProto({ shard, commands }: ForwardRequest): {
+  shard: number
+  commands: Command[]
+} {
   if (!isShard(shard)) throw fieldError(9000, 'shard')
   if (commands.length > BATCH_ENTRIES_MAX) throw fieldError(9000, 'commands')
   const addressed = commands.map((command, at) => commandFromProto(command, `commands.${at}`))
@@ -62,21 +67,21 @@ export function forwardedOf({ shard, commands }: ForwardRequest): { shard: numbe
 }
 
 /** An outcome as the Forward RPC carries it. */
-export function outcomeToProto(outcome: PeerOutcome): MessageInitShape<typeof LedgerOutcomeSchema> {
+export function resultToProto(outcome: ForwardedResult): MessageInitShape<typeof LedgerCommandResultSchema> {
   if (outcome !== 'unavailable' && 'recorded' in outcome) {
-    return { outcome: { case: 'entry', value: entryToProto(outcome.recorded) } }
+    return { result: { case: 'entry', value: entryToProto(outcome.recorded) } }
   }
   const rejection = outcome === 'unavailable' ? outcome : outcome.rejected
-  return { outcome: { case: 'rejection', value: REJECTION_VALUES[rejection] } }
+  return { result: { case: 'rejection', value: REJECTION_VALUES[rejection] } }
 }
 
 /** What this process does not understand counts as unavailable: the command is then decided here. */
-function outcomeFromProto({ outcome }: LedgerOutcome): PeerOutcome {
-  if (outcome.case === 'entry') {
-    const recorded = entryFromProto(outcome.value)
+function outcomeFromProto({ result }: LedgerCommandResult): ForwardedResult {
+  if (result.case === 'entry') {
+    const recorded = entryFromProto(result.value)
     return recorded ? { recorded } : 'unavailable'
   }
-  const rejected = outcome.case === 'rejection' ? REJECTIONS[outcome.value] : undefined
+  const rejected = result.case === 'rejection' ? REJECTIONS[result.value] : undefined
   return rejected ? { rejected } : 'unavailable'
 }
 

@@ -3,7 +3,7 @@ import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { createPreference } from './shard-affinity.ts'
+import { createShardAffinity } from './shard-affinity.ts'
 
 let clock: ManualClock
 let restoreClock: () => void
@@ -17,8 +17,8 @@ afterEach(() => restoreClock())
 test('the first process to use a shard is preferred by all, as long as it uses it', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
-  const one = createPreference(leases, 'one:1')
-  const two = createPreference(leases, 'two:2')
+  const one = createShardAffinity(leases, 'one:1')
+  const two = createShardAffinity(leases, 'two:2')
   expect(await one.addressOf(5)).toBeUndefined()
   expect(await two.addressOf(5)).toBe('one:1')
   for (let second = 0; second < 20; second += 1) {
@@ -40,7 +40,7 @@ test('the first process to use a shard is preferred by all, as long as it uses i
 test('of two processes that want a shard at once one gets it', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
-  const processes = [1, 2, 3].map((number) => createPreference(leases, `process:${number}`))
+  const processes = [1, 2, 3].map((number) => createShardAffinity(leases, `process:${number}`))
   await Promise.all(processes.map((one) => one.addressOf(5)))
   const addresses = await Promise.all(processes.map((one) => one.addressOf(5)))
   expect(addresses.filter((address) => address === undefined)).toHaveLength(1)
@@ -50,11 +50,11 @@ test('of two processes that want a shard at once one gets it', async () => {
 test('a preferred process that does not answer is left out for a while', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
-  const one = createPreference(leases, 'one:1')
-  const two = createPreference(leases, 'two:2')
+  const one = createShardAffinity(leases, 'one:1')
+  const two = createShardAffinity(leases, 'two:2')
   await one.addressOf(5)
   expect(await two.addressOf(5)).toBe('one:1')
-  two.gone(5, new Error('no answer'))
+  two.markUnreachable(5, new Error('no answer'))
   expect(await two.addressOf(5)).toBeUndefined()
   await clock.advance(1_000)
   expect(await two.addressOf(5)).toBe('one:1')
@@ -63,8 +63,8 @@ test('a preferred process that does not answer is left out for a while', async (
 test('a process that stops gives its leases back', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
-  const one = createPreference(leases, 'one:1')
-  const two = createPreference(leases, 'two:2')
+  const one = createShardAffinity(leases, 'one:1')
+  const two = createShardAffinity(leases, 'two:2')
   await one.addressOf(5)
   await one.stop()
   expect(await leases.get(5)).toBeUndefined()

@@ -1,25 +1,25 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Leases } from '../store/ledger-store.ts'
+import type { ShardLeases } from '../store/ledger-store.ts'
 
 /** A shard's preferred process keeps its lease by using it: one that is idle lets it lapse and costs nothing. */
 const LEASE_MS = 6_000
 const RENEW_MS = LEASE_MS / 6
 
 /** So long a process that did not answer is not asked again. */
-const GONE_MS = 1_000
+const UNREACHABLE_MS = 1_000
 
 /** Which process should decide a shard. It is for speed alone: any process may decide, the journal's fence sees to it. */
-export interface Preference {
+export interface ShardAffinity {
   /** The address of the process to hand a shard's commands to; `undefined`: decide them here. */
   addressOf(shard: number): Promise<string | undefined>
   /** The shard's preferred process did not answer, and why: it is left out for a while. */
-  gone(shard: number, error: unknown): void
+  markUnreachable(shard: number, error: unknown): void
   /** Gives back what this process holds. */
   stop(): Promise<void>
 }
 
-interface Known {
+interface CachedAddress {
   /** Where to send commands; `undefined`: this process decides. */
   readonly address: string | undefined
   readonly until_ms: number
@@ -29,11 +29,11 @@ interface Known {
 }
 
 /** The preference of a process that tells the others by which address they reach it. */
-export function createPreference(leases: Leases, self_address: string): Preference {
-  const known = new Map<number, Known>()
-  const claiming = new Map<number, Promise<Known>>()
+export function createShardAffinity(leases: ShardLeases, self_address: string): ShardAffinity {
+  const known = new Map<number, CachedAddress>()
+  const claiming = new Map<number, Promise<CachedAddress>>()
 
-  async function claim(shard: number): Promise<Known> {
+  async function claim(shard: number): Promise<CachedAddress> {
     const since_ms = clock.monotonic_ms()
     const there = await leases.get(shard)
     const left_ms = there ? there.expires_at.getTime() - clock.now_ms() : 0
@@ -47,14 +47,14 @@ export function createPreference(leases: Leases, self_address: string): Preferen
     return { address: undefined, since_ms, until_ms: since_ms + LEASE_MS, version }
   }
 
-  function claimOnce(shard: number): Promise<Known> {
+  function claimOnce(shard: number): Promise<CachedAddress> {
     const under_way = claiming.get(shard)
     if (under_way !== undefined) return under_way
     const claimed = claim(shard)
-      .catch((error: unknown): Known => {
+      .catch((error: unknown): CachedAddress => {
         log.warn({ shard, error }, 'the lease of a shard could not be read; its commands are decided here')
         const since_ms = clock.monotonic_ms()
-        return { address: undefined, since_ms, until_ms: since_ms + GONE_MS }
+        return { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS }
       })
       .then((result) => {
         known.set(shard, result)
@@ -81,7 +81,7 @@ export function createPreference(leases: Leases, self_address: string): Preferen
       if (current.version !== undefined && now_ms - current.since_ms >= RENEW_MS) void claimOnce(shard)
       return current.address
     },
-    gone(shard, error) {
+    markUnreachable(shard, error) {
       // Of the many commands that it did not answer the first one says so.
       if (known.get(shard)?.address === undefined) return
       log.warn(
@@ -89,7 +89,7 @@ export function createPreference(leases: Leases, self_address: string): Preferen
         'the preferred process of a shard did not answer; its commands are decided here',
       )
       const since_ms = clock.monotonic_ms()
-      known.set(shard, { address: undefined, since_ms, until_ms: since_ms + GONE_MS })
+      known.set(shard, { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS })
     },
     async stop() {
       await Promise.all(claiming.values())

@@ -1,5 +1,5 @@
 /** Remembers which texts it was shown, in a fixed amount of memory and therefore not exactly. */
-export interface Seen {
+export interface BloomFilter {
   /** `false`: this text was certainly not shown before. `true`: it may have been, so look. */
   add(text: string): boolean
 }
@@ -11,7 +11,7 @@ const PROBES = 4
  * A Bloom filter of 8 MiB: what lets a check for repeated ids run over a journal of any length in fixed memory. With
  * a million texts it is wrong about one in 80,000, with ten million about one in 20.
  */
-export function createSeen(): Seen {
+export function createBloomFilter(): BloomFilter {
   const bits = new Uint8Array(BITS / 8)
   return {
     add(text) {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Snapshot } from '../domain/shard-state.ts'
+import type { ShardSnapshot } from '../domain/shard-state.ts'
 import type { Entries, EntryDocument } from '../store/ledger-store.ts'
 
 /** What the projection holds of one batch. */
@@ -8,7 +8,7 @@ export async function entriesByPosition(
   shard: number,
   seq: bigint,
 ): Promise<Map<number, EntryDocument>> {
-  return new Map((await entries.ofBatch(shard, seq)).map((document) => [document.position, document]))
+  return new Map((await entries.listBatch(shard, seq)).map((document) => [document.position, document]))
 }
 
 /** Whether a document of the projection is what the journal says; the version that the store gave it aside. */
@@ -22,11 +22,11 @@ export function isSameEntry(
 }
 
 /** Whether two snapshots say the same, in whatever order. */
-export function isSameSnapshot(one: Snapshot, other: Snapshot): boolean {
+export function isSameSnapshot(one: ShardSnapshot, other: ShardSnapshot): boolean {
   return isDeepStrictEqual(byName(one), byName(other))
 }
 
-function byName({ head, books, holds }: Snapshot): unknown {
+function byName({ head, accounts: books, holds }: ShardSnapshot): unknown {
   const named = books.map((book): [string, unknown] => [`${book.currency} ${book.merchant_id}`, book])
   return { head, books: new Map(named), holds: new Map(holds.map((hold) => [hold.id, hold])) }
 }

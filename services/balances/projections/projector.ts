@@ -1,7 +1,7 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, type Timer } from '#lib/platform/time.ts'
 import type { ShardState } from '../domain/shard-state.ts'
-import { BATCHES_PAGE, CHECKPOINT_EVERY } from '../limits.ts'
+import { BATCHES_PER_READ, CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
 import { saveCheckpoint } from '../shards/checkpoint.ts'
 import { entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
 
@@ -10,9 +10,9 @@ const RETRY_MS = 1_000
 /** Writes a shard's projections behind its journal. */
 export interface Projector {
   /** There is something new to follow. */
-  kick(): void
+  wake(): void
   /** Resolves when the entries up to this batch are in the projection. */
-  upTo(seq: bigint): Promise<void>
+  waitFor(seq: bigint): Promise<void>
   /** Ends the work under way and leaves a checkpoint, so that the shard is loaded quickly next time. */
   stop(): Promise<void>
 }
@@ -32,17 +32,17 @@ export function createProjector(state: ShardState, store: LedgerStore, checkpoin
   let stopped = false
 
   async function pass(): Promise<void> {
-    reflected ??= await store.entries.reflected(shard)
+    reflected ??= await store.entries.projectedSequence(shard)
     while (reflected < state.head().seq && !stopped) {
-      const batches = await store.journal.batches(shard, reflected + 1n, BATCHES_PAGE)
-      for (const batch of batches) await Promise.all(entryDocuments(batch).map(store.entries.put))
+      const batches = await store.journal.listBatches(shard, reflected + 1n, BATCHES_PER_READ)
+      for (const batch of batches) await Promise.all(entryDocuments(batch).map(store.entries.insert))
       const last = batches.at(-1)
       if (last === undefined)
         throw new Error(`shard ${shard}: the journal ends before batch ${state.head().seq}`)
-      await store.entries.raise(shard, last.seq)
+      await store.entries.advanceProjectedSequence(shard, last.seq)
       reflected = last.seq
     }
-    if (state.head().seq - saved >= CHECKPOINT_EVERY) await checkpoint()
+    if (state.head().seq - saved >= CHECKPOINT_INTERVAL_BATCHES) await checkpoint()
   }
 
   async function checkpoint(): Promise<void> {
@@ -79,8 +79,8 @@ export function createProjector(state: ShardState, store: LedgerStore, checkpoin
   }
 
   return {
-    kick,
-    async upTo(seq) {
+    wake: kick,
+    async waitFor(seq) {
       while ((reflected ?? -1n) < seq && !stopped) await passOnce()
     },
     async stop() {

@@ -22,13 +22,13 @@ async function worked(): Promise<LedgerFixture> {
   ]) {
     await ledger.submit('test', command)
   }
-  await ledger.statement({ environment: 'test', merchant_id: '1000', limit: 1 })
+  await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 1 })
   await ledger.stop()
   return fixture
 }
 
 async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryDocument> {
-  const [document] = await store.entries.ofBatch(SHARD, seq)
+  const [document] = await store.entries.listBatch(SHARD, seq)
   if (document === undefined) throw new Error(`batch ${seq} is not in the projection`)
   return document
 }
@@ -43,7 +43,8 @@ describe('projections that differ are found and rebuilt', () => {
   test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
     [
       'an altered entry',
-      async (fixture) => fixture.store.entries.repair({ ...(await documentAt(fixture, 1n)), amount: 101n }),
+      async (fixture) =>
+        fixture.store.entries.overwrite({ ...(await documentAt(fixture, 1n)), amount: 101n }),
       /entry a is missing in the projection, or another/,
     ],
     [
@@ -54,7 +55,7 @@ describe('projections that differ are found and rebuilt', () => {
     [
       'an entry too many',
       async (fixture) =>
-        fixture.store.entries.put({ ...(await documentAt(fixture, 1n)), position: 7, id: 'x' }),
+        fixture.store.entries.insert({ ...(await documentAt(fixture, 1n)), position: 7, id: 'x' }),
       /more entries of batch 1/,
     ],
     [
@@ -63,8 +64,8 @@ describe('projections that differ are found and rebuilt', () => {
         const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
         if (snapshot === undefined) throw new Error('there is no checkpoint')
         await dropCheckpoint(store.checkpoints, SHARD)
-        const books = snapshot.books.map((book) => ({ ...book, available: book.available + 1n }))
-        await saveCheckpoint(store.checkpoints, { ...snapshot, books })
+        const books = snapshot.accounts.map((book) => ({ ...book, available: book.available + 1n }))
+        await saveCheckpoint(store.checkpoints, { ...snapshot, accounts: books })
       },
       /the checkpoint at batch 5 is not what the journal says/,
     ],
@@ -87,12 +88,12 @@ describe('projections that differ are found and rebuilt', () => {
     })
     expect(await ledger.rebuild()).toBe(1)
     expect(await ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
-    expect(await store.entries.ofBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
+    expect(await store.entries.listBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
   })
 })
 
 describe('a journal that contradicts itself is found', () => {
-  const entry = (id: string, available: bigint): Entry => ({ ...credit(id, 10n), available, frozen: 20n })
+  const entry = (id: string, available: bigint): Entry => ({ ...credit(id, 10n), available, held: 20n })
 
   test.each<[string, (hash: string) => ReturnType<typeof sealBatch>, RegExp]>([
     [
@@ -110,8 +111,7 @@ describe('a journal that contradicts itself is found', () => {
     ['a second entry of an id', (hash) => sealed(6n, hash, entry('a', 60n)), /entry a is in several batches/],
     [
       'a hold that is not there',
-      (hash) =>
-        sealed(6n, hash, { ...entry('q:resolve', 60n), kind: 'release', debit: 'frozen', frozen: 10n }),
+      (hash) => sealed(6n, hash, { ...entry('q:resolve', 60n), kind: 'release', debit: 'held', held: 10n }),
       /resolves a hold that is not open/,
     ],
     [
@@ -122,7 +122,7 @@ describe('a journal that contradicts itself is found', () => {
   ])('%s', async (_, batch, difference) => {
     await using fixture = await worked()
     const { store, ledger } = fixture
-    const last = await store.journal.batch(SHARD, 5n)
+    const last = await store.journal.getBatch(SHARD, 5n)
     await store.journal.append(batch(last?.hash ?? ''))
     expect(await ledger.verify()).toMatchObject({
       consistent: false,
@@ -136,9 +136,9 @@ describe('a journal that contradicts itself is found', () => {
     await store.journal.append(sealed(6n, 'another', entry('z', 60n)))
     const ledger = createLedger(store)
     await expect(ledger.submit('test', credit('b', 1n))).rejects.toThrow('does not continue the chain')
-    await expect(ledger.books('test', '1000')).rejects.toThrow('does not continue the chain')
+    await expect(ledger.accounts('test', '1000')).rejects.toThrow('does not continue the chain')
     await ledger.stop()
-    expect(await store.journal.last(SHARD)).toBe(6n)
+    expect(await store.journal.lastSequence(SHARD)).toBe(6n)
   })
 
   function sealed(seq: bigint, hash: string, ...entries: Entry[]): ReturnType<typeof sealBatch> {

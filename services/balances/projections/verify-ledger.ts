@@ -1,12 +1,12 @@
 import type { Batch, Entry } from '../domain/entry.ts'
-import { BrokenJournal, checkFollows } from '../domain/hash-chain.ts'
-import { sumOf } from '../domain/merchant-accounts.ts'
+import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
+import { sumOfAccounts } from '../domain/merchant-accounts.ts'
 import { SHARDS } from '../domain/shard.ts'
-import { createState, type ShardState, type Snapshot } from '../domain/shard-state.ts'
-import { BATCHES_PAGE, DIFFERENCES_MAX } from '../limits.ts'
+import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
+import { BATCHES_PER_READ, DIFFERENCES_MAX } from '../limits.ts'
 import { loadCheckpoint } from '../shards/checkpoint.ts'
 import { entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
-import { createSeen, type Seen } from './bloom-filter.ts'
+import { type BloomFilter, createBloomFilter } from './bloom-filter.ts'
 import { entriesByPosition, isSameEntry, isSameSnapshot } from './compare.ts'
 
 /** What a check of the whole ledger found. */
@@ -27,16 +27,16 @@ interface Findings {
 /** One shard whose journal is being replayed. */
 interface Replay {
   readonly state: ShardState
-  readonly checkpoint: Snapshot | undefined
+  readonly checkpoint: ShardSnapshot | undefined
   /** How far the projection of entries goes. */
   readonly reflected: bigint
-  readonly seen: Seen
+  readonly seen: BloomFilter
   readonly differs: Findings['differs']
 }
 
 /**
  * Replays every journal from its beginning and compares what it says with itself (the chain of hashes, one entry an
- * id, debits = credits, nothing frozen below zero or without a hold, no overdraft that is not allowed) and with every
+ * id, debits = credits, nothing held below zero or without a hold, no overdraft that is not allowed) and with every
  * projection at the batch that it reflects. It reads page by page and holds one shard in memory; the ledger may go on
  * working, and what is committed after a shard's check began is not in it.
  */
@@ -53,7 +53,7 @@ export async function verifyLedger(store: LedgerStore): Promise<Verification> {
       await verifyShard(store, shard, findings)
     } catch (error) {
       // A journal cannot be followed beyond the point where it breaks; those of the other shards can.
-      if (!(error instanceof BrokenJournal)) throw error
+      if (!(error instanceof CorruptJournal)) throw error
       findings.differs(error.message)
     }
   }
@@ -65,16 +65,22 @@ async function verifyShard(store: LedgerStore, shard: number, findings: Findings
   const differs = (what: string): void => findings.differs(`shard ${shard}: ${what}`)
   // The projections are read before the end of the journal, so that they cannot be ahead of it by themselves.
   const checkpoint = await loadCheckpoint(store.checkpoints, shard)
-  const reflected = await store.entries.reflected(shard)
-  const last = await store.journal.last(shard)
+  const reflected = await store.entries.projectedSequence(shard)
+  const last = await store.journal.lastSequence(shard)
   if (checkpoint && checkpoint.head.seq > last) differs('the checkpoint is ahead of the journal')
   if (reflected > last) differs('the projection of entries is ahead of the journal')
   if (last === 0n) return
-  const replay: Replay = { state: createState({ shard }), checkpoint, reflected, seen: createSeen(), differs }
+  const replay: Replay = {
+    state: createShardState({ shard }),
+    checkpoint,
+    reflected,
+    seen: createBloomFilter(),
+    differs,
+  }
   while (replay.state.head().seq < last) {
     const next = replay.state.head().seq + 1n
-    const batches = await store.journal.batches(shard, next, BATCHES_PAGE)
-    if (batches.length === 0) throw new BrokenJournal(`shard ${shard}: batch ${next} is missing`)
+    const batches = await store.journal.listBatches(shard, next, BATCHES_PER_READ)
+    if (batches.length === 0) throw new CorruptJournal(`shard ${shard}: batch ${next} is missing`)
     for (const batch of batches) {
       findings.transfers += BigInt(batch.entries.length)
       takeOver(replay, batch)
@@ -87,9 +93,9 @@ async function verifyShard(store: LedgerStore, shard: number, findings: Findings
 
 /** Replays one batch. Throws `BrokenJournal` when it cannot follow what is before it. */
 function takeOver({ state, checkpoint, differs }: Replay, batch: Batch): void {
-  checkFollows(state.head(), batch)
+  assertFollows(state.head(), batch)
   state.append(batch)
-  state.forget(batch.seq)
+  state.trimRecentEntries(batch.seq)
   for (const entry of batch.entries) verifyFunds(entry, differs)
   if (checkpoint?.head.seq === batch.seq && !isSameSnapshot(checkpoint, state.snapshot())) {
     differs(`the checkpoint at batch ${batch.seq} is not what the journal says`)
@@ -116,7 +122,7 @@ async function verifyIds(
   if (new Set(entries.map(({ id }) => id)).size < entries.length) differs('a batch has two entries of one id')
   for (const { id } of entries) {
     if (!seen.add(id)) continue
-    const batches = await store.journal.holding(shard, id, 2)
+    const batches = await store.journal.findByEntryId(shard, id, 2)
     if (batches.length !== 1)
       differs(`entry ${id} is in ${batches.length === 0 ? 'no batch' : 'several batches'}`)
   }
@@ -139,7 +145,7 @@ async function verifyEntries(
 }
 
 function verifyBooks({ state, differs }: Replay): void {
-  const { books, holds } = state.snapshot()
+  const { accounts: books, holds } = state.snapshot()
   const held = new Map<string, bigint>()
   for (const { currency, merchant_id, amount } of holds) {
     const name = `${currency} of merchant ${merchant_id}`
@@ -147,7 +153,7 @@ function verifyBooks({ state, differs }: Replay): void {
   }
   for (const book of books) {
     const name = `${book.currency} of merchant ${book.merchant_id}`
-    if (sumOf(book) !== 0n) differs(`debits and credits differ in ${name}`)
-    if (book.frozen !== (held.get(name) ?? 0n)) differs(`what is frozen is not what is held in ${name}`)
+    if (sumOfAccounts(book) !== 0n) differs(`debits and credits differ in ${name}`)
+    if (book.held !== (held.get(name) ?? 0n)) differs(`what is held is not what is held in ${name}`)
   }
 }

@@ -64,7 +64,7 @@ describe('the operator', () => {
     const balances = rpcs.balances()
     const first = await balances.adjust(adjustment('op', 500n))
     expect(first).toMatchObject({
-      balance: { currency: 'INR', available: 500n, frozen: 0n },
+      balance: { currency: 'INR', available: 500n, held: 0n },
       entry: { amount: { minor: 500n } },
     })
     await balances.adjust(adjustment('down', -700n))
@@ -125,14 +125,14 @@ describe('the services', () => {
     expect(await ledger.postTransfer(transfer('t', 100n))).toMatchObject({ entry: { sequence: 1n } })
     await expect(ledger.postTransfer(transfer('t', 101n))).rejects.toMatchObject({ code: 1013 })
     expect(await ledger.placeHold(holdOf('h', 60n))).toMatchObject({
-      entry: { refusedCode: 0, frozenAfter: 60n },
+      entry: { refusedCode: 0, heldAfter: 60n },
     })
     expect(await ledger.placeHold(holdOf('i', 60n))).toMatchObject({
-      entry: { refusedCode: 6004, frozenAfter: 60n },
+      entry: { refusedCode: 6004, heldAfter: 60n },
     })
     const end = { ...owner, holdId: 'h', resolution: HoldResolution.CAPTURE, reason: 'payout' }
     expect(await ledger.resolveHold(end)).toMatchObject({
-      entry: { entryId: 'h:resolve', paymentId: 'q', frozenAfter: 0n },
+      entry: { entryId: 'h:resolve', paymentId: 'q', heldAfter: 0n },
     })
     const other = { ...end, resolution: HoldResolution.RELEASE }
     await expect(ledger.resolveHold(other)).rejects.toMatchObject({ code: 1013 })
@@ -185,7 +185,7 @@ describe('a request that is not right is refused with its code and path', () => 
     [
       9000,
       'credit',
-      (rpcs) => rpcs.ledger().postTransfer({ ...transfer('t', 1n), credit: LedgerAccount.FROZEN }),
+      (rpcs) => rpcs.ledger().postTransfer({ ...transfer('t', 1n), credit: LedgerAccount.HELD }),
     ],
     [9000, 'hold_id', (rpcs) => rpcs.ledger().placeHold(holdOf('a\u0000', 1n))],
     [1005, 'resolution', (rpcs) => rpcs.ledger().resolveHold({ ...owner, holdId: 'h' })],

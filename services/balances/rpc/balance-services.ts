@@ -5,10 +5,10 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type CallerName, type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Command } from '../domain/command.ts'
 import type { Rejection } from '../domain/decide-command.ts'
-import type { Recorded } from '../domain/entry.ts'
-import { forwardedOf, outcomeToProto } from '../forwarding/peer.ts'
+import type { RecordedEntry } from '../domain/entry.ts'
+import { forwardFromProto, resultToProto } from '../forwarding/peer.ts'
 import type { Ledger } from '../ledger.ts'
-import { recordedOf } from '../store/ledger-store.ts'
+import { recordedEntryOf } from '../store/ledger-store.ts'
 import { balanceToProto, entryToProto } from './messages.ts'
 import {
   type Addressed,
@@ -25,7 +25,7 @@ const MOVERS: readonly CallerName[] = ['payments', 'support', 'balances']
 /** The code that a caller is told. None of them goes away by repeating the same command. */
 const REJECTION_CODES: Readonly<Record<Rejection, ErrorCode>> = {
   malformed: 9000,
-  other_content: 1013,
+  id_conflict: 1013,
   hold_not_open: 8801,
   overflow: 6001,
 }
@@ -46,7 +46,7 @@ function balanceService(ledger: Ledger): RpcService {
   return rpcService(BalanceService, permissions, {
     async getBalances(request) {
       const { environment, merchant_id } = ownerOf(request)
-      const books = await ledger.books(environment, merchant_id)
+      const books = await ledger.accounts(environment, merchant_id)
       return { balances: books.map(balanceToProto) }
     },
     async adjust(request) {
@@ -57,11 +57,11 @@ function balanceService(ledger: Ledger): RpcService {
     },
     async listEntries(request) {
       const { query, page_size } = statementOf(request)
-      const found = await ledger.statement(query)
+      const found = await ledger.listEntries(query)
       const page = found.slice(0, page_size)
       const last = found.length > page_size ? page.at(-1) : undefined
       return {
-        entries: page.map((document) => entryToProto(recordedOf(document))),
+        entries: page.map((document) => entryToProto(recordedEntryOf(document))),
         nextPageToken: last ? `${last.seq}.${last.position}` : '',
       }
     },
@@ -87,14 +87,14 @@ function ledgerService(ledger: Ledger): RpcService {
     placeHold: async (request) => ({ entry: entryToProto(await decided(ledger, holdOf(request))) }),
     resolveHold: async (request) => ({ entry: entryToProto(await decided(ledger, resolutionOf(request))) }),
     async forward(request) {
-      const { shard, commands } = forwardedOf(request)
-      return { outcomes: (await ledger.decideHere(shard, commands)).map(outcomeToProto) }
+      const { shard, commands } = forwardFromProto(request)
+      return { results: (await ledger.decideForwarded(shard, commands)).map(resultToProto) }
     },
   })
 }
 
 /** The entry of a command, accepted or refused. Throws `PublicError` when there is none. */
-async function decided(ledger: Ledger, { environment, command }: Addressed<Command>): Promise<Recorded> {
+async function decided(ledger: Ledger, { environment, command }: Addressed<Command>): Promise<RecordedEntry> {
   const outcome = await ledger.submit(environment, command)
   if ('recorded' in outcome) return outcome.recorded
   throw new PublicError(REJECTION_CODES[outcome.rejected], { details: { reason: outcome.rejected } })

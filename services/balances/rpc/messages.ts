@@ -8,12 +8,12 @@ import {
   type LedgerEntrySchema,
 } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { Entry, EntryKind, Recorded } from '../domain/entry.ts'
-import type { AccountName, Book } from '../domain/merchant-accounts.ts'
+import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
+import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
 
 const ACCOUNT_VALUES: Readonly<Record<AccountName, LedgerAccount>> = {
   available: LedgerAccount.AVAILABLE,
-  frozen: LedgerAccount.FROZEN,
+  held: LedgerAccount.HELD,
   clearing: LedgerAccount.CLEARING,
   fees: LedgerAccount.FEES,
   chargebacks: LedgerAccount.CHARGEBACKS,
@@ -47,7 +47,7 @@ export function entryToProto({
   seq,
   time,
   entry,
-}: Recorded): MessageInitShape<typeof LedgerEntrySchema> {
+}: RecordedEntry): MessageInitShape<typeof LedgerEntrySchema> {
   return {
     entryId: entry.id,
     kind: KIND_VALUES[entry.kind],
@@ -62,12 +62,12 @@ export function entryToProto({
     shard,
     sequence: seq,
     availableAfter: entry.available,
-    frozenAfter: entry.frozen,
+    heldAfter: entry.held,
   }
 }
 
 /** An entry that another balances process answered; `undefined` when it holds what this process does not know. */
-export function entryFromProto(message: LedgerEntry): Recorded | undefined {
+export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
   const { amount, createTime, refusedCode, paymentId } = message
   const kind = KINDS.get(message.kind)
   const debit = ACCOUNTS.get(message.debit)
@@ -86,17 +86,17 @@ export function entryFromProto(message: LedgerEntry): Recorded | undefined {
     reason: message.reason,
     ...(refusedCode === 0 ? {} : { refused_code: refusedCode }),
     available: message.availableAfter,
-    frozen: message.frozenAfter,
+    held: message.heldAfter,
   }
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
 }
 
 /** What a merchant has in one currency, as RPCs carry it. */
 export function balanceToProto(
-  book: Pick<Book, 'currency' | 'available' | 'frozen'>,
+  book: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
 ): MessageInitShape<typeof BalanceSchema> {
-  const { currency, available, frozen } = book
-  return { currency, available, frozen }
+  const { currency, available, held } = book
+  return { currency, available, held }
 }
 
 function turned<Name extends string>(values: Readonly<Record<Name, number>>): ReadonlyMap<number, Name> {

@@ -1,6 +1,6 @@
-import { checkFollows } from '../domain/hash-chain.ts'
+import { assertFollows } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
-import { BATCHES_PAGE } from '../limits.ts'
+import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/ledger-store.ts'
 
 /**
@@ -9,12 +9,12 @@ import type { Journal } from '../store/ledger-store.ts'
  */
 export async function catchUp(state: ShardState, journal: Journal, taken: () => void): Promise<void> {
   for (;;) {
-    const batches = await journal.batches(state.shard, state.head().seq + 1n, BATCHES_PAGE)
+    const batches = await journal.listBatches(state.shard, state.head().seq + 1n, BATCHES_PER_READ)
     for (const batch of batches) {
-      checkFollows(state.head(), batch)
+      assertFollows(state.head(), batch)
       state.append(batch)
     }
     taken()
-    if (batches.length < BATCHES_PAGE) return
+    if (batches.length < BATCHES_PER_READ) return
   }
 }

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals'
-import { emptyBook } from '../domain/merchant-accounts.ts'
-import type { Snapshot } from '../domain/shard-state.ts'
+import { emptyAccounts } from '../domain/merchant-accounts.ts'
+import type { ShardSnapshot } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import { isSameSnapshot } from '../projections/compare.ts'
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts'
 
 const SHARD = 3
 
-function snapshotAt(seq: bigint, holds: number): Snapshot {
+function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
   return {
     shard: SHARD,
     head: { seq, time_ms: Number(seq) * 1_000, hash: `hash ${seq}` },
-    books: [{ ...emptyBook('1', 'INR'), frozen: BigInt(holds), clearing: -BigInt(holds) }],
+    accounts: [{ ...emptyAccounts('1', 'INR'), held: BigInt(holds), clearing: -BigInt(holds) }],
     holds: Array.from({ length: holds }, (_, at) => ({
       id: `h${at}`,
       merchant_id: '1',
@@ -38,7 +38,7 @@ test('a checkpoint only moves up, and leaves nothing of the one before it', asyn
   expect((await loadCheckpoint(checkpoints, SHARD))?.head.seq).toBe(9n)
   await saveCheckpoint(checkpoints, snapshotAt(10n, 1))
   expect((await loadCheckpoint(checkpoints, SHARD))?.holds).toHaveLength(1)
-  for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.part(SHARD, seq, 0)).toBeUndefined()
+  for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.getPart(SHARD, seq, 0)).toBeUndefined()
 })
 
 test('a part that is gone is never taken for an empty one', async () => {

@@ -4,11 +4,11 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'
-import type { Outcome } from '../domain/decide-command.ts'
+import type { CommandResult } from '../domain/decide-command.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { RECENT_ENTRIES } from '../limits.ts'
+import { RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Journal, LedgerStore } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -54,16 +54,16 @@ function unreliable(
       }
       return await journal.append(batch)
     },
-    async batch(shard, seq) {
+    async getBatch(shard, seq) {
       if (dice() < 20) throw new Unavailable('thrown by the test')
-      return await journal.batch(shard, seq)
+      return await journal.getBatch(shard, seq)
     },
   })
   return { store: wrapped, landed: () => Promise.all(late) }
 }
 
 /** Repeats a command under its id until the ledger has an answer, as every caller of it does. */
-async function insist(ledger: Ledger, command: Command): Promise<Outcome> {
+async function insist(ledger: Ledger, command: Command): Promise<CommandResult> {
   for (;;) {
     try {
       return await ledger.submit('test', command)
@@ -88,7 +88,7 @@ test('whatever becomes of inserts, nothing is lost and nothing is there twice', 
     )
     expect(outcomes[0]).toEqual(outcomes[1])
     await Promise.all(stores.map(({ landed }) => landed()))
-    const batches = await fixture.store.journal.batches(SHARD, 1n, 1_000)
+    const batches = await fixture.store.journal.listBatches(SHARD, 1n, 1_000)
     const ids = batches.flatMap(({ entries }) => entries.map(({ id }) => id))
     expect(ids.toSorted()).toEqual(['a', ...commands.map(({ id }) => id)].toSorted())
     await Promise.all(ledgers.map((ledger) => ledger.stop()))
@@ -113,9 +113,9 @@ describe('with the store away', () => {
       true,
     )
     away = false
-    expect(await ledger.books('test', '1000')).toEqual([])
+    expect(await ledger.accounts('test', '1000')).toEqual([])
     await ledger.submit('test', credit('c0', 1n))
-    expect(await ledger.books('test', '1000')).toMatchObject([{ available: 1n }])
+    expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 1n }])
     await ledger.stop()
   })
 
@@ -136,24 +136,24 @@ describe('with the store away', () => {
             if (appended.length === 1) await journal.append(batch)
             return 'unsure'
           },
-          async batch(shard, seq) {
+          async getBatch(shard, seq) {
             if (away) throw new Unavailable('thrown by the test')
-            return await journal.batch(shard, seq)
+            return await journal.getBatch(shard, seq)
           },
         }),
       )
-      await ledger.books('test', '1000')
+      await ledger.accounts('test', '1000')
       const first = await answered(manual, ledger.submit('test', credit('a', 5n)))
       expect(first).toBeInstanceOf(Unavailable)
       const second = await answered(manual, ledger.submit('test', credit('b', 7n)))
       expect(second).toBeInstanceOf(Unavailable)
       expect(new Set(appended).size).toBe(1)
       away = false
-      expect(await answered(manual, ledger.books('test', '1000'))).toMatchObject([{ available: 5n }])
+      expect(await answered(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 5n }])
       expect(await answered(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
         recorded: { seq: 1n },
       })
-      expect(await journal.last(SHARD)).toBe(1n)
+      expect(await journal.lastSequence(SHARD)).toBe(1n)
       await ledger.stop()
     } finally {
       restoreClock()
@@ -173,7 +173,7 @@ test('a process that was overtaken reads what it missed and decides again', asyn
   expect(await other.submit('test', hold('i', 60n))).toMatchObject({
     recorded: { seq: 3n, entry: { refused_code: 6004 } },
   })
-  expect(await other.books('test', '1000')).toMatchObject([{ available: 40n, frozen: 60n }])
+  expect(await other.accounts('test', '1000')).toMatchObject([{ available: 40n, held: 60n }])
   await other.stop()
 })
 
@@ -185,8 +185,8 @@ test('an id that was looked up before another process used it is found, however 
   const gate = Promise.withResolvers<void>()
   const slow = createLedger(
     withJournal(store, {
-      async holding(shard, id, limit) {
-        const found = await store.journal.holding(shard, id, limit)
+      async findByEntryId(shard, id, limit) {
+        const found = await store.journal.findByEntryId(shard, id, limit)
         looked_up.resolve()
         await gate.promise
         return found
@@ -197,9 +197,9 @@ test('an id that was looked up before another process used it is found, however 
   await looked_up.promise
   const first = await ledger.submit('test', credit('late', 5n))
   for (let round = 0; round < 4; round += 1) {
-    const commands = Array.from({ length: RECENT_ENTRIES / 2 }, (_, at) => credit(`${round} ${at}`, 1n))
+    const commands = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, at) => credit(`${round} ${at}`, 1n))
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
-    await slow.books('test', '1000')
+    await slow.accounts('test', '1000')
   }
   gate.resolve()
   expect(await waiting).toEqual(first)
@@ -211,15 +211,15 @@ test('a process whose clock is behind the ledger is not ready and does not turn 
   await using fixture = await openFixture()
   const { store, ledger } = fixture
   await ledger.submit('test', credit('a', 100n))
-  const [first] = await store.journal.batches(SHARD, 1n, 1)
+  const [first] = await store.journal.listBatches(SHARD, 1n, 1)
   const manual = createManualClock((first?.time.getTime() ?? 0) - 6_000)
   const restoreClock = useClock(manual)
   const late = createLedger(store)
   try {
-    await expect(late.check()).resolves.toBeUndefined()
+    await expect(late.checkClock()).resolves.toBeUndefined()
     const outcome = await late.submit('test', credit('b', 1n))
     expect(outcome).toMatchObject({ recorded: { time: first?.time } })
-    await expect(late.check()).rejects.toThrow('6000 ms behind the ledger')
+    await expect(late.checkClock()).rejects.toThrow('6000 ms behind the ledger')
     await late.stop()
   } finally {
     restoreClock()

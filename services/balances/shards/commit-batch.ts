@@ -1,11 +1,11 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { Batch } from '../domain/entry.ts'
-import { FATE_MAX_MS } from '../limits.ts'
+import { COMMIT_RESOLVE_MAX_MS } from '../limits.ts'
 import type { Journal } from '../store/ledger-store.ts'
 
 /** `overtaken`: another batch has the place, for ever. `unsure`: asked long enough; `cause` is the last fault. */
-export type Fate = 'ours' | 'overtaken' | { readonly unsure: unknown }
+export type CommitResult = 'ours' | 'overtaken' | { readonly unsure: unknown }
 
 const PAUSE_MIN_MS = 10
 const PAUSE_MAX_MS = 500
@@ -16,15 +16,15 @@ const PAUSE_MAX_MS = 500
  * it is there once at most. Throws only when it is certain that nothing was written; `maybe` says that an earlier
  * call had to leave that open.
  */
-export async function commit(journal: Journal, batch: Batch, maybe = false): Promise<Fate> {
-  const deadline_ms = clock.monotonic_ms() + FATE_MAX_MS
+export async function commitBatch(journal: Journal, batch: Batch, maybe = false): Promise<CommitResult> {
+  const deadline_ms = clock.monotonic_ms() + COMMIT_RESOLVE_MAX_MS
   let open = maybe
   let cause: unknown
   for (let pause_ms = PAUSE_MIN_MS; ; pause_ms = Math.min(2 * pause_ms, PAUSE_MAX_MS)) {
     try {
       if ((await journal.append(batch)) === 'appended') return 'ours'
       open = true
-      const there = await journal.batch(batch.shard, batch.seq)
+      const there = await journal.getBatch(batch.shard, batch.seq)
       if (there) return there.token === batch.token ? 'ours' : 'overtaken'
     } catch (error) {
       if (!open) throw error

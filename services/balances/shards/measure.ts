@@ -1,6 +1,6 @@
 import { counter, histogram } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Append, Journal } from '../store/ledger-store.ts'
+import type { AppendResult, Journal } from '../store/ledger-store.ts'
 
 const seconds = histogram(
   'multihub_ledger_commit_seconds',
@@ -14,12 +14,12 @@ const entries = counter(
 )
 
 /** The same journal, whose inserts are measured. Many that are `taken` mean that processes fight over shards. */
-export function measured(journal: Journal): Journal {
+export function withJournalMetrics(journal: Journal): Journal {
   return {
     ...journal,
     async append(batch) {
       const began_ms = clock.monotonic_ms()
-      let fate: Append | 'failed' = 'failed'
+      let fate: AppendResult | 'failed' = 'failed'
       try {
         fate = await journal.append(batch)
         if (fate === 'appended') entries.increment({}, batch.entries.length)

@@ -1,48 +1,48 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { Command } from '../domain/command.ts'
-import type { Outcome } from '../domain/decide-command.ts'
-import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, WAITING_MAX, WAITING_MAX_MS } from '../limits.ts'
+import type { CommandResult } from '../domain/decide-command.ts'
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
 
-interface Waiting<T> {
+interface PendingAnswer<T> {
   readonly answer: (value: T) => void
   readonly fail: (error: unknown) => void
 }
 
-interface WaitingCommand extends Waiting<Outcome> {
+interface PendingCommand extends PendingAnswer<CommandResult> {
   readonly command: Command
   readonly size_bytes: number
   readonly since_ms: number
 }
 
 /** What one cycle of a shard's log answers together. */
-export interface Work {
+export interface QueuedBatch {
   readonly commands: readonly { readonly command: Command }[]
   /** Answers the commands in their order, and the readers. */
-  answer(outcomes: readonly Outcome[]): void
+  answer(outcomes: readonly CommandResult[]): void
   fail(error: unknown): void
   /** Whether something in it has waited longer than anything may. */
   isLate(): boolean
 }
 
 /** What waits for a shard's log: commands in the order of their coming, and readers of its state. */
-export interface Queue {
+export interface CommandQueue {
   size(): number
-  addCommand(command: Command): Promise<Outcome>
+  addCommand(command: Command): Promise<CommandResult>
   /** Resolves when the state was proven to be the newest. */
   addReader(): Promise<void>
   /** Takes the commands of the next batch and every reader. */
-  take(): Work
+  take(): QueuedBatch
   failAll(error: unknown): void
 }
 
 /** An empty queue. It takes a limited number: beyond it `addCommand` and `addReader` throw `Unavailable`. */
-export function createQueue(): Queue {
-  let commands: WaitingCommand[] = []
-  let readers: Waiting<void>[] = []
+export function createCommandQueue(): CommandQueue {
+  let commands: PendingCommand[] = []
+  let readers: PendingAnswer<void>[] = []
 
   function admit(): void {
-    if (commands.length + readers.length >= WAITING_MAX)
+    if (commands.length + readers.length >= WAITING_COMMANDS_MAX)
       throw new Unavailable('too much waits for the ledger')
   }
 
@@ -50,7 +50,7 @@ export function createQueue(): Queue {
     size: () => commands.length + readers.length,
     async addCommand(command) {
       admit()
-      const { promise, resolve: answer, reject: fail } = Promise.withResolvers<Outcome>()
+      const { promise, resolve: answer, reject: fail } = Promise.withResolvers<CommandResult>()
       commands.push({ command, size_bytes: sizeOf(command), since_ms: clock.monotonic_ms(), answer, fail })
       return await promise
     },
@@ -77,7 +77,7 @@ export function createQueue(): Queue {
   }
 }
 
-function workOf(commands: readonly WaitingCommand[], readers: readonly Waiting<void>[]): Work {
+function workOf(commands: readonly PendingCommand[], readers: readonly PendingAnswer<void>[]): QueuedBatch {
   return {
     commands,
     answer(outcomes) {
@@ -87,12 +87,12 @@ function workOf(commands: readonly WaitingCommand[], readers: readonly Waiting<v
     fail(error) {
       for (const { fail } of [...commands, ...readers]) fail(error)
     },
-    isLate: () => commands.some(({ since_ms }) => clock.monotonic_ms() - since_ms > WAITING_MAX_MS),
+    isLate: () => commands.some(({ since_ms }) => clock.monotonic_ms() - since_ms > COMMAND_WAIT_MAX_MS),
   }
 }
 
 /** How many of the first commands fit into one batch: at least one. */
-function fitting(commands: readonly WaitingCommand[]): number {
+function fitting(commands: readonly PendingCommand[]): number {
   let count = 0
   let size_bytes = 0
   for (const command of commands) {

@@ -2,15 +2,15 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { unhurried } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
-import { type Outcome, repeated, step } from '../domain/decide-command.ts'
-import { type Batch, type Position, recordedIn } from '../domain/entry.ts'
-import { BrokenJournal, sealBatch } from '../domain/hash-chain.ts'
-import { createDraft, type ShardState } from '../domain/shard-state.ts'
-import { WAITING_MAX } from '../limits.ts'
+import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
+import { type Batch, type BatchPosition, findEntry } from '../domain/entry.ts'
+import { CorruptJournal, sealBatch } from '../domain/hash-chain.ts'
+import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
+import { WAITING_COMMANDS_MAX } from '../limits.ts'
 import type { Journal } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
-import { commit, unsureError } from './commit-batch.ts'
-import { createQueue, type Work } from './queue.ts'
+import { commitBatch, unsureError } from './commit-batch.ts'
+import { createCommandQueue, type QueuedBatch } from './queue.ts'
 
 /** One shard as this process decides it. */
 export interface ShardLog {
@@ -18,7 +18,7 @@ export interface ShardLog {
    * The outcome of a command, committed when the promise resolves. Throws `Unavailable` when the store is away or too
    * many wait: the command may have been decided or not, and its repeat under the same id learns which.
    */
-  submit(command: Command): Promise<Outcome>
+  submit(command: Command): Promise<CommandResult>
   /** What `query` says of the state, which was proven to be the newest after the call began. */
   read<T>(query: (state: ShardState) => T): Promise<T>
   /** The journal contradicts itself: this log answers nothing any more. */
@@ -31,19 +31,19 @@ export interface ShardLog {
  * was faster, its batches are read and the same commands decided again. `committed` is called after each batch.
  */
 export function createShardLog(state: ShardState, journal: Journal, committed: () => void): ShardLog {
-  const queue = createQueue()
+  const queue = createCommandQueue()
   const lookups = new Set<{ readonly after: bigint }>()
   let running = false
   let unsure: Batch | undefined
-  let fault: BrokenJournal | undefined
+  let fault: CorruptJournal | undefined
 
   // Whoever looked its id up at a head relies on finding later batches in memory, until it is answered.
   const forget = (): void => {
     const [oldest] = lookups
-    state.forget(oldest?.after ?? state.head().seq)
+    state.trimRecentEntries(oldest?.after ?? state.head().seq)
   }
 
-  const next = (): Position => {
+  const next = (): BatchPosition => {
     const { seq, time_ms } = state.head()
     return { shard: state.shard, seq: seq + 1n, time: new Date(Math.max(clock.now_ms(), time_ms)) }
   }
@@ -51,7 +51,7 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
   /** Learns the fate of the batch that an earlier commit had to leave open. Nothing is decided before. */
   async function settle(): Promise<void> {
     if (unsure === undefined) return
-    const fate = await commit(journal, unsure, true)
+    const fate = await commitBatch(journal, unsure, true)
     if (typeof fate === 'object') throw unsureError(unsure, fate.unsure)
     if (fate === 'ours') append(unsure)
     else await catchUp(state, journal, forget)
@@ -68,13 +68,13 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
    * Decides, commits and answers; `false`: another process was faster, or, with nothing to commit, the state was not
    * `proven` to be the newest by reading on in the journal after the work was taken.
    */
-  async function attempt(work: Work, proven: boolean): Promise<boolean> {
+  async function attempt(work: QueuedBatch, proven: boolean): Promise<boolean> {
     const at = next()
-    const draft = createDraft(state, at)
-    const outcomes = work.commands.map(({ command }) => step(draft, command, at))
+    const draft = createBatchDraft(state, at)
+    const outcomes = work.commands.map(({ command }) => decideCommand(draft, command, at))
     if (draft.entries.length > 0) {
       const batch = sealBatch(at, state.head().hash, draft.entries)
-      const fate = await commit(journal, batch)
+      const fate = await commitBatch(journal, batch)
       if (fate === 'overtaken') return false
       if (fate !== 'ours') {
         unsure = batch
@@ -107,7 +107,7 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
       try {
         await cycle()
       } catch (error) {
-        if (error instanceof BrokenJournal) fault = error
+        if (error instanceof CorruptJournal) fault = error
         // One after the other would wait for the store's time limit: what waits now is told now.
         queue.failAll(error)
       }
@@ -122,7 +122,7 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
     queueMicrotask(() => void unhurried(run))
   }
 
-  async function decided(command: Command): Promise<Outcome> {
+  async function decided(command: Command): Promise<CommandResult> {
     if (fault) throw fault
     const answer = queue.addCommand(command)
     wake()
@@ -132,15 +132,16 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
   return {
     async submit(command) {
       if (!isWellFormed(command)) return { rejected: 'malformed' }
-      const known = state.recorded(command.id)
-      if (known) return repeated(known, command)
-      if (lookups.size >= WAITING_MAX) throw new Unavailable(`shard ${state.shard}: too many commands wait`)
+      const known = state.recordedEntry(command.id)
+      if (known) return resultOfRepeat(known, command)
+      if (lookups.size >= WAITING_COMMANDS_MAX)
+        throw new Unavailable(`shard ${state.shard}: too many commands wait`)
       const lookup = { after: state.head().seq }
       lookups.add(lookup)
       try {
-        const [batch] = await journal.holding(state.shard, command.id, 1)
-        const found = batch && recordedIn(batch, command.id)
-        return found ? repeated(found, command) : await decided(command)
+        const [batch] = await journal.findByEntryId(state.shard, command.id, 1)
+        const found = batch && findEntry(batch, command.id)
+        return found ? resultOfRepeat(found, command) : await decided(command)
       } finally {
         lookups.delete(lookup)
       }

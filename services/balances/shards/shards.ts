@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { unhurried } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { createState, type ShardState } from '../domain/shard-state.ts'
+import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { LOADED_SHARDS_MAX } from '../limits.ts'
 import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
@@ -17,15 +17,15 @@ export interface LoadedShard {
 }
 
 /** The shards that this process holds in memory. */
-export interface Shards {
+export interface LoadedShards {
   /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` when this process stops. */
   use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T>
   /** How far this process's clock is behind the last batch of any loaded shard, in milliseconds; 0 when it is not. */
-  behind_ms(): number
+  clockBehindMs(): number
   stop(): Promise<void>
 }
 
-interface Slot {
+interface ShardSlot {
   readonly loading: Promise<LoadedShard>
   users: number
   state?: ShardState
@@ -35,35 +35,35 @@ interface Slot {
  * Loads shards when they are first used, and puts away those that nobody used longest when there are more than
  * `loaded_max`: an idle shard costs nothing but its share of memory, and beyond that number not even that.
  */
-export function createShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX): Shards {
+export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX): LoadedShards {
   // In the order of their last use.
-  const slots = new Map<number, Slot>()
+  const slots = new Map<number, ShardSlot>()
   const retiring = new Set<Promise<void>>()
   let stopped = false
 
-  function load(shard: number): Slot {
-    const slot: Slot = { loading: unhurried(loading), users: 0 }
+  function load(shard: number): ShardSlot {
+    const slot: ShardSlot = { loading: unhurried(loading), users: 0 }
     return slot
 
     async function loading(): Promise<LoadedShard> {
       const snapshot = await loadCheckpoint(store.checkpoints, shard)
-      const state = createState(snapshot ?? { shard })
-      await catchUp(state, store.journal, () => state.forget(state.head().seq))
+      const state = createShardState(snapshot ?? { shard })
+      await catchUp(state, store.journal, () => state.trimRecentEntries(state.head().seq))
       const projector = createProjector(state, store, snapshot?.head.seq ?? 0n)
-      projector.kick()
+      projector.wake()
       slot.state = state
-      return { log: createShardLog(state, store.journal, projector.kick), projector }
+      return { log: createShardLog(state, store.journal, projector.wake), projector }
     }
   }
 
-  function touch(shard: number): Slot {
+  function touch(shard: number): ShardSlot {
     const slot = slots.get(shard) ?? load(shard)
     slots.delete(shard)
     slots.set(shard, slot)
     return slot
   }
 
-  function release(shard: number, slot: Slot, spoiled: boolean): void {
+  function release(shard: number, slot: ShardSlot, spoiled: boolean): void {
     slot.users -= 1
     if (spoiled && slots.get(shard) === slot) retire(shard, slot)
     for (const [other, idle] of slots) {
@@ -72,7 +72,7 @@ export function createShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX)
     }
   }
 
-  function retire(shard: number, slot: Slot): void {
+  function retire(shard: number, slot: ShardSlot): void {
     slots.delete(shard)
     // Whoever used a shard that could not be loaded was told why.
     const retired = slot.loading.then(putAway, () => undefined).finally(() => retiring.delete(retired))
@@ -100,7 +100,7 @@ export function createShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX)
         release(shard, slot, loaded === undefined || loaded.log.broken())
       }
     },
-    behind_ms() {
+    clockBehindMs() {
       const times = [...slots.values()].map(({ state }) => state?.head().time_ms ?? 0)
       return Math.max(0, ...times.map((time_ms) => time_ms - clock.now_ms()))
     },

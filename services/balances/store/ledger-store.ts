@@ -1,24 +1,24 @@
 import { Ambiguous, Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Store } from '#lib/platform/store/port.ts'
 import type { Hold } from '../domain/apply-entry.ts'
-import type { Batch, Entry, Recorded } from '../domain/entry.ts'
-import { BrokenJournal } from '../domain/hash-chain.ts'
-import type { Book } from '../domain/merchant-accounts.ts'
+import type { Batch, Entry, RecordedEntry } from '../domain/entry.ts'
+import { CorruptJournal } from '../domain/hash-chain.ts'
+import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 
 /** The fate of an insert into the journal: `taken`: that place holds a batch. `unsure`: it may hold ours. */
-export type Append = 'appended' | 'taken' | 'unsure'
+export type AppendResult = 'appended' | 'taken' | 'unsure'
 
 /** The logs of all shards, which alone say what is. */
 export interface Journal {
   /** Inserts a batch at its place. Throws `Unavailable` when it is certain that nothing was written. */
-  append(batch: Batch): Promise<Append>
-  batch(shard: number, seq: bigint): Promise<Batch | undefined>
+  append(batch: Batch): Promise<AppendResult>
+  getBatch(shard: number, seq: bigint): Promise<Batch | undefined>
   /** The batches from `seq` on, in order. */
-  batches(shard: number, seq: bigint, limit: number): Promise<Batch[]>
+  listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]>
   /** The number of the last batch, 0 when there is none. */
-  last(shard: number): Promise<bigint>
+  lastSequence(shard: number): Promise<bigint>
   /** The batches that hold an entry with this id: one at most, unless something is broken. */
-  holding(shard: number, entry_id: string, limit: number): Promise<Batch[]>
+  findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]>
 }
 
 /** The beginning of a checkpoint; its rows lie in parts. */
@@ -35,17 +35,17 @@ export interface CheckpointPart {
   readonly shard: number
   readonly seq: bigint
   readonly part: number
-  readonly books: readonly Book[]
+  readonly accounts: readonly MerchantAccounts[]
   readonly holds: readonly Hold[]
 }
 
 /** Where checkpoints are kept, one a shard and for a moment two. */
 export interface Checkpoints {
-  head(shard: number): Promise<CheckpointHead | undefined>
-  part(shard: number, seq: bigint, part: number): Promise<CheckpointPart | undefined>
-  putPart(part: CheckpointPart): Promise<void>
+  getHead(shard: number): Promise<CheckpointHead | undefined>
+  getPart(shard: number, seq: bigint, part: number): Promise<CheckpointPart | undefined>
+  insertPart(part: CheckpointPart): Promise<void>
   /** Makes this the shard's checkpoint unless a later one is there. */
-  raise(head: CheckpointHead): Promise<void>
+  advanceHead(head: CheckpointHead): Promise<void>
   /** Deletes parts of batches before `seq`; a limited number a call, and answers whether there are more. */
   deletePartsBefore(shard: number, seq: bigint): Promise<boolean>
   deleteHead(shard: number): Promise<void>
@@ -71,32 +71,32 @@ export interface EntryQuery {
 /** The projection of one document an entry. */
 export interface Entries {
   /** Adds the entry; one that is there already stays as it is. */
-  put(document: EntryDocument): Promise<void>
+  insert(document: EntryDocument): Promise<void>
   /** Makes the document equal to this one, whatever is there. */
-  repair(document: EntryDocument): Promise<void>
+  overwrite(document: EntryDocument): Promise<void>
   /** Deletes what is at a place of a batch. */
   remove(place: Pick<EntryDocument, 'shard' | 'seq' | 'position'>): Promise<void>
   /** Everything that stands under one batch. */
-  ofBatch(shard: number, seq: bigint): Promise<EntryDocument[]>
-  page(query: EntryQuery): Promise<EntryDocument[]>
+  listBatch(shard: number, seq: bigint): Promise<EntryDocument[]>
+  listPage(query: EntryQuery): Promise<EntryDocument[]>
   /** The number of the last batch that is completely in the projection. */
-  reflected(shard: number): Promise<bigint>
+  projectedSequence(shard: number): Promise<bigint>
   /** Moves that number up, never down. */
-  raise(shard: number, seq: bigint): Promise<void>
+  advanceProjectedSequence(shard: number, seq: bigint): Promise<void>
 }
 
 /** Which process a shard's commands should go to, by the address that it is reached by. */
-export interface Lease {
+export interface ShardLease {
   readonly shard: number
   readonly address: string
   readonly expires_at: Date
 }
 
 /** The leases, under guards: each write says which state of the document it was decided on. */
-export interface Leases {
-  get(shard: number): Promise<(Lease & { readonly version: number }) | undefined>
+export interface ShardLeases {
+  get(shard: number): Promise<(ShardLease & { readonly version: number }) | undefined>
   /** Answers the version of the lease, or `undefined` when another process was faster. */
-  put(lease: Lease, version: number | undefined): Promise<number | undefined>
+  put(lease: ShardLease, version: number | undefined): Promise<number | undefined>
   remove(shard: number, version: number): Promise<void>
 }
 
@@ -105,10 +105,10 @@ export interface LedgerStore {
   readonly journal: Journal
   readonly checkpoints: Checkpoints
   readonly entries: Entries
-  readonly leases: Leases
+  readonly leases: ShardLeases
 }
 
-interface Reflected {
+interface ProjectionProgress {
   readonly shard: number
   readonly seq: bigint
 }
@@ -143,12 +143,12 @@ export async function openLedgerStore(store: Store): Promise<LedgerStore> {
       by_payment: { fields: ['shard', 'merchant_id', 'payment_id', 'seq', 'position'], where: 'payment_id' },
     },
   })
-  const reflected = await store.collection<Reflected>({
+  const reflected = await store.collection<ProjectionProgress>({
     name: 'entries_reflected',
     partition: ['shard'],
     key: ['shard'],
   })
-  const leases = await store.collection<Lease>({ name: 'leases', partition: ['shard'], key: ['shard'] })
+  const leases = await store.collection<ShardLease>({ name: 'leases', partition: ['shard'], key: ['shard'] })
   return {
     journal: createJournal(journal),
     checkpoints: createCheckpoints(heads, parts),
@@ -165,7 +165,7 @@ interface JournalDocument extends Batch {
 function batchOf(document: JournalDocument): Batch {
   const { ids, entries, shard, seq } = document
   if (ids.length !== entries.length || entries.some(({ id }, at) => id !== ids[at])) {
-    throw new BrokenJournal(`shard ${shard}: batch ${seq} has other ids than its entries`)
+    throw new CorruptJournal(`shard ${shard}: batch ${seq} has other ids than its entries`)
   }
   return document
 }
@@ -182,18 +182,18 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
         throw error
       }
     },
-    async batch(shard, seq) {
+    async getBatch(shard, seq) {
       const document = await collection.get({ shard, seq })
       return document && batchOf(document)
     },
-    async batches(shard, seq, limit) {
+    async listBatches(shard, seq, limit) {
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
     },
-    async last(shard) {
+    async lastSequence(shard) {
       const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
       return last?.seq ?? 0n
     },
-    async holding(shard, entry_id, limit) {
+    async findByEntryId(shard, entry_id, limit) {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
     },
   }
@@ -204,10 +204,10 @@ function createCheckpoints(
   parts: Collection<CheckpointPart>,
 ): Checkpoints {
   return {
-    head: (shard) => heads.get({ shard }),
-    part: (shard, seq, part) => parts.get({ shard, seq, part }),
-    putPart: (part) => insertOnce(parts, part),
-    raise: (head) => raise(heads, head),
+    getHead: (shard) => heads.get({ shard }),
+    getPart: (shard, seq, part) => parts.get({ shard, seq, part }),
+    insertPart: (part) => insertOnce(parts, part),
+    advanceHead: (head) => raise(heads, head),
     async deletePartsBefore(shard, seq) {
       const old = await parts.find('key', { equals: [shard], to: seq }, { limit: DELETES_MAX })
       await Promise.all(old.map(({ part, seq, version }) => deleteOnce(parts, { shard, seq, part }, version)))
@@ -220,10 +220,13 @@ function createCheckpoints(
   }
 }
 
-function createEntries(entries: Collection<EntryDocument>, reflected: Collection<Reflected>): Entries {
+function createEntries(
+  entries: Collection<EntryDocument>,
+  reflected: Collection<ProjectionProgress>,
+): Entries {
   return {
-    put: (document) => insertOnce(entries, document),
-    async repair(document) {
+    insert: (document) => insertOnce(entries, document),
+    async overwrite(document) {
       const { shard, seq, position } = document
       const there = await entries.get({ shard, seq, position })
       if (there) await entries.replace(document, there.version)
@@ -233,20 +236,20 @@ function createEntries(entries: Collection<EntryDocument>, reflected: Collection
       const there = await entries.get({ shard, seq, position })
       if (there) await deleteOnce(entries, { shard, seq, position }, there.version)
     },
-    ofBatch: (shard, seq) => entries.find('key', { equals: [shard, seq] }, { limit: 1_000 }),
-    page({ shard, merchant_id, payment_id, after, limit }) {
+    listBatch: (shard, seq) => entries.find('key', { equals: [shard, seq] }, { limit: 1_000 }),
+    listPage({ shard, merchant_id, payment_id, after, limit }) {
       const place = after && { shard, merchant_id, payment_id, ...after }
       const options = place ? { limit, after: place } : { limit }
       return payment_id === undefined
         ? entries.find('by_merchant', { equals: [shard, merchant_id] }, options)
         : entries.find('by_payment', { equals: [shard, merchant_id, payment_id] }, options)
     },
-    reflected: async (shard) => (await reflected.get({ shard }))?.seq ?? 0n,
-    raise: (shard, seq) => raise(reflected, { shard, seq }),
+    projectedSequence: async (shard) => (await reflected.get({ shard }))?.seq ?? 0n,
+    advanceProjectedSequence: (shard, seq) => raise(reflected, { shard, seq }),
   }
 }
 
-function createLeases(leases: Collection<Lease>): Leases {
+function createLeases(leases: Collection<ShardLease>): ShardLeases {
   return {
     get: (shard) => leases.get({ shard }),
     async put(lease, version) {
@@ -264,7 +267,7 @@ function createLeases(leases: Collection<Lease>): Leases {
 }
 
 /** Puts a document that says how far a shard was followed, unless one that goes as far is there. */
-async function raise<D extends Reflected>(collection: Collection<D>, document: D): Promise<void> {
+async function raise<D extends ProjectionProgress>(collection: Collection<D>, document: D): Promise<void> {
   for (let tries = 0; tries < RAISE_TRIES_MAX; tries += 1) {
     const there = await collection.get({ shard: document.shard })
     if (there && there.seq >= document.seq) return
@@ -305,6 +308,6 @@ export function entryDocuments({ shard, seq, time, entries }: Batch): EntryDocum
 }
 
 /** An entry of the projection as the journal gave it. */
-export function recordedOf({ shard, seq, time, position: _, ...entry }: EntryDocument): Recorded {
+export function recordedEntryOf({ shard, seq, time, position: _, ...entry }: EntryDocument): RecordedEntry {
   return { shard, seq, time, entry }
 }

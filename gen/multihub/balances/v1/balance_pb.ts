@@ -14,65 +14,66 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance.proto.
  */
 export const file_multihub_balances_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSK4AwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSFAoMZnJvemVuX2FmdGVyGA4gASgDIj4KB0JhbGFuY2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDEg4KBmZyb3plbhgDIAEoAyreAQoNTGVkZ2VyQWNjb3VudBIeChpMRURHRVJfQUNDT1VOVF9VTlNQRUNJRklFRBAAEhwKGExFREdFUl9BQ0NPVU5UX0FWQUlMQUJMRRABEhkKFUxFREdFUl9BQ0NPVU5UX0ZST1pFThACEhsKF0xFREdFUl9BQ0NPVU5UX0NMRUFSSU5HEAMSFwoTTEVER0VSX0FDQ09VTlRfRkVFUxAEEh4KGkxFREdFUl9BQ0NPVU5UX0NIQVJHRUJBQ0tTEAUSHgoaTEVER0VSX0FDQ09VTlRfQURKVVNUTUVOVFMQBirQAQoPTGVkZ2VyRW50cnlLaW5kEiEKHUxFREdFUl9FTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX0VOVFJZX0tJTkRfVFJBTlNGRVIQARIaChZMRURHRVJfRU5UUllfS0lORF9IT0xEEAISHQoZTEVER0VSX0VOVFJZX0tJTkRfQ0FQVFVSRRADEh0KGUxFREdFUl9FTlRSWV9LSU5EX1JFTEVBU0UQBBIgChxMRURHRVJfRU5UUllfS0lORF9BREpVU1RNRU5UEAViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
+  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSK2AwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSEgoKaGVsZF9hZnRlchgOIAEoAyI8CgdCYWxhbmNlEhAKCGN1cnJlbmN5GAEgASgJEhEKCWF2YWlsYWJsZRgCIAEoAxIMCgRoZWxkGAMgASgDKtwBCg1MZWRnZXJBY2NvdW50Eh4KGkxFREdFUl9BQ0NPVU5UX1VOU1BFQ0lGSUVEEAASHAoYTEVER0VSX0FDQ09VTlRfQVZBSUxBQkxFEAESFwoTTEVER0VSX0FDQ09VTlRfSEVMRBACEhsKF0xFREdFUl9BQ0NPVU5UX0NMRUFSSU5HEAMSFwoTTEVER0VSX0FDQ09VTlRfRkVFUxAEEh4KGkxFREdFUl9BQ0NPVU5UX0NIQVJHRUJBQ0tTEAUSHgoaTEVER0VSX0FDQ09VTlRfQURKVVNUTUVOVFMQBirQAQoPTGVkZ2VyRW50cnlLaW5kEiEKHUxFREdFUl9FTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX0VOVFJZX0tJTkRfVFJBTlNGRVIQARIaChZMRURHRVJfRU5UUllfS0lORF9IT0xEEAISHQoZTEVER0VSX0VOVFJZX0tJTkRfQ0FQVFVSRRADEh0KGUxFREdFUl9FTlRSWV9LSU5EX1JFTEVBU0UQBBIgChxMRURHRVJfRU5UUllfS0lORF9BREpVU1RNRU5UEAViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
 
 /**
- * LedgerEntry is one transfer between two accounts of a merchant's shard; it is never changed.
+ * LedgerEntry is the recorded decision on one command: an amount moved between two accounts of a merchant, or a refusal.
+ * An entry never changes.
  *
  * @generated from message multihub.balances.v1.LedgerEntry
  */
 export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   /**
-   * entry_id is the transfer's id: one outcome for ever.
+   * entry_id is the id of the command. Each id has one result permanently.
    *
    * @generated from field: string entry_id = 1;
    */
   entryId: string;
 
   /**
-   * debit is the account that the amount leaves.
+   * debit is the account that the amount is taken from.
    *
    * @generated from field: multihub.balances.v1.LedgerAccount debit = 2;
    */
   debit: LedgerAccount;
 
   /**
-   * credit is the account that the amount reaches.
+   * credit is the account that the amount is added to.
    *
    * @generated from field: multihub.balances.v1.LedgerAccount credit = 3;
    */
   credit: LedgerAccount;
 
   /**
-   * amount is never negative.
+   * amount is above zero.
    *
    * @generated from field: multihub.common.v1.Money amount = 4;
    */
   amount?: Money | undefined;
 
   /**
-   * payment_id is the payment that it belongs to, when there is one.
+   * payment_id is the payment that the entry belongs to; empty when there is none.
    *
    * @generated from field: string payment_id = 5;
    */
   paymentId: string;
 
   /**
-   * reason says what it is for, e.g. deposit.
+   * reason states why the money moves, for example "deposit".
    *
    * @generated from field: string reason = 6;
    */
   reason: string;
 
   /**
-   * refused_code is a code of the error table when the transfer was refused and moved nothing; 0 otherwise.
+   * refused_code is a code of the error table when the command was refused and no money moved; 0 otherwise.
    *
    * @generated from field: int32 refused_code = 7;
    */
   refusedCode: number;
 
   /**
-   * create_time is the time of its batch.
+   * create_time is the time at which the batch of the entry was decided.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
@@ -86,14 +87,14 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   shard: number;
 
   /**
-   * sequence is the number of its batch in the shard's log.
+   * sequence is the number of the entry's batch in the journal of the shard, from 1.
    *
    * @generated from field: int64 sequence = 10;
    */
   sequence: bigint;
 
   /**
-   * kind is what it is for.
+   * kind is the kind of command that the entry decides.
    *
    * @generated from field: multihub.balances.v1.LedgerEntryKind kind = 11;
    */
@@ -107,18 +108,18 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   merchantId: string;
 
   /**
-   * available_after is what could be spent after it, in minor units.
+   * available_after is the balance of the available account after the entry, in minor units.
    *
    * @generated from field: int64 available_after = 13;
    */
   availableAfter: bigint;
 
   /**
-   * frozen_after is what was held after it, in minor units.
+   * held_after is the balance of the held account after the entry, in minor units.
    *
-   * @generated from field: int64 frozen_after = 14;
+   * @generated from field: int64 held_after = 14;
    */
-  frozenAfter: bigint;
+  heldAfter: bigint;
 };
 
 /**
@@ -129,7 +130,7 @@ export const LedgerEntrySchema: GenMessage<LedgerEntry> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance, 0);
 
 /**
- * Balance is what a merchant has in one currency.
+ * Balance is the spendable and the held money of a merchant in one currency.
  *
  * @generated from message multihub.balances.v1.Balance
  */
@@ -142,18 +143,18 @@ export type Balance = Message<"multihub.balances.v1.Balance"> & {
   currency: string;
 
   /**
-   * available is what can be spent, in minor units; only chargebacks and adjustments make it negative.
+   * available is the spendable amount in minor units. Only chargebacks and adjustments can make it negative.
    *
    * @generated from field: int64 available = 2;
    */
   available: bigint;
 
   /**
-   * frozen is what is held, in minor units.
+   * held is the amount under open holds, in minor units.
    *
-   * @generated from field: int64 frozen = 3;
+   * @generated from field: int64 held = 3;
    */
-  frozen: bigint;
+  held: bigint;
 };
 
 /**
@@ -164,7 +165,7 @@ export const BalanceSchema: GenMessage<Balance> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance, 1);
 
 /**
- * LedgerAccount is one of the accounts that every merchant and currency has in its shard.
+ * LedgerAccount names an account. A merchant has one of each per currency; the sum over them is always zero.
  *
  * @generated from enum multihub.balances.v1.LedgerAccount
  */
@@ -177,42 +178,42 @@ export const LedgerAccount = {
   UNSPECIFIED: 0,
 
   /**
-   * LEDGER_ACCOUNT_AVAILABLE is what the merchant can spend: the public value.
+   * LEDGER_ACCOUNT_AVAILABLE holds the funds that the merchant can spend: the public value.
    *
    * @generated from enum value: LEDGER_ACCOUNT_AVAILABLE = 1;
    */
   AVAILABLE: 1,
 
   /**
-   * LEDGER_ACCOUNT_FROZEN is what is held for payouts and refunds under way: the public value_freezing.
+   * LEDGER_ACCOUNT_HELD holds the funds reserved for payouts and refunds in flight: the public value_freezing.
    *
-   * @generated from enum value: LEDGER_ACCOUNT_FROZEN = 2;
+   * @generated from enum value: LEDGER_ACCOUNT_HELD = 2;
    */
-  FROZEN: 2,
+  HELD: 2,
 
   /**
-   * LEDGER_ACCOUNT_CLEARING stands for the providers.
+   * LEDGER_ACCOUNT_CLEARING is the counterpart for money that comes from or goes to the providers.
    *
    * @generated from enum value: LEDGER_ACCOUNT_CLEARING = 3;
    */
   CLEARING: 3,
 
   /**
-   * LEDGER_ACCOUNT_FEES collects fees.
+   * LEDGER_ACCOUNT_FEES receives fees.
    *
    * @generated from enum value: LEDGER_ACCOUNT_FEES = 4;
    */
   FEES: 4,
 
   /**
-   * LEDGER_ACCOUNT_CHARGEBACKS collects chargebacks.
+   * LEDGER_ACCOUNT_CHARGEBACKS receives charged-back amounts.
    *
    * @generated from enum value: LEDGER_ACCOUNT_CHARGEBACKS = 5;
    */
   CHARGEBACKS: 5,
 
   /**
-   * LEDGER_ACCOUNT_ADJUSTMENTS is the other side of the operator's corrections.
+   * LEDGER_ACCOUNT_ADJUSTMENTS is the counterpart of the operator's corrections.
    *
    * @generated from enum value: LEDGER_ACCOUNT_ADJUSTMENTS = 6;
    */
@@ -220,7 +221,7 @@ export const LedgerAccount = {
 } as const;
 
 /**
- * LedgerAccount is one of the accounts that every merchant and currency has in its shard.
+ * LedgerAccount names an account. A merchant has one of each per currency; the sum over them is always zero.
  *
  * @generated from enum multihub.balances.v1.LedgerAccount
  */
@@ -233,7 +234,7 @@ export const LedgerAccountSchema: GenEnum<LedgerAccount> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_balance, 0);
 
 /**
- * LedgerEntryKind is what an entry is for.
+ * LedgerEntryKind is the kind of command that an entry decides.
  *
  * @generated from enum multihub.balances.v1.LedgerEntryKind
  */
@@ -246,35 +247,35 @@ export const LedgerEntryKind = {
   UNSPECIFIED: 0,
 
   /**
-   * LEDGER_ENTRY_KIND_TRANSFER records a fact.
+   * LEDGER_ENTRY_KIND_TRANSFER moves money for a fact, such as a deposit or a chargeback.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_TRANSFER = 1;
    */
   TRANSFER: 1,
 
   /**
-   * LEDGER_ENTRY_KIND_HOLD freezes funds.
+   * LEDGER_ENTRY_KIND_HOLD reserves funds: available to held.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_HOLD = 2;
    */
   HOLD: 2,
 
   /**
-   * LEDGER_ENTRY_KIND_CAPTURE pays frozen funds out.
+   * LEDGER_ENTRY_KIND_CAPTURE takes held funds for good: held to clearing.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_CAPTURE = 3;
    */
   CAPTURE: 3,
 
   /**
-   * LEDGER_ENTRY_KIND_RELEASE gives frozen funds back.
+   * LEDGER_ENTRY_KIND_RELEASE gives held funds back: held to available.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_RELEASE = 4;
    */
   RELEASE: 4,
 
   /**
-   * LEDGER_ENTRY_KIND_ADJUSTMENT is the operator's correction.
+   * LEDGER_ENTRY_KIND_ADJUSTMENT is a correction by the operator.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_ADJUSTMENT = 5;
    */
@@ -282,7 +283,7 @@ export const LedgerEntryKind = {
 } as const;
 
 /**
- * LedgerEntryKind is what an entry is for.
+ * LedgerEntryKind is the kind of command that an entry decides.
  *
  * @generated from enum multihub.balances.v1.LedgerEntryKind
  */

@@ -19,20 +19,20 @@ export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
   fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSChRWZXJpZnlMZWRnZXJSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEhEKCXRyYW5zZmVycxgCIAEoAxITCgtkaWZmZXJlbmNlcxgDIAMoCSIbChlSZWJ1aWxkUHJvamVjdGlvbnNSZXF1ZXN0Ii4KGlJlYnVpbGRQcm9qZWN0aW9uc1Jlc3BvbnNlEhAKCHJlcGFpcmVkGAEgASgDMo0ECg5CYWxhbmNlU2VydmljZRJiCgtHZXRCYWxhbmNlcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVzcG9uc2USUwoGQWRqdXN0EiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJlCgxWZXJpZnlMZWRnZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2USdwoSUmVidWlsZFByb2plY3Rpb25zEi8ubXVsdGlodWIuYmFsYW5jZXMudjEuUmVidWlsZFByb2plY3Rpb25zUmVxdWVzdBowLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlYnVpbGRQcm9qZWN0aW9uc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
- * GetBalancesRequest names a merchant and an environment.
+ * GetBalancesRequest selects a merchant and an environment.
  *
  * @generated from message multihub.balances.v1.GetBalancesRequest
  */
 export type GetBalancesRequest = Message<"multihub.balances.v1.GetBalancesRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart.
+   * environment is test or production; their balances are separate.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -47,13 +47,13 @@ export const GetBalancesRequestSchema: GenMessage<GetBalancesRequest> = /*@__PUR
   messageDesc(file_multihub_balances_v1_balance_service, 0);
 
 /**
- * GetBalancesResponse holds the balances.
+ * GetBalancesResponse contains the balances.
  *
  * @generated from message multihub.balances.v1.GetBalancesResponse
  */
 export type GetBalancesResponse = Message<"multihub.balances.v1.GetBalancesResponse"> & {
   /**
-   * balances are in the order of their currency codes.
+   * balances are sorted by currency code.
    *
    * @generated from field: repeated multihub.balances.v1.Balance balances = 1;
    */
@@ -74,14 +74,14 @@ export const GetBalancesResponseSchema: GenMessage<GetBalancesResponse> = /*@__P
  */
 export type AdjustRequest = Message<"multihub.balances.v1.AdjustRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart.
+   * environment is test or production; their balances are separate.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -95,21 +95,21 @@ export type AdjustRequest = Message<"multihub.balances.v1.AdjustRequest"> & {
   currency: string;
 
   /**
-   * amount is added to what can be spent; negative amounts are taken from it. Its currency may be left empty.
+   * amount is added to the available account; a negative amount is taken from it. Its currency may be empty.
    *
    * @generated from field: multihub.common.v1.Money amount = 4;
    */
   amount?: Money | undefined;
 
   /**
-   * reason says why, 1 to 500 characters.
+   * reason states why the balance is corrected, 1 to 500 characters.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * operation_id makes the correction happen once, 1 to 128 characters.
+   * operation_id is the idempotency key of the correction, 1 to 128 characters.
    *
    * @generated from field: string operation_id = 6;
    */
@@ -124,20 +124,20 @@ export const AdjustRequestSchema: GenMessage<AdjustRequest> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 2);
 
 /**
- * AdjustResponse holds the entry and the balance after it.
+ * AdjustResponse contains the entry and the balance after it.
  *
  * @generated from message multihub.balances.v1.AdjustResponse
  */
 export type AdjustResponse = Message<"multihub.balances.v1.AdjustResponse"> & {
   /**
-   * entry is the one entry of this operation_id.
+   * entry is the only entry of this operation_id.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
   entry?: LedgerEntry | undefined;
 
   /**
-   * balance is what stands after it.
+   * balance is the balance after the entry.
    *
    * @generated from field: multihub.balances.v1.Balance balance = 2;
    */
@@ -152,13 +152,13 @@ export const AdjustResponseSchema: GenMessage<AdjustResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 3);
 
 /**
- * ListEntriesRequest asks for a page of entries.
+ * ListEntriesRequest selects a page of entries.
  *
  * @generated from message multihub.balances.v1.ListEntriesRequest
  */
 export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -172,21 +172,21 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
   environment: Environment;
 
   /**
-   * payment_id restricts the list to one payment.
+   * payment_id restricts the list to one payment; empty selects all.
    *
    * @generated from field: string payment_id = 3;
    */
   paymentId: string;
 
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 100; 0 means 25.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page; empty selects the first page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -207,7 +207,7 @@ export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PUR
  */
 export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesResponse"> & {
   /**
-   * entries are oldest first.
+   * entries are sorted from oldest to newest.
    *
    * @generated from field: repeated multihub.balances.v1.LedgerEntry entries = 1;
    */
@@ -229,7 +229,7 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 5);
 
 /**
- * VerifyLedgerRequest asks for a check of everything.
+ * VerifyLedgerRequest starts a verification of all shards.
  *
  * @generated from message multihub.balances.v1.VerifyLedgerRequest
  */
@@ -244,7 +244,7 @@ export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 6);
 
 /**
- * VerifyLedgerResponse says whether journal and projections agree.
+ * VerifyLedgerResponse reports whether the journals are sound and the projections agree with them.
  *
  * @generated from message multihub.balances.v1.VerifyLedgerResponse
  */
@@ -257,14 +257,14 @@ export type VerifyLedgerResponse = Message<"multihub.balances.v1.VerifyLedgerRes
   consistent: boolean;
 
   /**
-   * transfers is the number of entries that were replayed.
+   * transfers is the number of replayed entries, refusals included.
    *
    * @generated from field: int64 transfers = 2;
    */
   transfers: bigint;
 
   /**
-   * differences are in words, at most 100 of them.
+   * differences describe the first 100 differences in words.
    *
    * @generated from field: repeated string differences = 3;
    */
@@ -279,7 +279,7 @@ export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@_
   messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
- * RebuildProjectionsRequest asks for all projections.
+ * RebuildProjectionsRequest selects all projections.
  *
  * @generated from message multihub.balances.v1.RebuildProjectionsRequest
  */
@@ -294,13 +294,13 @@ export const RebuildProjectionsRequestSchema: GenMessage<RebuildProjectionsReque
   messageDesc(file_multihub_balances_v1_balance_service, 8);
 
 /**
- * RebuildProjectionsResponse says how much was put right.
+ * RebuildProjectionsResponse reports how much was repaired.
  *
  * @generated from message multihub.balances.v1.RebuildProjectionsResponse
  */
 export type RebuildProjectionsResponse = Message<"multihub.balances.v1.RebuildProjectionsResponse"> & {
   /**
-   * repaired is the number of documents that differed from the journals.
+   * repaired is the number of documents that differed from the journals and were replaced.
    *
    * @generated from field: int64 repaired = 1;
    */
@@ -315,13 +315,13 @@ export const RebuildProjectionsResponseSchema: GenMessage<RebuildProjectionsResp
   messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
- * BalanceService reads balances and lets the operator correct and check them.
+ * BalanceService reads balances and entries. The operator corrects balances and verifies the ledger with it.
  *
  * @generated from service multihub.balances.v1.BalanceService
  */
 export const BalanceService: GenService<{
   /**
-   * GetBalances reads what a merchant has in every currency that its ledger knows.
+   * GetBalances reads the balances of a merchant in every currency that has a ledger entry.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.GetBalances
    */
@@ -331,7 +331,7 @@ export const BalanceService: GenService<{
     output: typeof GetBalancesResponseSchema;
   },
   /**
-   * Adjust corrects a balance by a new entry; the same operation_id corrects once.
+   * Adjust corrects a balance with a new entry. Repeating it with the same operation_id changes nothing.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.Adjust
    */
@@ -341,7 +341,7 @@ export const BalanceService: GenService<{
     output: typeof AdjustResponseSchema;
   },
   /**
-   * ListEntries reads entries of a merchant, oldest first.
+   * ListEntries reads the entries of a merchant, oldest first.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.ListEntries
    */
@@ -351,7 +351,7 @@ export const BalanceService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * VerifyLedger replays the journals and compares them with every projection.
+   * VerifyLedger replays every journal and compares the result with every projection.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.VerifyLedger
    */
@@ -361,7 +361,7 @@ export const BalanceService: GenService<{
     output: typeof VerifyLedgerResponseSchema;
   },
   /**
-   * RebuildProjections makes every projection anew from the journals.
+   * RebuildProjections repairs every projection from the journals.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.RebuildProjections
    */

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/ledger_service.proto.
  */
 export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIooBCg1MZWRnZXJPdXRjb21lEjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI6CglyZWplY3Rpb24YAiABKA4yJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJSZWplY3Rpb25IAEIJCgdvdXRjb21lIlYKDkZvcndhcmRSZXF1ZXN0Eg0KBXNoYXJkGAEgASgFEjUKCGNvbW1hbmRzGAIgAygLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZCJICg9Gb3J3YXJkUmVzcG9uc2USNQoIb3V0Y29tZXMYASADKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJPdXRjb21lKmsKDkhvbGRSZXNvbHV0aW9uEh8KG0hPTERfUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhsKF0hPTERfUkVTT0xVVElPTl9DQVBUVVJFEAESGwoXSE9MRF9SRVNPTFVUSU9OX1JFTEVBU0UQAircAQoPTGVkZ2VyUmVqZWN0aW9uEiAKHExFREdFUl9SRUpFQ1RJT05fVU5TUEVDSUZJRUQQABIeChpMRURHRVJfUkVKRUNUSU9OX01BTEZPUk1FRBABEiIKHkxFREdFUl9SRUpFQ1RJT05fT1RIRVJfQ09OVEVOVBACEiIKHkxFREdFUl9SRUpFQ1RJT05fSE9MRF9OT1RfT1BFThADEh0KGUxFREdFUl9SRUpFQ1RJT05fT1ZFUkZMT1cQBBIgChxMRURHRVJfUkVKRUNUSU9OX1VOQVZBSUxBQkxFEAUykAMKDUxlZGdlclNlcnZpY2USZQoMUG9zdFRyYW5zZmVyEikubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlc3BvbnNlElwKCVBsYWNlSG9sZBImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3QaJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QbGFjZUhvbGRSZXNwb25zZRJiCgtSZXNvbHZlSG9sZBIoLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVzcG9uc2USVgoHRm9yd2FyZBIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkZvcndhcmRSZXF1ZXN0GiUubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIo8BChNMZWRnZXJDb21tYW5kUmVzdWx0EjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI6CglyZWplY3Rpb24YAiABKA4yJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJSZWplY3Rpb25IAEIICgZyZXN1bHQiVgoORm9yd2FyZFJlcXVlc3QSDQoFc2hhcmQYASABKAUSNQoIY29tbWFuZHMYAiADKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJDb21tYW5kIk0KD0ZvcndhcmRSZXNwb25zZRI6CgdyZXN1bHRzGAEgAygLMikubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZFJlc3VsdCprCg5Ib2xkUmVzb2x1dGlvbhIfChtIT0xEX1JFU09MVVRJT05fVU5TUEVDSUZJRUQQABIbChdIT0xEX1JFU09MVVRJT05fQ0FQVFVSRRABEhsKF0hPTERfUkVTT0xVVElPTl9SRUxFQVNFEAIq2gEKD0xlZGdlclJlamVjdGlvbhIgChxMRURHRVJfUkVKRUNUSU9OX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX1JFSkVDVElPTl9NQUxGT1JNRUQQARIgChxMRURHRVJfUkVKRUNUSU9OX0lEX0NPTkZMSUNUEAISIgoeTEVER0VSX1JFSkVDVElPTl9IT0xEX05PVF9PUEVOEAMSHQoZTEVER0VSX1JFSkVDVElPTl9PVkVSRkxPVxAEEiAKHExFREdFUl9SRUpFQ1RJT05fVU5BVkFJTEFCTEUQBTKQAwoNTGVkZ2VyU2VydmljZRJlCgxQb3N0VHJhbnNmZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVzcG9uc2USXAoJUGxhY2VIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * PostTransferRequest describes a transfer.
@@ -27,35 +27,35 @@ export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
  */
 export type PostTransferRequest = Message<"multihub.balances.v1.PostTransferRequest"> & {
   /**
-   * merchant_id names the ledger.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart.
+   * environment is test or production; their balances are separate.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * transfer_id is deterministic: the same fact always has the same id.
+   * transfer_id is deterministic: the same fact always has the same id, so that a repeat is recognized.
    *
    * @generated from field: string transfer_id = 3;
    */
   transferId: string;
 
   /**
-   * debit is the account that the amount leaves.
+   * debit is the account that the amount is taken from.
    *
    * @generated from field: multihub.balances.v1.LedgerAccount debit = 4;
    */
   debit: LedgerAccount;
 
   /**
-   * credit is the account that the amount reaches.
+   * credit is the account that the amount is added to.
    *
    * @generated from field: multihub.balances.v1.LedgerAccount credit = 5;
    */
@@ -69,14 +69,14 @@ export type PostTransferRequest = Message<"multihub.balances.v1.PostTransferRequ
   amount?: Money | undefined;
 
   /**
-   * payment_id is the payment that it belongs to.
+   * payment_id is the payment that the command belongs to; empty when there is none.
    *
    * @generated from field: string payment_id = 7;
    */
   paymentId: string;
 
   /**
-   * reason says what it is for.
+   * reason states why the money moves.
    *
    * @generated from field: string reason = 8;
    */
@@ -91,13 +91,13 @@ export const PostTransferRequestSchema: GenMessage<PostTransferRequest> = /*@__P
   messageDesc(file_multihub_balances_v1_ledger_service, 0);
 
 /**
- * PostTransferResponse holds the recorded entry.
+ * PostTransferResponse contains the recorded entry.
  *
  * @generated from message multihub.balances.v1.PostTransferResponse
  */
 export type PostTransferResponse = Message<"multihub.balances.v1.PostTransferResponse"> & {
   /**
-   * entry is the one of this transfer_id.
+   * entry is the only entry of this transfer_id.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
@@ -118,21 +118,21 @@ export const PostTransferResponseSchema: GenMessage<PostTransferResponse> = /*@_
  */
 export type PlaceHoldRequest = Message<"multihub.balances.v1.PlaceHoldRequest"> & {
   /**
-   * merchant_id names the ledger.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart.
+   * environment is test or production; their balances are separate.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * hold_id is deterministic; who may try again uses a new one.
+   * hold_id is deterministic. A refusal is permanent: a caller that tries again uses a new hold_id.
    *
    * @generated from field: string hold_id = 3;
    */
@@ -146,14 +146,14 @@ export type PlaceHoldRequest = Message<"multihub.balances.v1.PlaceHoldRequest"> 
   amount?: Money | undefined;
 
   /**
-   * payment_id is the payment that it belongs to.
+   * payment_id is the payment that the command belongs to; empty when there is none.
    *
    * @generated from field: string payment_id = 5;
    */
   paymentId: string;
 
   /**
-   * reason says what it is for.
+   * reason states why the money moves.
    *
    * @generated from field: string reason = 6;
    */
@@ -168,13 +168,13 @@ export const PlaceHoldRequestSchema: GenMessage<PlaceHoldRequest> = /*@__PURE__*
   messageDesc(file_multihub_balances_v1_ledger_service, 2);
 
 /**
- * PlaceHoldResponse holds the recorded entry; a refusal has its refused_code.
+ * PlaceHoldResponse contains the recorded entry; the entry of a refusal has a refused_code.
  *
  * @generated from message multihub.balances.v1.PlaceHoldResponse
  */
 export type PlaceHoldResponse = Message<"multihub.balances.v1.PlaceHoldResponse"> & {
   /**
-   * entry is the one of this hold_id.
+   * entry is the only entry of this hold_id.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
@@ -189,41 +189,41 @@ export const PlaceHoldResponseSchema: GenMessage<PlaceHoldResponse> = /*@__PURE_
   messageDesc(file_multihub_balances_v1_ledger_service, 3);
 
 /**
- * ResolveHoldRequest names a hold and its end.
+ * ResolveHoldRequest selects a hold and how it ends.
  *
  * @generated from message multihub.balances.v1.ResolveHoldRequest
  */
 export type ResolveHoldRequest = Message<"multihub.balances.v1.ResolveHoldRequest"> & {
   /**
-   * merchant_id names the ledger.
+   * merchant_id is the merchant that owns the accounts.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart.
+   * environment is test or production; their balances are separate.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * hold_id is that of the hold.
+   * hold_id is the id that the hold was placed under.
    *
    * @generated from field: string hold_id = 3;
    */
   holdId: string;
 
   /**
-   * resolution is capture or release; the other one afterwards is a conflict.
+   * resolution is capture or release. Asking for the other one afterwards fails with 1013.
    *
    * @generated from field: multihub.balances.v1.HoldResolution resolution = 4;
    */
   resolution: HoldResolution;
 
   /**
-   * reason says what it is for.
+   * reason states why the money moves.
    *
    * @generated from field: string reason = 5;
    */
@@ -238,7 +238,7 @@ export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PUR
   messageDesc(file_multihub_balances_v1_ledger_service, 4);
 
 /**
- * ResolveHoldResponse holds the recorded entry.
+ * ResolveHoldResponse contains the recorded entry.
  *
  * @generated from message multihub.balances.v1.ResolveHoldResponse
  */
@@ -259,19 +259,19 @@ export const ResolveHoldResponseSchema: GenMessage<ResolveHoldResponse> = /*@__P
   messageDesc(file_multihub_balances_v1_ledger_service, 5);
 
 /**
- * LedgerCommand is a command as one balances process hands it to another.
+ * LedgerCommand is a command that one balances process forwards to another.
  *
  * @generated from message multihub.balances.v1.LedgerCommand
  */
 export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
   /**
-   * command is one of what the ledger can be told.
+   * command is the request of the RPC that the command came from.
    *
    * @generated from oneof multihub.balances.v1.LedgerCommand.command
    */
   command: {
     /**
-     * transfer is a PostTransfer.
+     * transfer comes from PostTransfer.
      *
      * @generated from field: multihub.balances.v1.PostTransferRequest transfer = 1;
      */
@@ -279,7 +279,7 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
     case: "transfer";
   } | {
     /**
-     * hold is a PlaceHold.
+     * hold comes from PlaceHold.
      *
      * @generated from field: multihub.balances.v1.PlaceHoldRequest hold = 2;
      */
@@ -287,7 +287,7 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
     case: "hold";
   } | {
     /**
-     * resolution is a ResolveHold.
+     * resolution comes from ResolveHold.
      *
      * @generated from field: multihub.balances.v1.ResolveHoldRequest resolution = 3;
      */
@@ -295,7 +295,7 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
     case: "resolution";
   } | {
     /**
-     * adjustment is an Adjust.
+     * adjustment comes from Adjust.
      *
      * @generated from field: multihub.balances.v1.AdjustRequest adjustment = 4;
      */
@@ -312,19 +312,19 @@ export const LedgerCommandSchema: GenMessage<LedgerCommand> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_ledger_service, 6);
 
 /**
- * LedgerOutcome is the answer to one command.
+ * LedgerCommandResult is the result of one command.
  *
- * @generated from message multihub.balances.v1.LedgerOutcome
+ * @generated from message multihub.balances.v1.LedgerCommandResult
  */
-export type LedgerOutcome = Message<"multihub.balances.v1.LedgerOutcome"> & {
+export type LedgerCommandResult = Message<"multihub.balances.v1.LedgerCommandResult"> & {
   /**
-   * outcome is an entry, or why there is none.
+   * result is the entry, or the reason why there is none.
    *
-   * @generated from oneof multihub.balances.v1.LedgerOutcome.outcome
+   * @generated from oneof multihub.balances.v1.LedgerCommandResult.result
    */
-  outcome: {
+  result: {
     /**
-     * entry is the one of the command's id.
+     * entry is the only entry of the id.
      *
      * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
      */
@@ -332,7 +332,7 @@ export type LedgerOutcome = Message<"multihub.balances.v1.LedgerOutcome"> & {
     case: "entry";
   } | {
     /**
-     * rejection says why there is no entry.
+     * rejection is the reason why there is no entry.
      *
      * @generated from field: multihub.balances.v1.LedgerRejection rejection = 2;
      */
@@ -342,27 +342,27 @@ export type LedgerOutcome = Message<"multihub.balances.v1.LedgerOutcome"> & {
 };
 
 /**
- * Describes the message multihub.balances.v1.LedgerOutcome.
- * Use `create(LedgerOutcomeSchema)` to create a new message.
+ * Describes the message multihub.balances.v1.LedgerCommandResult.
+ * Use `create(LedgerCommandResultSchema)` to create a new message.
  */
-export const LedgerOutcomeSchema: GenMessage<LedgerOutcome> = /*@__PURE__*/
+export const LedgerCommandResultSchema: GenMessage<LedgerCommandResult> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_ledger_service, 7);
 
 /**
- * ForwardRequest carries commands of one shard.
+ * ForwardRequest contains commands of one shard.
  *
  * @generated from message multihub.balances.v1.ForwardRequest
  */
 export type ForwardRequest = Message<"multihub.balances.v1.ForwardRequest"> & {
   /**
-   * shard is the logical shard.
+   * shard is the logical shard, 0 to 255. Every command must belong to it.
    *
    * @generated from field: int32 shard = 1;
    */
   shard: number;
 
   /**
-   * commands are at most 512.
+   * commands contains at most 512 commands.
    *
    * @generated from field: repeated multihub.balances.v1.LedgerCommand commands = 2;
    */
@@ -377,17 +377,17 @@ export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_ledger_service, 8);
 
 /**
- * ForwardResponse carries the outcomes in the order of the commands.
+ * ForwardResponse contains one result per command.
  *
  * @generated from message multihub.balances.v1.ForwardResponse
  */
 export type ForwardResponse = Message<"multihub.balances.v1.ForwardResponse"> & {
   /**
-   * outcomes are as many as the commands.
+   * results are in the order of the commands.
    *
-   * @generated from field: repeated multihub.balances.v1.LedgerOutcome outcomes = 1;
+   * @generated from field: repeated multihub.balances.v1.LedgerCommandResult results = 1;
    */
-  outcomes: LedgerOutcome[];
+  results: LedgerCommandResult[];
 };
 
 /**
@@ -411,14 +411,14 @@ export const HoldResolution = {
   UNSPECIFIED: 0,
 
   /**
-   * HOLD_RESOLUTION_CAPTURE pays the frozen funds out.
+   * HOLD_RESOLUTION_CAPTURE takes the held funds for good.
    *
    * @generated from enum value: HOLD_RESOLUTION_CAPTURE = 1;
    */
   CAPTURE: 1,
 
   /**
-   * HOLD_RESOLUTION_RELEASE gives the frozen funds back.
+   * HOLD_RESOLUTION_RELEASE gives the held funds back.
    *
    * @generated from enum value: HOLD_RESOLUTION_RELEASE = 2;
    */
@@ -439,7 +439,7 @@ export const HoldResolutionSchema: GenEnum<HoldResolution> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_ledger_service, 0);
 
 /**
- * LedgerRejection is why a command was not decided; nothing is recorded of it.
+ * LedgerRejection is the reason why a command was not decided. No entry is recorded.
  *
  * @generated from enum multihub.balances.v1.LedgerRejection
  */
@@ -452,35 +452,35 @@ export const LedgerRejection = {
   UNSPECIFIED: 0,
 
   /**
-   * LEDGER_REJECTION_MALFORMED is a command that the ledger cannot decide.
+   * LEDGER_REJECTION_MALFORMED means that a field of the command breaks a rule of the ledger.
    *
    * @generated from enum value: LEDGER_REJECTION_MALFORMED = 1;
    */
   MALFORMED: 1,
 
   /**
-   * LEDGER_REJECTION_OTHER_CONTENT is an id that belongs to another command.
+   * LEDGER_REJECTION_ID_CONFLICT means that the id belongs to a command with other content.
    *
-   * @generated from enum value: LEDGER_REJECTION_OTHER_CONTENT = 2;
+   * @generated from enum value: LEDGER_REJECTION_ID_CONFLICT = 2;
    */
-  OTHER_CONTENT: 2,
+  ID_CONFLICT: 2,
 
   /**
-   * LEDGER_REJECTION_HOLD_NOT_OPEN is a hold that was never accepted.
+   * LEDGER_REJECTION_HOLD_NOT_OPEN means that the merchant has no open hold with this id.
    *
    * @generated from enum value: LEDGER_REJECTION_HOLD_NOT_OPEN = 3;
    */
   HOLD_NOT_OPEN: 3,
 
   /**
-   * LEDGER_REJECTION_OVERFLOW is a fact that does not fit 64 bits beside what is there.
+   * LEDGER_REJECTION_OVERFLOW means that a balance would exceed 64 bits.
    *
    * @generated from enum value: LEDGER_REJECTION_OVERFLOW = 4;
    */
   OVERFLOW: 4,
 
   /**
-   * LEDGER_REJECTION_UNAVAILABLE is a command that could not be decided now, or whose fate is not known yet.
+   * LEDGER_REJECTION_UNAVAILABLE means that the command could not be decided now, or that its result is not known yet.
    *
    * @generated from enum value: LEDGER_REJECTION_UNAVAILABLE = 5;
    */
@@ -488,7 +488,7 @@ export const LedgerRejection = {
 } as const;
 
 /**
- * LedgerRejection is why a command was not decided; nothing is recorded of it.
+ * LedgerRejection is the reason why a command was not decided. No entry is recorded.
  *
  * @generated from enum multihub.balances.v1.LedgerRejection
  */
@@ -501,13 +501,15 @@ export const LedgerRejectionSchema: GenEnum<LedgerRejection> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_ledger_service, 1);
 
 /**
- * LedgerService moves money between accounts. Every id has one outcome for ever: a repeat answers it again.
+ * LedgerService moves money between accounts. Each id has one result permanently: repeating a command returns the same
+ * entry.
  *
  * @generated from service multihub.balances.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * PostTransfer records a fact (a credit, a chargeback); it is never refused for funds.
+   * PostTransfer records a transfer, such as a deposit or a chargeback. Deposits and chargebacks are never refused for
+   * funds; other transfers from the available account are, with refused_code 6004.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.PostTransfer
    */
@@ -517,7 +519,7 @@ export const LedgerService: GenService<{
     output: typeof PostTransferResponseSchema;
   },
   /**
-   * PlaceHold freezes funds, or records the refusal.
+   * PlaceHold reserves funds, or records the refusal.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.PlaceHold
    */
@@ -527,7 +529,7 @@ export const LedgerService: GenService<{
     output: typeof PlaceHoldResponseSchema;
   },
   /**
-   * ResolveHold ends a hold once: captured or released.
+   * ResolveHold captures or releases a hold, once.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.ResolveHold
    */
@@ -537,7 +539,7 @@ export const LedgerService: GenService<{
     output: typeof ResolveHoldResponseSchema;
   },
   /**
-   * Forward hands commands to the process that prefers the shard; for balances processes among themselves.
+   * Forward sends commands to the process that holds the lease of their shard. Only balances processes call it.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.Forward
    */
