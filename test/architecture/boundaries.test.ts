@@ -7,84 +7,151 @@ const code = sources.filter(
   (file) => !isTest(file) && !file.path.startsWith('scripts/') && !file.path.startsWith('bench/'),
 )
 
-/** Where an import leads, as a path from the root; a package keeps its name. */
-function target(file: SourceFile, module: string): string {
+/** One import: `from` is a path relative to the root, `to` is one too, or the name of a package. */
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+const imports: readonly Import[] = code.flatMap((file) =>
+  importsOf(file).map((module) => ({ from: file.path, to: resolveModule(file, module) })),
+)
+
+function resolveModule(file: SourceFile, module: string): string {
   if (module.startsWith('.')) return join(dirname(file.path), module)
   if (module.startsWith('#')) return module.slice(1)
   return module
 }
 
-/** The room of the house that a path is in: `lib`, `gateway`, `gen`, or one service. */
-function roomOf(path: string): string {
+/** The part of the system that a path belongs to: `lib`, `gateway`, `gen`, or one service. */
+function partOf(path: string): string {
   const [first = '', second = ''] = path.split('/')
   return first === 'services' ? `services/${second}` : first
 }
 
-interface Crossing {
-  readonly from: string
-  readonly to: string
+/** The imports that a rule forbids, as sentences. */
+function forbidden(isForbidden: (one: Import) => boolean): string[] {
+  return imports.filter(isForbidden).map(({ from, to }) => `${from} imports ${to}`)
 }
 
-const crossings: readonly Crossing[] = code.flatMap((file) =>
-  importsOf(file).map((module) => ({ from: file.path, to: target(file, module) })),
-)
+/** The imports of a thing by files other than those that may use it. */
+const usedOutside = (owner: RegExp, thing: RegExp): string[] =>
+  forbidden(({ from, to }) => thing.test(to) && !owner.test(from))
 
-/** The crossings of a kind that the walls forbid, in words. */
-function broken(forbidden: (crossing: Crossing) => boolean): string[] {
-  return crossings.filter(forbidden).map(({ from, to }) => `${from} imports ${to}`)
-}
+/** The files whose code, comments aside, contains a pattern and that are not among its owners. */
+const writtenOutside = (owner: RegExp, pattern: RegExp): string[] =>
+  code
+    .filter(({ path, text }) => !owner.test(path) && pattern.test(withoutComments(text)))
+    .map(({ path }) => path)
 
-const only = (owner: RegExp, thing: RegExp): string[] =>
-  broken(({ from, to }) => thing.test(to) && !owner.test(from))
+test('the imports of the files are read', () => {
+  expect(imports.length).toBeGreaterThan(300)
+  expect(imports).toContainEqual({ from: 'roles.ts', to: 'gateway/service.ts' })
+})
 
-describe('the walls of the house', () => {
-  test('the reader of imports finds them', () => {
-    expect(crossings.length).toBeGreaterThan(300)
-    expect(crossings).toContainEqual({ from: 'roles.ts', to: 'gateway/service.ts' })
-  })
-
-  test('lib imports nobody but lib and what is generated', () => {
+describe('between the parts of the system', () => {
+  test('lib imports only lib and generated code', () => {
     expect(
-      broken(({ from, to }) => from.startsWith('lib/') && /^(services|gateway|main\.ts|roles\.ts)/.test(to)),
+      forbidden(
+        ({ from, to }) => from.startsWith('lib/') && /^(services|gateway|apps|main\.ts|roles\.ts)/.test(to),
+      ),
     ).toEqual([])
   })
 
-  test('a service imports no other service and not the gateway', () => {
-    const foreign = ({ from, to }: Crossing): boolean =>
-      from.startsWith('services/') && /^(services|gateway)\//.test(to) && roomOf(from) !== roomOf(to)
-    expect(broken(foreign)).toEqual([])
+  test('a service imports neither another service nor the gateway', () => {
+    const isForeign = ({ from, to }: Import): boolean =>
+      from.startsWith('services/') && /^(services|gateway|apps)\//.test(to) && partOf(from) !== partOf(to)
+    expect(forbidden(isForeign)).toEqual([])
   })
 
   test('the gateway imports no service', () => {
-    expect(broken(({ from, to }) => from.startsWith('gateway/') && to.startsWith('services/'))).toEqual([])
+    expect(forbidden(({ from, to }) => from.startsWith('gateway/') && to.startsWith('services/'))).toEqual([])
+  })
+})
+
+describe('within lib', () => {
+  test('the contract imports neither platform nor patterns', () => {
+    const base = ({ from, to }: Import): boolean =>
+      from.startsWith('lib/contract/') && /^lib\/(platform|patterns)\//.test(to)
+    expect(forbidden(base)).toEqual([])
   })
 
+  test('platform does not import patterns', () => {
+    const up = ({ from, to }: Import): boolean =>
+      from.startsWith('lib/platform/') && to.startsWith('lib/patterns/')
+    expect(forbidden(up)).toEqual([])
+  })
+})
+
+describe('of resources', () => {
   test('only files in store folders open collections', () => {
-    const opener = /^(services\/[\w-]+\/store\/|gateway\/limits\/store\.ts|lib\/|roles\.ts)/
-    expect(only(opener, /^lib\/platform\/store\/(?!port\.ts|errors\.ts)/)).toEqual([])
+    const opener = /^(services\/[\w-]+\/([\w-]+\/)?store\/|gateway\/limits\/store\.ts|lib\/|roles\.ts)/
+    expect(usedOutside(opener, /^lib\/platform\/store\/(?!port\.ts|errors\.ts)/)).toEqual([])
   })
 
-  test('databases, the bus, HTTP clients and RPC transports are each known to one folder of lib', () => {
-    expect(only(/^lib\/platform\/store\//, /^(mongodb|lmdb|bson)(\/|$)/)).toEqual([])
-    expect(only(/^lib\/platform\/bus\//, /^@nats-io\//)).toEqual([])
-    expect(only(/^lib\/platform\/http\//, /^undici(\/|$)/)).toEqual([])
-    expect(only(/^lib\/platform\/rpc\//, /^(@grpc\/|@connectrpc\/connect-node|grpc-health-check)/)).toEqual(
-      [],
-    )
+  test('each database, the bus, the HTTP client and the RPC transports are known to one folder of lib', () => {
+    expect(usedOutside(/^lib\/platform\/store\//, /^(mongodb|lmdb|bson)(\/|$)/)).toEqual([])
+    expect(usedOutside(/^lib\/platform\/bus\//, /^@nats-io\//)).toEqual([])
+    expect(usedOutside(/^lib\/platform\/http\//, /^undici(\/|$)/)).toEqual([])
+    expect(
+      usedOutside(/^lib\/platform\/rpc\//, /^(@grpc\/|@connectrpc\/connect-node|grpc-health-check)/),
+    ).toEqual([])
   })
 
-  test('time and chance are reached through lib alone', () => {
+  test('the clock and randomness are reached through lib only', () => {
     const direct =
-      /\b(Date\.now\(|new Date\(\)|Math\.random\(|setTimeout\(|setInterval\(|randomUUID\(|performance\.now\()/
-    const owner = /^lib\/platform\/(time\.ts|crypto\/)/
-    const guilty = code.filter(({ path, text }) => !owner.test(path) && direct.test(withoutComments(text)))
-    expect(guilty.map(({ path }) => path)).toEqual([])
+      /\b(Date\.now\(|new Date\(\)|Math\.random\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|randomInt\(|getRandomValues\(|performance\.now\(|process\.hrtime)/
+    expect(writtenOutside(/^lib\/platform\/(time\.ts|ids\.ts|crypto\/)/, direct)).toEqual([])
+    expect(usedOutside(/^lib\/platform\//, /^node:timers(\/|$)/)).toEqual([])
   })
 
-  test('nothing re-exports what another file holds', () => {
-    const barrels = code.filter(({ text }) => /^export (\*|(type )?\{)/m.test(text))
-    expect(barrels.map(({ path }) => path)).toEqual([])
+  test('outgoing connections and DNS queries are made by lib only', () => {
+    const values = networkValues().filter(({ names }) => names.some((name) => !HARMLESS.test(name)))
+    expect(values.map(({ path, names }) => `${path} imports ${names}`)).toEqual([])
+    expect(writtenOutside(/^lib\/platform\//, /\b(fetch|new WebSocket)\(/)).toEqual([])
   })
+
+  test('only the listed files make a server; they listen through lib', () => {
+    const makers = networkValues().filter(({ names }) => names.some((name) => /^create.*Server$/.test(name)))
+    expect(makers.map(({ path }) => path).filter((path) => !SERVERS.includes(path))).toEqual([])
+    const listening = writtenOutside(/^lib\/platform\//, /\.listen\(/)
+    expect(listening).toEqual([])
+  })
+})
+
+/** What of Node's network modules opens no connection: address checks, a class to compare with, and servers. */
+const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/
+
+const SERVERS: readonly string[] = [
+  'gateway/http/server.ts',
+  'services/payments/provider-callbacks/server.ts',
+  'services/sandbox/http/server.ts',
+]
+
+interface ValueImport {
+  readonly path: string
+  readonly names: readonly string[]
+}
+
+/** The values, types aside, that files outside `lib/platform` import from the network modules of Node. */
+function networkValues(): readonly ValueImport[] {
+  const statement =
+    /^import (?!type )(?:\{([^}]*)\}|\* as (\w+)|(\w+)) from 'node:(?:net|tls|http|https|http2|dgram|dns)[^']*'/gm
+  return code
+    .filter(({ path }) => !path.startsWith('lib/platform/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(statement)].map(([, list = '', ...whole]) => ({
+        path,
+        names: [...list.split(','), ...whole.map((name) => name ?? '')]
+          .map((name) => name.trim().replace(/ as .*/, ''))
+          .filter((name) => name !== '' && !name.startsWith('type ')),
+      })),
+    )
+}
+
+test('a file does not re-export what another file defines', () => {
+  const barrels = code.filter(({ text }) => /^export (\*|(type )?\{)/m.test(text))
+  expect(barrels.map(({ path }) => path)).toEqual([])
 })
 
 function withoutComments(text: string): string {

@@ -2,34 +2,67 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { generatedPages } from '../../scripts/docs.ts'
+import { ROOT } from './sources.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const written = await readdir(join(ROOT, 'docs'), { recursive: true })
-const pages = ['README.md', ...written.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+const top = (await readdir(ROOT)).filter((name) => name.endsWith('.md'))
+const nested = await readdir(join(ROOT, 'docs'), { recursive: true })
+const pages = [...top, ...nested.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
 const texts = new Map(
   await Promise.all(pages.map(async (page) => [page, await readFile(join(ROOT, page), 'utf8')] as const)),
 )
 
-test('what pages say of the code is what the code says (else: npm run docs)', async () => {
+/** A link within the project: the file that it leads to and, if it has one, the anchor there. */
+interface Link {
+  readonly page: string
+  readonly target: string
+  readonly anchor: string | undefined
+}
+
+const links: readonly Link[] = [...texts].flatMap(([page, text]) =>
+  [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, path = '', anchor]) => ({
+    page,
+    target: path === '' ? page : join(dirname(page), path),
+    anchor,
+  })),
+)
+
+test('generated parts of pages are current (else run npm run docs)', async () => {
   const stale = (await generatedPages()).filter(({ current, wanted }) => current !== wanted)
   expect(stale.map(({ path }) => path)).toEqual([])
 })
 
-test('every link within the project leads somewhere', async () => {
-  const links = [...texts].flatMap(([page, text]) =>
-    [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => join(dirname(page), target)),
-  )
+test('every link leads to a file or folder of the project', async () => {
   expect(links.length).toBeGreaterThan(10)
   const dead = await Promise.all(
-    links.map((link) =>
-      access(join(ROOT, link)).then(
+    links.map(({ page, target }) =>
+      access(join(ROOT, target)).then(
         () => [],
-        () => [link],
+        () => [`${page} links to ${target}`],
       ),
     ),
   )
   expect(dead.flat()).toEqual([])
 })
+
+test('every link to a part of a page leads to a heading or an anchor', () => {
+  const dead = links.filter(
+    ({ target, anchor }) => anchor !== undefined && texts.has(target) && !anchorsOf(target).has(anchor),
+  )
+  expect(dead.map(({ page, target, anchor }) => `${page} links to ${target}#${anchor}`)).toEqual([])
+})
+
+/** The anchors of a page: those written out, and those that are made from its headings. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = texts.get(page) ?? ''
+  const written = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, anchor = '']) => anchor)
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/<[^>]*>|[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set([...written, ...headings])
+}
 
 test('every npm script that a page names exists, and there are at most 15', async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))

@@ -3,10 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { ROOT } from './sources.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-
-/** What the linter, with the project's rules, says of a text in a folder of its own. */
+/** Lints one file with the project's rules in a temporary folder. Returns the output of the linter. */
 async function lint(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-lint-'))
   try {
@@ -23,7 +22,7 @@ async function lint(text: string): Promise<string> {
 
 const PROMISE = 'async function act(): Promise<number> {\n  return await Promise.resolve(1)\n}\n'
 
-test('the linter catches a promise that nobody waits for', async () => {
+test('the linter reports a promise that is not awaited', async () => {
   const floating = await lint(`${PROMISE}export function start(): void {\n  act()\n}\n`)
   expect(floating).toContain('noFloatingPromises')
   const awaited = await lint(`${PROMISE}export async function start(): Promise<void> {\n  await act()\n}\n`)

@@ -4,7 +4,7 @@ import { isTest, readSources } from './sources.ts'
 const sources = await readSources()
 const code = sources.filter((file) => !isTest(file))
 
-test('files stay small: half up to 80 lines, nine in ten up to 250, none above 400', () => {
+test('half of the files have up to 80 lines, nine in ten up to 250, and none above 400', () => {
   const sizes = code.map(({ lines }) => lines).sort((a, b) => a - b)
   const at = (share: number): number => sizes[Math.floor(sizes.length * share)] ?? 0
   expect(at(0.5)).toBeLessThanOrEqual(80)
@@ -12,7 +12,7 @@ test('files stay small: half up to 80 lines, nine in ten up to 250, none above 4
   expect(sources.filter(({ lines }) => lines > 400).map(({ path }) => path)).toEqual([])
 })
 
-test('every export says what it promises, in 1 to 6 lines', () => {
+test('every export has a doc comment of 1 to 6 lines', () => {
   const exported =
     /^export (?:default )?(?:async )?(?:function|const|class|interface|type|abstract class) ?\*? ?(\w+)/
   const faults = code.flatMap(({ path, text }) => {
@@ -27,7 +27,7 @@ test('every export says what it promises, in 1 to 6 lines', () => {
   expect(faults).toEqual([])
 })
 
-/** How many lines of text the doc comment right above a line has; 0 when there is none. */
+/** The number of text lines of the doc comment directly above a line; 0 without a doc comment. */
 function commentAbove(lines: readonly string[], index: number): number {
   let end = index - 1
   while (lines[end]?.startsWith('// biome-ignore')) end -= 1

@@ -1,20 +1,46 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** One TypeScript file of the project. `path` is from its root. */
+/** One file of the project that people write. `path` is relative to the root. */
 export interface SourceFile {
   readonly path: string
   readonly text: string
   readonly lines: number
 }
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const FOLDERS = ['lib', 'gateway', 'services', 'scripts', 'test', 'bench'] as const
+/** The root of the project. */
+export const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Every TypeScript file that people write: what is generated or installed is left out. */
+/** `gen/` is generated and `node_modules/` is installed, so neither is read. */
+const FOLDERS = [
+  'apps',
+  'bench',
+  'deploy',
+  'docs',
+  'gateway',
+  'lib',
+  'proto',
+  'scripts',
+  'services',
+  'test',
+] as const
+
+/** Every TypeScript file of the project. */
 export async function readSources(): Promise<readonly SourceFile[]> {
-  const nested = await Promise.all(FOLDERS.map(filesBelow))
-  const paths = ['main.ts', 'roles.ts', ...nested.flat()].filter((path) => path.endsWith('.ts'))
+  return readFiles((path) => path.endsWith('.ts') && !path.startsWith('docs/'))
+}
+
+/** Every file that may hold prose: TypeScript, JavaScript, protos and pages. */
+export async function readTexts(): Promise<readonly SourceFile[]> {
+  return readFiles((path) => /\.(ts|mjs|proto|md)$/.test(path))
+}
+
+async function readFiles(isWanted: (path: string) => boolean): Promise<readonly SourceFile[]> {
+  const entries = await readdir(ROOT, { withFileTypes: true })
+  const top = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const nested = await Promise.all(FOLDERS.filter((folder) => folders.includes(folder)).map(filesBelow))
+  const paths = [...top, ...nested.flat()].filter(isWanted).sort()
   return Promise.all(
     paths.map(async (path) => {
       const text = await readFile(join(ROOT, path), 'utf8')
@@ -28,6 +54,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .filter((path) => !path.includes('node_modules/'))
 }
 
 /** The modules that a file imports, as it writes them. */
@@ -40,7 +67,7 @@ export function importsOf({ text }: SourceFile): readonly string[] {
   return [...found, ...bare, ...dynamic].map(([, module = '']) => module)
 }
 
-/** Whether a file is only there for tests. */
+/** Whether only tests use a file. */
 export function isTest({ path }: SourceFile): boolean {
-  return /^test\/|\.(test|fixture|child)\.ts$/.test(path)
+  return /^test\/|\.(test|fixture|child|suite)\.ts$/.test(path)
 }

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { lineOf, type Prose, proseOf } from './prose.ts'
+import { isTest, ROOT, readTexts, type SourceFile } from './sources.ts'
+
+const PAGE = 'docs/contract.md'
+
+/** Rules that no test cites yet. This list only gets shorter: a test of a rule cites the rule. */
+const UNTESTED: readonly string[] = [
+  ...'E7 E8 E11 E12 E13 E15'.split(' '),
+  ...'A2 A3 A4 A6 A8 A9'.split(' '),
+  ...'P1 P3 P4 P5 P8 P10 P11 P13 P14 P15 P16 P17'.split(' '),
+  ...'B1 B3 B4'.split(' '),
+  ...'S3 S6'.split(' '),
+  ...'N1 N2 N3 N4 N6 N7 N8 N9'.split(' '),
+  ...'R1 R2 R4 R5 R6 R7'.split(' '),
+]
+
+/** One place in which a rule of the contract is cited. */
+interface Citation {
+  readonly anchor: string
+  readonly file: SourceFile
+  readonly line: number
+}
+
+const RULE = /\b[ABENPRS](?:[1-9]|1[0-9])\b/g
+const RANGE = /\b([ABENPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
+const SECTION = /\bspec: ([A-Za-z0-9][\w -]*?)\s*(?=[,;).]|$)/g
+
+const page = await readFile(join(ROOT, PAGE), 'utf8')
+const anchors = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, anchor = '']) => anchor)
+/** This file names rules without citing them. */
+const SELF = 'test/architecture/contract.test.ts'
+const texts = (await readTexts()).filter(({ path }) => path !== PAGE && path !== SELF)
+const citations = texts.flatMap(citationsIn)
+
+function citationsIn(file: SourceFile): readonly Citation[] {
+  return proseOf(file)
+    .filter(({ kind }) => kind !== 'string' || isTest(file))
+    .flatMap((prose) =>
+      anchorsIn(prose).map(([anchor, index]) => ({ anchor, file, line: lineOf(file, prose.offset + index) })),
+    )
+}
+
+function anchorsIn({ text, kind }: Prose): readonly (readonly [anchor: string, index: number])[] {
+  const rules = [...text.matchAll(RULE)].map(({ 0: rule, index }) => [rule, index] as const)
+  const ranges = [...text.matchAll(RANGE)].flatMap(({ 1: letter = '', 2: first, 3: last, index }) =>
+    Array.from(
+      { length: Number(last) - Number(first) + 1 },
+      (_, step) => [`${letter}${Number(first) + step}`, index] as const,
+    ),
+  )
+  if (kind === 'string') return [...rules, ...ranges]
+  const sections = [...text.matchAll(SECTION)].map(
+    ({ 1: name = '', index }) => [`spec-${name.split(/\s+/).join('-')}`, index] as const,
+  )
+  return [...rules, ...ranges, ...sections]
+}
+
+test('the anchors of the contract page are unique', () => {
+  expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
+  expect(anchors.length).toBeGreaterThan(50)
+})
+
+test('every citation of a rule or of a section of the specification leads to the contract page', () => {
+  const dead = citations.filter(({ anchor }) => !anchors.includes(anchor))
+  expect(dead.map(({ anchor, file, line }) => `${file.path}:${line} cites ${anchor}`)).toEqual([])
+  expect(citations.length).toBeGreaterThan(100)
+})
+
+test('every rule is cited by a test, or is listed as untested', () => {
+  const tested = new Set(citations.filter(({ file }) => isTest(file)).map(({ anchor }) => anchor))
+  const rules = anchors.filter((anchor) => !anchor.startsWith('spec-'))
+  const untested = rules.filter((rule) => !tested.has(rule))
+  process.stderr.write(`rules that no test cites (${untested.length}): ${untested.join(', ')}\n`)
+  expect(untested.filter((rule) => !UNTESTED.includes(rule))).toEqual([])
+})
