@@ -1,20 +1,34 @@
 /**
- * Runs a TypeScript file of the project under the pinned Node.js, and first installs what is missing, so that a fresh
- * clone needs nothing but some Node.js with npm. Plain JavaScript on purpose: whatever Node.js the machine has must
- * be able to read it.
+ * Runs a TypeScript file of the project with Node.js 24 or newer, and first installs what is missing, so that a fresh
+ * clone needs nothing but some Node.js with npm:
+ *
+ *   node scripts/run.mjs [--dev] [NODE_OPTION...] FILE [ARGUMENT...]
+ *
+ * `--dev` also installs what only tests and checks use. This file is plain JavaScript, because the Node.js of the
+ * machine must be able to read it.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RUNTIME_OPTIONS } from './runtime.mjs'
+import { NODE_OPTIONS } from './node-options.mjs'
 
+const NODE_MAJOR_MIN = 24
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const runtime = join(root, 'node_modules', 'node', 'bin', 'node')
 
 function fail(sentence) {
   process.stderr.write(`${sentence}\n`)
   process.exit(1)
+}
+
+/** Standard output belongs to the program, so npm prints to standard error. */
+function npm(folder, parameters) {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  const { error, status } = spawnSync('npm', [...parameters, ...quiet], {
+    cwd: folder,
+    stdio: ['ignore', 2, 2],
+  })
+  return error === undefined && status === 0
 }
 
 function readPackages(...path) {
@@ -26,75 +40,109 @@ function readPackages(...path) {
 }
 
 /**
- * npm writes down what it installed when it has done so. That record is compared, and no mark of ours: whoever
- * installed by hand must not have the packages replaced under a running system. Optional ones depend on the machine.
+ * Compares the lock file with the record that npm keeps of its installation. Optional packages depend on the machine,
+ * so they are not compared.
  */
-function installed() {
-  const wanted = readPackages('package-lock.json') ?? fail('package-lock.json is missing or damaged.')
-  const present = readPackages('node_modules', '.package-lock.json') ?? {}
-  return Object.entries(wanted).every(
-    ([path, { optional, version }]) => path === '' || optional || present[path]?.version === version,
+function comparePackages(with_dev) {
+  const locked = Object.entries(
+    readPackages('package-lock.json') ?? fail('package-lock.json is missing or damaged'),
   )
-}
-
-/** What npm prints goes to standard error: standard output belongs to the program. */
-function install() {
-  if (installed()) return
-  process.stderr.write('Installing the dependencies (once, about a minute)...\n')
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-    shell: false,
-  })
-  if (npm.error || npm.status !== 0) {
-    fail('The dependencies could not be installed. Run "npm ci" here to see why, then try again.')
+  const installed = readPackages('node_modules', '.package-lock.json') ?? {}
+  const has_dev = locked.some(([path, { dev }]) => dev && installed[path] !== undefined)
+  const needed = locked.filter(
+    ([path, { optional, devOptional, dev }]) =>
+      path !== '' && !optional && !devOptional && (with_dev || !dev),
+  )
+  const is_there = ([path]) => installed[path] !== undefined
+  const is_outdated = needed.some(
+    ([path, { version }]) => installed[path] && installed[path].version !== version,
+  )
+  return {
+    is_complete: needed.every(is_there) && !is_outdated,
+    can_add: needed.some(is_there) && !is_outdated,
+    has_dev,
   }
 }
 
-/** Where install scripts are refused, the runtime's own was not run: it is done here, for this one package only. */
-function ensureRuntime() {
-  if (works()) return
-  process.stderr.write('Installing the Node.js runtime (once)...\n')
-  const folder = dirname(dirname(runtime))
-  spawnSync(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder, stdio: ['ignore', 2, 2] })
-  if (works()) return
-  fail(
-    `The pinned Node.js runtime is missing (${runtime}). npm was not allowed to install it: run "npm rebuild node", ` +
-      'allow its install script, and try again.',
+/**
+ * Installs the packages. When some are there and none is outdated, npm only adds the missing ones, so that a system
+ * that runs from this folder keeps its files.
+ */
+function installPackages(with_dev) {
+  const { is_complete, can_add, has_dev } = comparePackages(with_dev)
+  if (is_complete) return
+  process.stderr.write(
+    `Installing ${with_dev ? 'what the tests need' : 'the dependencies'} (once, up to a minute)...\n`,
+  )
+  const words = [
+    ...(can_add ? ['install', '--no-save'] : ['ci']),
+    ...(with_dev || has_dev ? [] : ['--omit=dev']),
+  ]
+  if (!npm(root, words))
+    fail(`the packages could not be installed: run "npm ${words.join(' ')}" here to see why`)
+}
+
+/** The Node.js to run with: that of this machine when it is new enough, otherwise the one of `scripts/runtime`. */
+function findNode() {
+  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return process.execPath
+  const folder = join(root, 'scripts', 'runtime')
+  const node = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  const { version } =
+    readPackages('scripts', 'runtime', 'package-lock.json')?.[relativeTo(folder, node)] ?? {}
+  if (version === undefined) {
+    fail(
+      `Node.js ${process.versions.node} is too old: install Node.js ${NODE_MAJOR_MIN} or newer, and try again`,
+    )
+  }
+  if (!runs(node, version)) {
+    process.stderr.write(
+      `Installing Node.js ${version} (once), because this one is ${process.versions.node}...\n`,
+    )
+    npm(folder, ['ci', '--ignore-scripts'])
+  }
+  if (runs(node, version)) return node
+  return fail(
+    `Node.js ${version} could not be installed: install Node.js ${NODE_MAJOR_MIN} or newer, and try again`,
   )
 }
 
-function works() {
-  return existsSync(runtime) && spawnSync(runtime, ['--version']).status === 0
+/** The path of a runtime's package in its lock file. */
+function relativeTo(folder, node) {
+  return dirname(dirname(node)).slice(folder.length + 1)
 }
 
-/** The child hears from us what we hear, and ends when we do, also when we are killed: its channel to us closes. */
-function run(file, parameters) {
-  const path = `${join(root, 'node_modules', '.bin')}:${process.env.PATH}`
-  const child = spawn(runtime, [...RUNTIME_OPTIONS, join(root, file), ...parameters], {
+function runs(node, version) {
+  if (!existsSync(node)) return false
+  return String(spawnSync(node, ['--version']).stdout).trim() === `v${version}`
+}
+
+/** The child gets every signal that this process gets, and ends when this process ends: its channel closes then. */
+function run(node, parameters) {
+  const path = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
+  const child = spawn(node, [...NODE_OPTIONS, ...parameters], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PATH: path },
   })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
-    if (signal !== null && signal !== 'SIGTERM') process.stderr.write(`The program was ended by ${signal}.\n`)
+    if (signal !== null && signal !== 'SIGTERM') process.stderr.write(`the program was ended by ${signal}\n`)
     process.exit(code ?? (signal === 'SIGTERM' ? 143 : 1))
   })
-  child.on('error', (error) => fail(`The program could not be started: ${error.message}`))
-  watchParent(child)
+  child.on('error', (error) => fail(`the program could not be started: ${error.message}`))
+  stopWithParent(child)
 }
 
-/** npm that is killed cannot tell us. Nobody else watches for it, and a system without a launcher holds its ports. */
-function watchParent(child) {
+/** Stops the child when npm is killed: npm cannot pass that on, and a system without a launcher would hold its ports. */
+function stopWithParent(child) {
   if (!process.env.npm_lifecycle_event) return
-  const first = lineage()
+  const first = ancestors()
   setInterval(() => {
-    if (lineage() !== first) child.kill('SIGTERM')
+    if (ancestors() !== first) child.kill('SIGTERM')
   }, 250).unref()
 }
 
-/** Who started us. npm does it through a shell, which outlives it: then npm too (where the system shows it). */
-function lineage() {
+/** The parent process; npm starts programs through a shell that outlives npm, so its parent too where that is visible. */
+function ancestors() {
   const parent = process.ppid
   try {
     const stat = readFileSync(`/proc/${parent}/stat`, 'utf8')
@@ -105,8 +153,11 @@ function lineage() {
   }
 }
 
-const [file, ...parameters] = process.argv.slice(2)
-if (!file) fail('usage: node scripts/run.mjs FILE.ts [ARGUMENT...]')
-install()
-ensureRuntime()
-run(file, parameters)
+const words = process.argv.slice(2)
+const with_dev = words[0] === '--dev'
+const parameters = with_dev ? words.slice(1) : words
+const at = parameters.findIndex((word) => !word.startsWith('--'))
+if (at < 0) fail('usage: node scripts/run.mjs [--dev] [NODE_OPTION...] FILE [ARGUMENT...]')
+installPackages(with_dev)
+parameters[at] = join(root, parameters[at])
+run(findNode(), parameters)

@@ -103,7 +103,7 @@ async function tests(filter: readonly string[]): Promise<void> {
       '--json',
       `--outputFile=${path}`,
     ]
-    const ended_well = await command('node', [...jest, '--maxWorkers=2', ...filter])
+    const ended_well = await command(process.execPath, [...jest, '--maxWorkers=2', ...filter])
     const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
     counts.passed += report.numPassedTests
     counts.skipped += report.numPendingTests

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
 import { countOutcomes, limitedCaller, type OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
-import { RUNTIME_OPTIONS } from '../../scripts/runtime.mjs'
+import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 import type { Place } from '../support/effects-system.ts'
 import {
   type LimitsJob,
@@ -103,7 +103,7 @@ function sumOf(tallies: readonly OutcomeCounts[], outcome: keyof OutcomeCounts):
 
 /** Starts a process and answers, when it is ready, how to let it begin: so that both begin at once. */
 async function begin(job: LimitsJob): Promise<() => Promise<LimitsResult>> {
-  const child = spawn(process.execPath, [...RUNTIME_OPTIONS, CHILD, JSON.stringify(job)], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, CHILD, JSON.stringify(job)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { RUNTIME_OPTIONS } from '../../scripts/runtime.mjs'
+import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const READY_LIMIT_MS = 30_000
@@ -54,7 +54,7 @@ export function launch(
   environment: Readonly<Record<string, string>>,
 ): SystemProcess {
   const lines: string[] = []
-  const child = spawn(process.execPath, [...RUNTIME_OPTIONS, join(ROOT, file), ...parameters], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, join(ROOT, file), ...parameters], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
