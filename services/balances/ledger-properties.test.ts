@@ -10,7 +10,7 @@ import { createBatchDraft, createShardState, type ShardState } from './domain/sh
 import { openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { commands, createModel, MERCHANTS, type Model } from './ledger-model.fixture.ts'
-import { isSameSnapshot } from './projections/compare.ts'
+import { isSameSnapshot } from './projections/compare-projections.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 
 const SHARD = shardOf(MERCHANTS[0], 'test')

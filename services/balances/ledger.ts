@@ -5,13 +5,17 @@ import type { Command } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import type { MerchantAccounts } from './domain/merchant-accounts.ts'
 import { SHARDS, shardOf } from './domain/shard.ts'
-import { createCommandForwarder, type ForwardCommands, type ForwardedResult } from './forwarding/forwarder.ts'
+import {
+  createCommandForwarder,
+  type ForwardCommands,
+  type ForwardedResult,
+} from './forwarding/command-forwarder.ts'
 import { createShardAffinity } from './forwarding/shard-affinity.ts'
 import { CLOCK_BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
-import { rebuildShard } from './projections/rebuild.ts'
-import { type Verification, verifyLedger } from './projections/verify-ledger.ts'
-import { createLoadedShards } from './shards/shards.ts'
+import { createLoadedShards } from './shards/loaded-shards.ts'
 import type { EntryDocument, EntryQuery, LedgerStore } from './store/ledger-store.ts'
+import { rebuildShard } from './use-cases/rebuild-projections.ts'
+import { type Verification, verifyLedger } from './use-cases/verify-ledger.ts'
 
 /** Which entries of a merchant to read. */
 export interface StatementQuery extends Omit<EntryQuery, 'shard'> {

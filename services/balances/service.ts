@@ -2,10 +2,10 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { text } from '#lib/platform/config/fields.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { createForwardClient } from './forwarding/peer.ts'
 import { createLedger } from './ledger.ts'
-import { createServices } from './rpc/balance-services.ts'
-import { withJournalMetrics } from './shards/measure.ts'
+import { createForwardClient } from './rpc/forward-proto.ts'
+import { createServices } from './rpc/services.ts'
+import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 
 /** The settings of the balances role. */

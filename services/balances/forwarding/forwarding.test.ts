@@ -8,9 +8,9 @@ import { freePort } from '../../../test/support/free-port.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { createServices } from '../rpc/balance-services.ts'
+import { createForwardClient } from '../rpc/forward-proto.ts'
+import { createServices } from '../rpc/services.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { createForwardClient } from './peer.ts'
 
 const TOKEN = 'token-of-balances-0123456789abcdef'
 

@@ -2,8 +2,8 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, type Timer } from '#lib/platform/time.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ, CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
-import { saveCheckpoint } from '../shards/checkpoint.ts'
 import { entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
+import { saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
 

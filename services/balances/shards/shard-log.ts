@@ -9,8 +9,8 @@ import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
 import { WAITING_COMMANDS_MAX } from '../limits.ts'
 import type { Journal } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
+import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitBatch, unsureError } from './commit-batch.ts'
-import { createCommandQueue, type QueuedBatch } from './queue.ts'
 
 /** One shard as this process decides it. */
 export interface ShardLog {

@@ -1,9 +1,9 @@
 import { assertFollows } from '../domain/hash-chain.ts'
 import { createShardState, type ShardSnapshot } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
-import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../shards/checkpoint.ts'
+import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
+import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
 import { type EntryDocument, entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
-import { entriesByPosition, isSameEntry, isSameSnapshot } from './compare.ts'
 
 /**
  * Makes the projections of a shard anew from its journal, while the ledger works: documents of `entries` that are

@@ -25,7 +25,7 @@ import {
 } from '../domain/command.ts'
 import type { AccountName } from '../domain/merchant-accounts.ts'
 import type { StatementQuery } from '../ledger.ts'
-import { accountOf } from './messages.ts'
+import { accountOf } from './entry-proto.ts'
 
 /** A command and the environment that it is for. */
 export interface Addressed<C> {

@@ -6,10 +6,10 @@ import { type CallerName, type RpcService, rpcService } from '#lib/platform/rpc/
 import type { Command } from '../domain/command.ts'
 import type { Rejection } from '../domain/decide-command.ts'
 import type { RecordedEntry } from '../domain/entry.ts'
-import { forwardFromProto, resultToProto } from '../forwarding/peer.ts'
 import type { Ledger } from '../ledger.ts'
 import { recordedEntryOf } from '../store/ledger-store.ts'
-import { balanceToProto, entryToProto } from './messages.ts'
+import { balanceToProto, entryToProto } from './entry-proto.ts'
+import { forwardFromProto, resultToProto } from './forward-proto.ts'
 import {
   type Addressed,
   adjustmentOf,
@@ -18,7 +18,7 @@ import {
   resolutionOf,
   statementOf,
   transferOf,
-} from './requests.ts'
+} from './request-from-proto.ts'
 
 const MOVERS: readonly CallerName[] = ['payments', 'support', 'balances']
 

@@ -15,10 +15,10 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import type { Command } from '../domain/command.ts'
 import type { Rejection } from '../domain/decide-command.ts'
 import { environmentOf, isShard, shardOf } from '../domain/shard.ts'
+import type { ForwardCommands, ForwardedResult } from '../forwarding/command-forwarder.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
-import { accountToProto, entryFromProto, entryToProto } from '../rpc/messages.ts'
-import { type Addressed, adjustmentOf, holdOf, resolutionOf, transferOf } from '../rpc/requests.ts'
-import type { ForwardCommands, ForwardedResult } from './forwarder.ts'
+import { accountToProto, entryFromProto, entryToProto } from './entry-proto.ts'
+import { type Addressed, adjustmentOf, holdOf, resolutionOf, transferOf } from './request-from-proto.ts'
 
 /** So long another process may take; after that the command is decided here. */
 const FORWARD_TIMEOUT_MS = 5_000

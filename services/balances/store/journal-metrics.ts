@@ -1,6 +1,6 @@
 import { counter, histogram } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { AppendResult, Journal } from '../store/ledger-store.ts'
+import type { AppendResult, Journal } from './ledger-store.ts'
 
 const seconds = histogram(
   'multihub_ledger_commit_seconds',

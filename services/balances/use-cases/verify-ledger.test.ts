@@ -4,7 +4,7 @@ import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
-import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../shards/checkpoint.ts'
+import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
 import type { EntryDocument } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')

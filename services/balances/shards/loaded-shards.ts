@@ -4,10 +4,10 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { LOADED_SHARDS_MAX } from '../limits.ts'
+import { loadCheckpoint } from '../projections/checkpoint.ts'
 import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
-import { loadCheckpoint } from './checkpoint.ts'
 import { createShardLog, type ShardLog } from './shard-log.ts'
 
 /** A shard in the memory of this process. */

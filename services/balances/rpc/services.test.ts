@@ -9,7 +9,7 @@ import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { createServices } from './balance-services.ts'
+import { createServices } from './services.ts'
 
 interface Rpcs extends AsyncDisposable {
   balances(caller?: CallerName): Client<typeof BalanceService>

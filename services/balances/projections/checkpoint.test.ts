@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import type { ShardSnapshot } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { isSameSnapshot } from '../projections/compare.ts'
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts'
+import { isSameSnapshot } from './compare-projections.ts'
 
 const SHARD = 3
 

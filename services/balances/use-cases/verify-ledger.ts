@@ -4,10 +4,10 @@ import { sumOfAccounts } from '../domain/merchant-accounts.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ, DIFFERENCES_MAX } from '../limits.ts'
-import { loadCheckpoint } from '../shards/checkpoint.ts'
+import { loadCheckpoint } from '../projections/checkpoint.ts'
+import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
 import { entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
-import { type BloomFilter, createBloomFilter } from './bloom-filter.ts'
-import { entriesByPosition, isSameEntry, isSameSnapshot } from './compare.ts'
+import { type BloomFilter, createBloomFilter } from '../verification/bloom-filter.ts'
 
 /** What a check of the whole ledger found. */
 export interface Verification {
