@@ -1,8 +1,8 @@
 import { runProcess } from '#lib/platform/process/run.ts'
-import { rolesOf, startRoles } from './roles.ts'
+import { parseRoleNames, startRoles } from './roles.ts'
 
 /** Plays the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. */
 runProcess(async (lifecycle) => {
-  const { urls } = await startRoles(rolesOf(process.argv.slice(2)), process.env, lifecycle)
+  const { urls } = await startRoles(parseRoleNames(process.argv.slice(2)), process.env, lifecycle)
   return urls
 })

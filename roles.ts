@@ -98,7 +98,7 @@ const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
 
 /** The roles that a command line asks for; `all` is every one. Throws `StartError` for any other word. */
-export function rolesOf(words: readonly string[]): readonly RoleName[] {
+export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
   const asked = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
   const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
   if (unknown !== undefined || asked.length === 0) {
@@ -211,7 +211,7 @@ async function serve(
   const serving = await rpc.serve({
     '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }),
     '/readyz': () => {
-      const { ok, waiting } = lifecycle.readiness.state()
+      const { ready: ok, unready_parts: waiting } = lifecycle.readiness.state()
       const body = ok ? 'ready\n' : `waiting for ${waiting.join(', ')}\n`
       return { status: ok ? 200 : 503, content_type: 'text/plain', body }
     },
@@ -243,7 +243,7 @@ async function watch(
       serving.setRoleServing(name, able)
     })
     await Promise.all(looks)
-    serving.setServing(lifecycle.readiness.state().ok)
+    serving.setServing(lifecycle.readiness.state().ready)
   }
   const timer = every(CHECK_INTERVAL_MS, look, (error) =>
     log.error({ error }, 'the readiness could not be found out'),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { StartError } from '#lib/platform/process/start-error.ts'
-import { parseJson, readIfThere } from './local.ts'
+import { parseJsonOrUndefined, readIfThere } from './local.ts'
 
 const ANSWER_LIMIT_MS = 1_000
 
@@ -13,7 +13,7 @@ const demoSchema = z.object({ base_url: z.url(), connect_url: z.url() })
  */
 export async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
   const text = await readIfThere(join(home, 'demo.json'))
-  const demo = demoSchema.safeParse(text === undefined ? undefined : parseJson(text)).data
+  const demo = demoSchema.safeParse(text === undefined ? undefined : parseJsonOrUndefined(text)).data
   if (demo === undefined || !(await answers(demo.connect_url, operator_token))) return
   throw new StartError(
     `Multihub already runs on ${home} and serves at ${demo.base_url}: stop it, or set MULTIHUB_HOME to another directory.`,

@@ -9,7 +9,7 @@ import { makeDirectory } from '#lib/platform/process/make-directory.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 
 /** What a local run is started with. */
-export interface Local {
+export interface LocalRun {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Where state, keys and demo.json live. */
   readonly home: string
@@ -24,7 +24,9 @@ type Keys = z.infer<typeof keysSchema>
  * The environment of a local run: keys made once and kept under MULTIHUB_HOME, callbacks to this machine allowed (R4).
  * Whatever the given environment sets stands; callers named there may call beside the operator of demo.json.
  */
-export async function localEnvironment(given: Readonly<Record<string, string | undefined>>): Promise<Local> {
+export async function localEnvironment(
+  given: Readonly<Record<string, string | undefined>>,
+): Promise<LocalRun> {
   const { home } = readConfig({ home: directory('MULTIHUB_HOME', '.local') }, given)
   const keys = await keysOf(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
@@ -51,7 +53,7 @@ async function keysOf(home: string): Promise<Keys> {
     await inHome(home, () => writePrivately(path, keys, link))
     return keysOf(home)
   }
-  const parsed = keysSchema.safeParse(parseJson(text))
+  const parsed = keysSchema.safeParse(parseJsonOrUndefined(text))
   if (parsed.success) return parsed.data
   throw new StartError(`${path} is damaged: restore it, or remove the whole directory to begin anew.`)
 }
@@ -76,7 +78,7 @@ function inHome<T>(home: string, act: () => Promise<T>): Promise<T> {
 }
 
 /** What a JSON file holds; `undefined`, which no schema takes, when it is damaged. */
-export function parseJson(text: string): unknown {
+export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -122,7 +124,7 @@ const demoSchema = z.object({
 /** The secrets that an earlier run's demo.json remembers, by application id; none when there is no such file. */
 export async function readDemo(path: string): Promise<ReadonlyMap<number, string>> {
   const text = await readFile(path, 'utf8').catch(() => '')
-  const demo = demoSchema.safeParse(parseJson(text))
+  const demo = demoSchema.safeParse(parseJsonOrUndefined(text))
   if (!demo.success) return new Map()
   const credentials = demo.data.merchants.flatMap((merchant) => merchant.credentials)
   return new Map(credentials.map(({ application_id, secret }) => [application_id, secret]))

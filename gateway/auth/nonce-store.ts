@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
-import { clock, withinTime } from '#lib/platform/time.ts'
+import { clock, withTimeout } from '#lib/platform/time.ts'
 import type { UsedNonce } from '../store.ts'
 
 /**
@@ -31,7 +31,7 @@ export function createNonceStore(
   /** Whose nonce it is, when the answer to the insert of `attempt` was lost. One that is not there may yet come. */
   async function readBack(application_id: string, nonce: string, attempt: string): Promise<NonceResult> {
     try {
-      const there = await withinTime(nonces.get({ application_id, nonce }), READ_BACK_MS)
+      const there = await withTimeout(nonces.get({ application_id, nonce }), READ_BACK_MS)
       if (there === undefined) return 'unknown'
       return there.consumer_id === attempt ? 'consumed' : 'reused'
     } catch (error) {

@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createLru } from '#lib/patterns/lru.ts'
 import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, every, withinTime } from '#lib/platform/time.ts'
+import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'
 
 /** The leases of this process, which do not keep from others what nobody here asks for. */
@@ -59,7 +59,7 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
       sweeps.cancel()
       const held = [...leases.values(), ...pushed_out]
       leases.clear()
-      await withinTime(Promise.all([sweeping, returnAll(held)]), CLOSE_MAX_MS)
+      await withTimeout(Promise.all([sweeping, returnAll(held)]), CLOSE_MAX_MS)
       // What is not under way by now is lost until its window ends.
       held.length = 0
     },

@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { detached } from '#lib/platform/context.ts'
+import { withoutRequest } from '#lib/platform/context.ts'
 import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
@@ -127,7 +127,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
         throw publicErrorOf(new Unavailable('too many calls wait for a quota'))
       const waiter = Promise.withResolvers<void>()
       waiting.push(waiter)
-      serving ??= detached(serve)
+      serving ??= withoutRequest(serve)
       await waiter.promise
     },
     lastUsedMs: () => used_at_ms,

@@ -24,7 +24,7 @@ export function withRequest<T>(context: RequestContext, work: () => T): T {
 }
 
 /** Runs `work` as caused by the request that is being served, if any, but free of its deadline and of its caller. */
-export function unhurried<T>(work: () => T): T {
+export function withoutDeadline<T>(work: () => T): T {
   const request = storage.getStore()
   if (!request) return work()
   const { request_id, trace } = request
@@ -32,6 +32,6 @@ export function unhurried<T>(work: () => T): T {
 }
 
 /** Runs `work` apart from the request that happened to start it: for work that is shared by all who wait for it. */
-export function detached<T>(work: () => T): T {
+export function withoutRequest<T>(work: () => T): T {
   return storage.exit(work)
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { every, now, sleep, useClock, withinTime } from './time.ts'
+import { every, now, sleep, useClock, withTimeout } from './time.ts'
 
 let manual: ManualClock
 let restore: () => void
@@ -43,11 +43,11 @@ describe('sleep', () => {
 
 describe('withinTime', () => {
   test('answers what came in time, `undefined` otherwise, and passes a failure on', async () => {
-    expect(await withinTime(Promise.resolve(1), 10)).toBe(1)
-    const late = withinTime(new Promise(() => {}), 10)
+    expect(await withTimeout(Promise.resolve(1), 10)).toBe(1)
+    const late = withTimeout(new Promise(() => {}), 10)
     await manual.advance(10)
     expect(await late).toBeUndefined()
-    await expect(withinTime(Promise.reject(new Error('broken')), 10)).rejects.toThrow('broken')
+    await expect(withTimeout(Promise.reject(new Error('broken')), 10)).rejects.toThrow('broken')
   })
 })
 

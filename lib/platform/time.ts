@@ -70,7 +70,7 @@ export function sleep(delay_ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** The result of `work`, or `undefined` when it takes longer than `timeout_ms`; the work itself goes on. */
-export async function withinTime<T>(work: Promise<T>, timeout_ms: number): Promise<T | undefined> {
+export async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>()
   const timer = clock.after(timeout_ms, () => late.resolve(undefined))
   try {

@@ -1,5 +1,9 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { claimedAccount, provesRequest, type ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
+import {
+  claimedAccount,
+  type ReceivedHeaders,
+  verifySignedRequest,
+} from '#lib/platform/crypto/signed-request.ts'
 import { now } from '#lib/platform/time.ts'
 import type { CallbackSender } from './callbacks/callbacks.ts'
 import { reportOf } from './domain/transaction.ts'
@@ -46,7 +50,10 @@ export function createProvider(parts: ProviderParts): (request: ProviderRequest)
     const key = lookedUp(request.path)
     if (request.path !== OPERATIONS_PATH && key === undefined) return refusal('unknown_path')
     const account_id = claimedAccount(request.headers)
-    if (account_id === undefined || !provesRequest(parts.key, { account_id, ...request }, request.headers)) {
+    if (
+      account_id === undefined ||
+      !verifySignedRequest(parts.key, { account_id, ...request }, request.headers)
+    ) {
       return refusal('not_proved')
     }
     if (key !== undefined)

@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createTurns, type TurnLimits } from '#lib/patterns/semaphore.ts'
-import { detached } from '#lib/platform/context.ts'
+import { withoutRequest } from '#lib/platform/context.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 
 /** What a read gave, and when it began: it may be as old as that. */
@@ -50,7 +50,7 @@ export function createReads<F>(
     const started_at_ms = clock.now_ms()
     try {
       // It serves everybody who waits, so the deadline of the request that came first does not bind it.
-      const found = await detached(() => read(key))
+      const found = await withoutRequest(() => read(key))
       return { found, started_ms, started_at_ms }
     } catch (cause) {
       // A registry that cannot be read is, for whoever asked, a dependency that is down (E13).

@@ -1,5 +1,5 @@
 import type { Stored } from '#lib/platform/store/port.ts'
-import { now, withinTime } from '#lib/platform/time.ts'
+import { now, withTimeout } from '#lib/platform/time.ts'
 import type { Effect } from './effect.ts'
 
 /** An effect that was acted on, and how that changes its document: pure, applied in the write that removes the effect. */
@@ -55,7 +55,7 @@ export function takeInHand<D>(
       if (effect.lane === 'event') {
         end(effect)
         const left_ms = (effect.lease?.until.getTime() ?? 0) - now().getTime()
-        if (acting.size > 0) await withinTime(quiet.promise, left_ms / 2)
+        if (acting.size > 0) await withTimeout(quiet.promise, left_ms / 2)
       }
       const written = last.then(writeWaiting, writeWaiting)
       last = written

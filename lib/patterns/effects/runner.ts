@@ -1,4 +1,4 @@
-import { unhurried } from '#lib/platform/context.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now, type Timer } from '#lib/platform/time.ts'
@@ -92,7 +92,7 @@ export function createEffectRunner<D extends EffectDocument>(
   ): Promise<Stored<D>> {
     let apply: Outcome<D>
     try {
-      const outcome = await unhurried(() => kind.run(one, document))
+      const outcome = await withoutDeadline(() => kind.run(one, document))
       apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
     } catch (error) {
       const wait_ms = (kind.backoff_ms ?? defaultBackoff)(countedTries(one))

@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
-import { clock, sleep, withinTime } from '#lib/platform/time.ts'
+import { clock, sleep, withTimeout } from '#lib/platform/time.ts'
 import type { NatsAddress } from './nats-url.ts'
 
 /** So long a start waits for NATS: enough for a server that starts at the same time. */
@@ -123,5 +123,5 @@ export async function flush(connection: NatsConnection): Promise<boolean> {
       return false
     },
   )
-  return (await withinTime(confirmed, FLUSH_TIMEOUT_MS)) ?? false
+  return (await withTimeout(confirmed, FLUSH_TIMEOUT_MS)) ?? false
 }

@@ -8,7 +8,7 @@ import {
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { withinTime } from '#lib/platform/time.ts'
+import { withTimeout } from '#lib/platform/time.ts'
 import { flush, openNatsLink } from './nats-link.ts'
 import { parseNatsUrl } from './nats-url.ts'
 import { type Bus, type Message, SUBSCRIPTION_DEFAULTS } from './port.ts'
@@ -41,7 +41,7 @@ export async function connectNats(nats_url: Secret, name: string): Promise<Bus> 
   const stopListening = async (listener: Listener): Promise<void> => {
     listeners.delete(listener)
     const { carrier, inbox } = listener
-    if (carrier?.isClosed() === false) await withinTime(carrier.drain(), DRAIN_TIMEOUT_MS)
+    if (carrier?.isClosed() === false) await withTimeout(carrier.drain(), DRAIN_TIMEOUT_MS)
     await inbox.close()
   }
 

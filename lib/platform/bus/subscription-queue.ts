@@ -1,4 +1,4 @@
-import { detached } from '#lib/platform/context.ts'
+import { withoutRequest } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import type { Handler, Message } from './port.ts'
@@ -76,7 +76,7 @@ export function createSubscriptionQueue(
   const schedule = (): void => {
     if (scheduled) return
     scheduled = true
-    detached(() =>
+    withoutRequest(() =>
       setImmediate(() => {
         scheduled = false
         turns = TURNS_MAX

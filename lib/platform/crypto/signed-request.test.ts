@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { Secret } from './secret.ts'
-import { claimedAccount, provesRequest, type ReceivedHeaders, signRequest } from './signed-request.ts'
+import { claimedAccount, type ReceivedHeaders, signRequest, verifySignedRequest } from './signed-request.ts'
 
 const key = new Secret('0123456789abcdef0123456789abcdef')
 const request = {
@@ -26,7 +26,7 @@ describe('a signed request', () => {
   })
 
   test('is proved by the same key and parts', () => {
-    expect(provesRequest(key, request, headers)).toBe(true)
+    expect(verifySignedRequest(key, request, headers)).toBe(true)
   })
 
   test.each([
@@ -46,11 +46,11 @@ describe('a signed request', () => {
     ['a joined header', request, { ...headers, 'x-provider-account': 'acme, acme' }],
     ['nothing', request, {}],
   ])('is not proved with %s', (_what, changed, given: ReceivedHeaders) => {
-    expect(provesRequest(key, changed, given)).toBe(false)
+    expect(verifySignedRequest(key, changed, given)).toBe(false)
   })
 
   test('is not proved by another key', () => {
-    expect(provesRequest(new Secret('f'.repeat(32)), request, headers)).toBe(false)
+    expect(verifySignedRequest(new Secret('f'.repeat(32)), request, headers)).toBe(false)
   })
 
   test.each([
@@ -60,7 +60,7 @@ describe('a signed request', () => {
     [-301_000, false],
   ])('%i ms later it is fresh: %p', (step_ms, fresh) => {
     clock.stepWall(step_ms)
-    const proved = provesRequest(key, request, headers)
+    const proved = verifySignedRequest(key, request, headers)
     clock.stepWall(-step_ms)
     expect(proved).toBe(fresh)
   })

@@ -45,7 +45,7 @@ export function claimedAccount(headers: ReceivedHeaders): string | undefined {
 }
 
 /** Whether the headers prove that whoever holds `key` made exactly this request within the last five minutes. */
-export function provesRequest(key: Secret, request: SignedRequest, headers: ReceivedHeaders): boolean {
+export function verifySignedRequest(key: Secret, request: SignedRequest, headers: ReceivedHeaders): boolean {
   const timestamp = headers['x-provider-timestamp']
   const given = headers['x-provider-signature']
   if (claimedAccount(headers) !== request.account_id) return false

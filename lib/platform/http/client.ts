@@ -1,5 +1,5 @@
 import { Agent } from 'undici'
-import { withinTime } from '#lib/platform/time.ts'
+import { withTimeout } from '#lib/platform/time.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { createConnect } from './connect.ts'
 import { HttpFailure } from './http-failure.ts'
@@ -69,7 +69,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       }
     },
     async close() {
-      await withinTime(Promise.allSettled(under_way), CLOSE_TIMEOUT_MS)
+      await withTimeout(Promise.allSettled(under_way), CLOSE_TIMEOUT_MS)
       closing.abort()
       await agent.destroy()
     },

@@ -1,5 +1,5 @@
 import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, withinTime } from '#lib/platform/time.ts'
+import { clock, withTimeout } from '#lib/platform/time.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 
 /** What a role's code is given while it builds itself up. */
@@ -59,7 +59,7 @@ async function stopPart({ name, stop }: Part, timeout_ms: number): Promise<void>
     }
     return true
   }
-  const inTime = await withinTime(stopped(), timeout_ms)
+  const inTime = await withTimeout(stopped(), timeout_ms)
   const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
   if (inTime === undefined)
     log.error({ part: name, duration_ms }, 'a part did not stop in time and is left behind')

@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemCode } from './system-error-code.ts'
+import { systemErrorCode } from './system-error-code.ts'
 
 /**
  * Makes a directory and those above it that are missing, all for their owner only; one that is there stays as it is.
@@ -11,12 +11,12 @@ export async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    if (systemCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
-    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    if (systemErrorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
     await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
       // Another process may have made it in between.
-      if (systemCode(again) !== 'EEXIST') throw again
+      if (systemErrorCode(again) !== 'EEXIST') throw again
     })
   }
 }

@@ -1,7 +1,7 @@
 /** Whether this process should be given work, and what it still waits for. */
 export interface ReadinessState {
-  readonly ok: boolean
-  readonly waiting: readonly string[]
+  readonly ready: boolean
+  readonly unready_parts: readonly string[]
 }
 
 /**
@@ -21,21 +21,21 @@ export function createReadiness(stopping: AbortSignal): Readiness {
   const waiting = new Set<string>()
   let waiters: (() => void)[] = []
   const state = (): ReadinessState => {
-    if (stopping.aborted) return { ok: false, waiting: ['stopping'] }
-    return { ok: waiting.size === 0, waiting: [...waiting] }
+    if (stopping.aborted) return { ready: false, unready_parts: ['stopping'] }
+    return { ready: waiting.size === 0, unready_parts: [...waiting] }
   }
   return {
     set(part, ready) {
       if (ready) waiting.delete(part)
       else waiting.add(part)
-      if (!state().ok) return
+      if (!state().ready) return
       for (const resolve of waiters) resolve()
       waiters = []
     },
     state,
     whenReady: () =>
       new Promise((resolve) => {
-        if (state().ok) resolve()
+        if (state().ready) resolve()
         else waiters.push(resolve)
       }),
   }

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'
 import { createLog, levelOf, log } from '#lib/platform/telemetry/log.ts'
 import { measureProcess } from '#lib/platform/telemetry/metrics.ts'
-import { clock, withinTime } from '#lib/platform/time.ts'
+import { clock, withTimeout } from '#lib/platform/time.ts'
 import { createLifecycle, type Lifecycle, type OwnedLifecycle } from './lifecycle.ts'
 import { onStopRequest } from './signals.ts'
 import { explainStart } from './start-error.ts'
@@ -53,7 +53,7 @@ async function stopInOrder(lifecycle: OwnedLifecycle, started: Promise<void> | u
   const began_ms = clock.monotonic_ms()
   lifecycle.announceStop()
   // What a start still under way would register has to be stopped too; one that hangs is not waited for.
-  if (started !== undefined) await withinTime(started, STOP_LIMIT_MS / 2)
+  if (started !== undefined) await withTimeout(started, STOP_LIMIT_MS / 2)
   const used_ms = clock.monotonic_ms() - began_ms
   await lifecycle.stop(STOP_LIMIT_MS - used_ms)
   process.exit(0)

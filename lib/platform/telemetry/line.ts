@@ -5,10 +5,10 @@ import type { LogFields } from './log.ts'
 import { counter } from './metrics.ts'
 
 /** Makes the text of a line, with its newline. */
-export type FormatLine = (said: Said) => string
+export type LineFormatter = (said: LogEntry) => string
 
 /** What a line is made of: what was said, when, and for which request. */
-export interface Said {
+export interface LogEntry {
   readonly fields: LogFields
   readonly message: string
   readonly now_ms: number
@@ -24,7 +24,7 @@ const fieldsDropped = counter('multihub_log_fields_dropped_total', 'Log fields t
  * Makes what writes the lines of one level and role. The text is put together here and not by a library: every request
  * writes a line, and what a line may hold is decided in the same place.
  */
-export function createFormatLine(level: string, role: string | undefined): FormatLine {
+export function createLineFormatter(level: string, role: string | undefined): LineFormatter {
   const start = `{"level":"${level}","time":"`
   const who = role === undefined ? '"' : `","role":${JSON.stringify(role)}`
   return ({ fields, message, now_ms, request_id }) => {

@@ -1,7 +1,7 @@
 import { currentRequest } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { LogField } from './fields.ts'
-import { createFormatLine } from './line.ts'
+import { createLineFormatter } from './line.ts'
 import { type LineWriter, standardError } from './writer.ts'
 
 type Scalar = string | number | bigint | boolean | Date | null | undefined
@@ -35,7 +35,7 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
   const withRole = (role: string | undefined): Log => {
     const line = (of: Exclude<LogLevel, 'silent'>): Log['info'] => {
       if (LEVELS.indexOf(of) < LEVELS.indexOf(level)) return () => {}
-      const format = createFormatLine(of, role)
+      const format = createLineFormatter(of, role)
       const urgent = of === 'warn' || of === 'error'
       return (fields, message) => {
         const said = { fields, message, now_ms: clock.now_ms(), request_id: currentRequest()?.request_id }

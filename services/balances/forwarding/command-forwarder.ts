@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { unhurried } from '#lib/platform/context.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_ENTRIES_MAX, WAITING_COMMANDS_MAX } from '../limits.ts'
@@ -70,7 +70,7 @@ export function createCommandForwarder(peer: ForwardCommands): CommandForwarder 
         throw new Unavailable('too many commands wait to be forwarded')
       const { promise, resolve: answer, reject: fail } = Promise.withResolvers<CommandResult>()
       lane.waiting.push({ command, answer, fail })
-      queueMicrotask(() => void unhurried(() => drain(key, address, shard, lane)))
+      queueMicrotask(() => void withoutDeadline(() => drain(key, address, shard, lane)))
       return await promise
     },
   }

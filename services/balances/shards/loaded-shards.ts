@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { unhurried } from '#lib/platform/context.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
@@ -42,7 +42,7 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
   let stopped = false
 
   function load(shard: number): ShardSlot {
-    const slot: ShardSlot = { loading: unhurried(loading), users: 0 }
+    const slot: ShardSlot = { loading: withoutDeadline(loading), users: 0 }
     return slot
 
     async function loading(): Promise<LoadedShard> {

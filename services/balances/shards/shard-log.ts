@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { unhurried } from '#lib/platform/context.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
@@ -119,7 +119,7 @@ export function createShardLog(state: ShardState, journal: Journal, committed: (
     if (running) return
     running = true
     // Everything that asks in this turn of the event loop comes into one batch; `run` itself never rejects.
-    queueMicrotask(() => void unhurried(run))
+    queueMicrotask(() => void withoutDeadline(run))
   }
 
   async function decided(command: Command): Promise<CommandResult> {

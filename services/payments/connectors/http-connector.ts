@@ -1,4 +1,4 @@
-import { provesRequest, signRequest } from '#lib/platform/crypto/signed-request.ts'
+import { signRequest, verifySignedRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -72,7 +72,7 @@ export function createHttpConnector(http: HttpClient): Connector {
     verifyCallback(account, { method, path, headers, body }) {
       if (body.length > BODY_MAX_BYTES) return undefined
       const request = { account_id: account.account_id, method, path, body }
-      return provesRequest(account.key, request, headers) ? parseReport(body) : undefined
+      return verifySignedRequest(account.key, request, headers) ? parseReport(body) : undefined
     },
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
-import { systemCode } from '#lib/platform/process/system-error-code.ts'
+import { systemErrorCode } from '#lib/platform/process/system-error-code.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Blobs } from '#lib/platform/store/port.ts'
@@ -87,7 +87,7 @@ async function* readFile(path: string): AsyncGenerator<Uint8Array> {
 
 async function publish(unfinished: string, path: string, name: string): Promise<void> {
   await link(unfinished, path).catch((error: unknown) => {
-    throw systemCode(error) === 'EEXIST' ? new Duplicate(name, 'key') : error
+    throw systemErrorCode(error) === 'EEXIST' ? new Duplicate(name, 'key') : error
   })
 }
 
@@ -126,6 +126,6 @@ async function disk<T>(action: () => Promise<T>): Promise<T> {
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (systemCode(error) !== 'ENOENT') throw error
+  if (systemErrorCode(error) !== 'ENOENT') throw error
   return undefined
 }
