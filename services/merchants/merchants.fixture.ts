@@ -15,19 +15,19 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { role } from './service.ts'
-import { type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
+import { type MerchantsStore, openMerchantsStore } from './store/open.ts'
 
-/** The real service over an embedded store in a directory of its own, called over RPC in memory. */
+/** The real service, called over in-memory RPC, with an embedded store in a temporary directory. */
 export interface Fixture {
   readonly bus: Bus
   readonly keyring: Keyring
-  /** The documents themselves, for what no RPC shows. */
+  /** The stored documents, for tests of what no RPC shows. */
   readonly store: MerchantsStore
   client<S extends DescService>(service: S, caller?: CallerName): Client<S>
   close(): Promise<void>
 }
 
-/** Builds it, over another store where one is given. */
+/** Starts the service. `open` opens another store than the embedded one. */
 export async function createFixture(
   open = (directory: string): Promise<Store> => openStore({ database: 'merchants', directory }),
 ): Promise<Fixture> {
@@ -38,7 +38,7 @@ export async function createFixture(
   const running = await role.start({
     environment: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
     client: () => {
-      throw new Error('merchants calls nobody')
+      throw new Error('merchants calls no other service')
     },
     bus,
     openStore: async () => database,

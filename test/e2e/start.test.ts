@@ -249,7 +249,7 @@ describe('started, stopped and started again', () => {
       const wrong = launch('scripts/start.ts', [], { ...environment(), ...KEYS })
       expect(await once(wrong.child, 'close')).toEqual([1, null])
       expect(wrong.log()).toBe(
-        'MULTIHUB_MASTER_KEYS opens none of the stored secrets: give the keys that they were sealed under.\n',
+        'none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them\n',
       )
       expect(await (await start()).stop()).toBe(0)
     },

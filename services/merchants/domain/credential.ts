@@ -2,56 +2,61 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { METHODS, type MethodName, RESEND_BUCKET, SCOPES, type Scope } from '#lib/contract/vocabulary.ts'
 import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
-import { checkCount, checkInteger, checkQuantity, checkWords, invalid } from './check.ts'
+import { checkCount, checkInteger, checkQuantity, checkWords, invalid, notFound } from './field-checks.ts'
+import { parseNumericId } from './numeric-id.ts'
+import type { Route } from './route.ts'
 
-/** The route of the public API that a credential may use (A2). */
+/** The version of the public API that a credential may use (A2). */
 export type ApiVersion = 'v1' | 'v2'
 
-/** Whether a credential may be used: `disabled` answers 3004, `blocked` 3005. */
+/** Whether a credential may be used: the gateway refuses a `disabled` one with 3004 and a `blocked` one with 3005. */
 export type CredentialStatus = 'active' | 'disabled' | 'blocked'
 
-/** A secret as it lies in the store; without `expires_at` it verifies until it is replaced. */
+/** A secret as it is stored: encrypted. Without `expires_at` it is valid until it is replaced. */
 export interface StoredSecret {
   readonly sealed: string
   readonly expires_at?: Date
 }
 
-/** What can be limited and switched off by itself: every public method, and the resend route. */
-export type Callable = MethodName | typeof RESEND_BUCKET
+/** What has a rate limit of its own and can be disabled: every public method, and the resend route. */
+export type LimitedMethod = MethodName | typeof RESEND_BUCKET
 
-/** A bucket's own limit. A list and not an object, because stores take no dots in the names of fields. */
+/**
+ * A rate limit that replaces the default of one method. Stored in a list, because the store refuses dots in field
+ * names, and method names contain dots.
+ */
 export interface RateLimit {
-  readonly method: Callable
+  readonly method: LimitedMethod
   readonly per_minute: number
 }
 
-/** What a credential may be used for, all of which the operator can change. Empty restrictions restrict nothing. */
+/** The permissions and limits of a credential. The operator can change all of them. An empty list restricts nothing. */
 export interface CredentialPolicy {
   readonly scopes: readonly Scope[]
   readonly service_ids: readonly number[]
   readonly currencies: readonly RouteCurrency[]
   readonly ip_allowlist: readonly string[]
-  /** Requests in a UTC day; 0 means no limit. */
+  /** Requests per UTC day; 0 means no limit. */
   readonly daily_limit: bigint
   readonly rate_limits: readonly RateLimit[]
-  readonly disabled_methods: readonly Callable[]
+  readonly disabled_methods: readonly LimitedMethod[]
 }
 
-/** What a merchant's program proves itself with, as it is stored. */
+/** What a merchant's program authenticates with, as it is stored. */
 export interface Credential extends CredentialPolicy {
   readonly application_id: number
   readonly merchant_id: string
   readonly api_version: ApiVersion
   readonly environment: Environment
   readonly status: CredentialStatus
-  /** The newest first, which alone has no end; the older ones verify until theirs. */
+  /** The newest first. Only the newest has no `expires_at`. */
   readonly secrets: readonly StoredSecret[]
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-/** A policy as a request gives it, before any of it is known to be right. */
-export interface GivenPolicy {
+/** The policy of a request, before it is checked. */
+export interface PolicyInput {
   readonly scopes: readonly string[]
   readonly service_ids: readonly string[]
   readonly currencies: readonly string[]
@@ -62,29 +67,51 @@ export interface GivenPolicy {
 }
 
 const ALLOWLIST_MAX = 256
+const SERVICE_IDS_MAX = 500
 const RATE_MAX = 1_000_000
-const CALLABLES: readonly Callable[] = [...METHODS, RESEND_BUCKET]
+const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_BUCKET]
 
-/** What the secrets of a credential are sealed for: one that is moved to another credential does not open. */
+/** The encryption context of a credential's secrets: a secret that is copied to another credential cannot be decrypted. */
 export function sealedFor(application_id: number): string {
   return `credential:${application_id}`
 }
 
-/** Everything of a policy that can be judged without reading a route; what was not given stays out. */
-export function checkPolicy(given: Partial<GivenPolicy>): Partial<Omit<CredentialPolicy, 'service_ids'>> {
+/** Checks every given field of a policy except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
+export function checkPolicy(input: Partial<PolicyInput>): Partial<Omit<CredentialPolicy, 'service_ids'>> {
   return {
-    ...(given.scopes && { scopes: checkWords(given.scopes, 'scopes', SCOPES) }),
-    ...(given.currencies && { currencies: checkWords(given.currencies, 'currencies', ROUTE_CURRENCIES) }),
-    ...(given.ip_allowlist && { ip_allowlist: checkAllowlist(given.ip_allowlist) }),
-    ...(given.daily_limit !== undefined && { daily_limit: checkQuantity(given.daily_limit, 'daily_limit') }),
-    ...(given.rate_limits && { rate_limits: checkRateLimits(given.rate_limits) }),
-    ...(given.disabled_methods && {
-      disabled_methods: checkWords(given.disabled_methods, 'disabled_methods', CALLABLES),
+    ...(input.scopes && { scopes: checkWords(input.scopes, 'scopes', SCOPES) }),
+    ...(input.currencies && { currencies: checkWords(input.currencies, 'currencies', ROUTE_CURRENCIES) }),
+    ...(input.ip_allowlist && { ip_allowlist: checkAllowlist(input.ip_allowlist) }),
+    ...(input.daily_limit !== undefined && { daily_limit: checkQuantity(input.daily_limit, 'daily_limit') }),
+    ...(input.rate_limits && { rate_limits: checkRateLimits(input.rate_limits) }),
+    ...(input.disabled_methods && {
+      disabled_methods: checkWords(input.disabled_methods, 'disabled_methods', LIMITED_METHODS),
     }),
   }
 }
 
-/** Addresses and CIDR ranges that the gateway can read: with a single other one the credential would be 3007. */
+/**
+ * Accepts the routes that a credential is restricted to and drops repetitions. `routes` are all routes of its merchant.
+ * Refuses a route of another merchant or environment: it would permit nothing, which the operator does not expect.
+ */
+export function checkServiceIds(
+  service_ids: readonly string[],
+  routes: readonly Route[],
+  environment: Environment,
+): number[] {
+  checkCount(service_ids, 'service_ids', SERVICE_IDS_MAX)
+  const routes_by_id = new Map(routes.map((route) => [route.service_id, route]))
+  const checked = service_ids.map((service_id, place) => {
+    const path = `service_ids.${place}`
+    const route = routes_by_id.get(parseNumericId(service_id) ?? 0)
+    if (!route) throw notFound(1004, path)
+    if (route.environment !== environment) throw invalid(path, `a route of the ${environment} environment`)
+    return route.service_id
+  })
+  return [...new Set(checked)]
+}
+
+/** Accepts addresses and CIDR ranges. With one malformed entry the gateway would refuse every request with 3007. */
 function checkAllowlist(ranges: readonly string[]): string[] {
   checkCount(ranges, 'ip_allowlist', ALLOWLIST_MAX)
   const wrong = ranges.findIndex((range) => !isIpRange(range))
@@ -96,7 +123,7 @@ function checkAllowlist(ranges: readonly string[]): string[] {
 function checkRateLimits(limits: Readonly<Record<string, number>>): RateLimit[] {
   return Object.entries(limits).map(([name, per_minute]) => {
     const path = `rate_limits.${name}`
-    const method = CALLABLES.find((known) => known === name)
+    const method = LIMITED_METHODS.find((known) => known === name)
     if (method === undefined) throw invalid(path, `the name of a public method, or ${RESEND_BUCKET}`)
     return { method, per_minute: checkInteger(per_minute, path, 1, RATE_MAX) }
   })

@@ -1,9 +1,9 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/vocabulary.ts'
 import { type CallbackUrlRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
-import { checkInteger, checkWords, invalid, missing } from './check.ts'
+import { checkInteger, checkWords, invalid, missing } from './field-checks.ts'
 
-/** A merchant's address for callbacks, as it is stored. */
+/** A merchant's callback address, as it is stored. */
 export interface Endpoint {
   readonly endpoint_id: string
   readonly merchant_id: string
@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly max_retries: number
   readonly retry_delay_seconds: number
   readonly enabled: boolean
-  /** Absent on an endpoint that was taken over without one: it does not deliver until it is rotated (N7). */
+  /** Absent on an endpoint that was migrated without a secret: deliveries start when its secret is rotated (N7). */
   readonly sealed_secret?: string
   readonly created_at: Date
   readonly updated_at: Date
@@ -22,12 +22,12 @@ export interface Endpoint {
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
-/** What the secret of an endpoint is sealed for. */
+/** The encryption context of an endpoint's secret: a secret that is copied to another endpoint cannot be decrypted. */
 export function sealedForEndpoint(endpoint_id: string): string {
   return `endpoint:${endpoint_id}`
 }
 
-/** The address as it was given, by the rules of N9 that need no look-up of names; those are checked at delivery. */
+/** Accepts a URL by those rules of N9 that need no DNS look-up. The others are checked before each delivery. */
 export function checkUrl(text: string, rules: CallbackUrlRules): string {
   if (text === '') throw missing('url')
   const checked = checkCallbackUrl(text, rules)
@@ -35,16 +35,16 @@ export function checkUrl(text: string, rules: CallbackUrlRules): string {
   return text
 }
 
-/** Names of events, each once. There is no wildcard (N1). */
+/** Accepts names of events and drops repetitions. There is no wildcard (N1). */
 export function checkEvents(names: readonly string[]): readonly EventName[] {
   return checkWords(names, 'events', EVENTS)
 }
 
-/** The bounds of deliveries (spec: Delivery and retry, 2; N2); what was not given stays out. */
+/** Checks the limits of deliveries (spec: Delivery and retry, 2; N2). Absent fields stay absent. */
 export function checkDelivery(
-  given: Partial<Record<'timeout_seconds' | 'max_retries' | 'retry_delay_seconds', number>>,
+  input: Partial<Record<'timeout_seconds' | 'max_retries' | 'retry_delay_seconds', number>>,
 ): Partial<Pick<Endpoint, 'timeout_seconds' | 'max_retries' | 'retry_delay_seconds'>> {
-  const { timeout_seconds, max_retries, retry_delay_seconds } = given
+  const { timeout_seconds, max_retries, retry_delay_seconds } = input
   return {
     ...(timeout_seconds !== undefined && {
       timeout_seconds: checkInteger(timeout_seconds, 'timeout_seconds', 5, 60),

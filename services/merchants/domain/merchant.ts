@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { checkText, invalid, missing } from './check.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { checkText, invalid, missing } from './field-checks.ts'
 
 /** A customer of the operator, as it is stored. */
 export interface Merchant {
@@ -15,14 +16,18 @@ export interface Merchant {
 
 const NAME_MAX = 128
 const TIMEZONE = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
+const OWNED_MAX = 500
 
-/** What the operator calls the merchant: 1 to 128 characters. */
+/** Accepts the operator's name for a merchant: 1 to 128 characters. */
 export function checkName(name: string): string {
   if (name === '') throw missing('name')
   return checkText(name, 'name', NAME_MAX)
 }
 
-/** An IANA name. An offset such as +05:30 is none: payout limits reset at local midnight, daylight saving included. */
+/**
+ * Accepts an IANA time zone name. An offset such as +05:30 is refused: payout limits reset at local midnight, which
+ * depends on daylight saving time.
+ */
 export function checkTimezone(timezone: string): string {
   if (timezone === '') throw missing('timezone')
   if (!TIMEZONE.test(timezone) || !isKnownTimezone(timezone)) {
@@ -35,13 +40,24 @@ function isKnownTimezone(timezone: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: timezone }) !== undefined
   } catch {
-    // This is how Intl says that there is none with that name.
+    // Intl throws a RangeError for an unknown name.
     return false
   }
 }
 
-/** The environment, if it is one of the merchant's: nothing may exist outside (spec: What the service does, 7). */
+/**
+ * Accepts an environment of the merchant. Credentials, routes and endpoints exist only in those (spec: What the
+ * service does, 7).
+ */
 export function checkEnvironmentOf(merchant: Merchant, environment: Environment): Environment {
   if (merchant.environments.includes(environment)) return environment
   throw invalid('environment', `one of the merchant's: ${merchant.environments.join(', ')}`)
+}
+
+/** Refuses with 1003 a further credential, route or endpoint of a merchant that has 500 of that kind. */
+export function checkRoomForOneMore(existing: readonly unknown[]): void {
+  if (existing.length < OWNED_MAX) return
+  throw new PublicError(1003, {
+    details: { description: 'merchant_id', reason: `a merchant has at most ${OWNED_MAX} of these` },
+  })
 }

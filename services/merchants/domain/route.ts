@@ -2,12 +2,12 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
-import { checkCount, checkQuantity, invalid, missing } from './check.ts'
+import { checkCount, checkQuantity, invalid, missing } from './field-checks.ts'
 
 /** The form of the public payment ids of a route (P1). */
 export type HIdFormat = 'uuid' | 'numeric'
 
-/** Bounds of withdrawals in minor units; 0 means no limit (P14). */
+/** Limits of withdrawals, in minor units; 0 means no limit (P14). */
 export interface PayoutLimits {
   readonly minimum: bigint
   readonly maximum: bigint
@@ -16,7 +16,10 @@ export interface PayoutLimits {
   readonly since_settlement: bigint
 }
 
-/** What a service_id stands for, as it is stored. What the payments made on it rest on never changes. */
+/**
+ * How payments of one `service_id` are made, as it is stored. Direction, method, currency, connector, owner and format
+ * of ids never change, because existing payments depend on them.
+ */
 export interface Route {
   readonly service_id: number
   readonly merchant_id: string
@@ -36,16 +39,16 @@ export interface Route {
   readonly updated_at: Date
 }
 
-/** How long a deposit waits for its customer unless its route says otherwise (P8). */
+/** The default of `expires_in_seconds`: how long a deposit waits for its customer (P8). */
 export const EXPIRES_DEFAULT_SECONDS = 1_800
 
-/** The longest that a route may let a customer wait: 30 days. */
+/** The maximum of `expires_in_seconds`: 30 days. */
 export const EXPIRES_MAX_SECONDS = 30 * 86_400
 
-/** The length of the operator's note. */
+/** The most characters of `purpose`, the operator's note. */
 export const PURPOSE_MAX = 128
 
-/** The limits of a route that has none. */
+/** The payout limits of a route without limits. */
 export const NO_LIMITS: PayoutLimits = {
   minimum: 0n,
   maximum: 0n,
@@ -58,7 +61,7 @@ const SANDBOX = 'sandbox'
 const CONNECTOR = /^[a-z][a-z0-9_-]{0,31}$/
 const ACCOUNTS_MAX = 10
 
-/** The currency, if the payment method exists with it in this direction (P13). */
+/** Accepts a currency that the payment method has in this direction (P13). */
 export function checkMethod(direction: Direction, method: string, currency: string): RouteCurrency {
   if (method === '') throw missing('method')
   if (currency === '') throw missing('currency')
@@ -72,8 +75,8 @@ export function checkMethod(direction: Direction, method: string, currency: stri
 }
 
 /**
- * The name of a provider protocol. Test routes reach the sandbox and nothing else, and no production route reaches it:
- * neither can fall back to the other's provider, because no such route can exist (spec: What the service does, 7).
+ * Accepts the name of a connector. A test route uses the sandbox only and a production route never does. So a payment
+ * cannot reach a provider of the other environment (spec: What the service does, 7).
  */
 export function checkConnector(environment: Environment, connector: string): string {
   if (connector === '') throw missing('connector')
@@ -85,7 +88,7 @@ export function checkConnector(environment: Environment, connector: string): str
   return connector
 }
 
-/** Names of provider accounts in the order in which they are tried: at least one, each once. */
+/** Accepts 1 to 10 different provider accounts, in the order in which they are tried. */
 export function checkAccounts(accounts: readonly string[]): readonly string[] {
   if (accounts.length === 0) throw missing('provider_accounts')
   checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
@@ -97,7 +100,7 @@ export function checkAccounts(accounts: readonly string[]): readonly string[] {
   return accounts
 }
 
-/** Limits that can hold: none negative, none on a deposit, where nothing would look at them. */
+/** Accepts payout limits: none negative, the maximum not below the minimum, and none on a deposit route. */
 export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
   for (const [name, value] of Object.entries(limits)) {
     checkQuantity(value, `payout_limits.${name}`)
@@ -111,7 +114,7 @@ export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutL
   return limits
 }
 
-/** The least amount of a payment on the route. */
+/** Accepts the minimum amount of a payment on the route, in minor units. */
 export function checkMinimum(minimum: bigint): bigint {
   if (minimum < 0n || minimum > AMOUNT_MAX) throw invalid('minimum_amount', 'an integer from 0 to 2^53-1')
   return minimum

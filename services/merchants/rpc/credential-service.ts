@@ -13,7 +13,8 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential } from '../use-cases/create-credential.ts'
-import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import type { MerchantsDeps } from '../use-cases/deps.ts'
+import { getMerchant } from '../use-cases/get-merchant.ts'
 import { rotateSecret } from '../use-cases/rotate-secret.ts'
 import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
 import { environmentOf, timesToProto, wordOf } from './proto.ts'
@@ -25,8 +26,8 @@ const STATUSES = {
   blocked: StatusProto.BLOCKED,
 } as const
 
-/** The operator's credentials over RPC. */
-export function credentialRpc(registry: Registry): RpcService {
+/** Serves the operator's RPCs for credentials. */
+export function credentialRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createCredential: ['operator'],
     updateCredential: ['operator'],
@@ -35,7 +36,7 @@ export function credentialRpc(registry: Registry): RpcService {
   } as const
   return rpcService(CredentialService, permissions, {
     async createCredential(request) {
-      const { credential, secret } = await createCredential(registry, {
+      const { credential, secret } = await createCredential(deps, {
         merchant_id: request.merchantId,
         api_version: wordOf(request.apiVersion, API_VERSIONS, 'api_version'),
         environment: environmentOf(request.environment),
@@ -50,17 +51,17 @@ export function credentialRpc(registry: Registry): RpcService {
       return { credential: credentialToProto(credential), secret: secret.reveal() }
     },
     async updateCredential(request) {
-      const credential = await updateCredential(registry, request.applicationId, changesOf(request))
+      const credential = await updateCredential(deps, request.applicationId, changesOf(request))
       return { credential: credentialToProto(credential) }
     },
     async rotateSecret({ applicationId, overlapSeconds }) {
-      const { secret, old_secret_expires_at } = await rotateSecret(registry, applicationId, overlapSeconds)
+      const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, overlapSeconds)
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     },
     async listCredentials({ merchantId }) {
-      const { merchant_id } = await requireMerchant(registry, merchantId)
+      const { merchant_id } = await getMerchant(deps, merchantId)
       return {
-        credentials: (await registry.store.credentials.ofMerchant(merchant_id)).map(credentialToProto),
+        credentials: (await deps.store.credentials.listByMerchant(merchant_id)).map(credentialToProto),
       }
     },
   })
@@ -81,7 +82,7 @@ function changesOf(request: UpdateCredentialRequest): CredentialChanges {
   }
 }
 
-/** A credential as RPCs show it, which is without its secrets. */
+/** Maps a credential, without its secrets. */
 export function credentialToProto(credential: Credential): MessageInitShape<typeof CredentialSchema> {
   return {
     applicationId: String(credential.application_id),

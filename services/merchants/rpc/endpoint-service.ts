@@ -5,13 +5,13 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import { createEndpoint } from '../use-cases/create-endpoint.ts'
-import { type Registry, requireMerchant } from '../use-cases/registry.ts'
-import { rotateEndpointSecret } from '../use-cases/rotate-endpoint-secret.ts'
-import { updateEndpoint } from '../use-cases/update-endpoint.ts'
+import type { MerchantsDeps } from '../use-cases/deps.ts'
+import { getMerchant } from '../use-cases/get-merchant.ts'
+import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
 import { environmentOf, timesToProto } from './proto.ts'
 
-/** The operator's endpoints over RPC. */
-export function endpointRpc(registry: Registry): RpcService {
+/** Serves the operator's RPCs for callback endpoints. */
+export function endpointRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createEndpoint: ['operator'],
     updateEndpoint: ['operator'],
@@ -20,7 +20,7 @@ export function endpointRpc(registry: Registry): RpcService {
   } as const
   return rpcService(EndpointService, permissions, {
     async createEndpoint(request) {
-      const { endpoint, secret } = await createEndpoint(registry, {
+      const { endpoint, secret } = await createEndpoint(deps, {
         merchant_id: request.merchantId,
         environment: environmentOf(request.environment),
         url: request.url,
@@ -40,7 +40,7 @@ export function endpointRpc(registry: Registry): RpcService {
       retryDelaySeconds,
       enabled,
     }) {
-      const endpoint = await updateEndpoint(registry, endpointId, {
+      const endpoint = await updateEndpoint(deps, endpointId, {
         ...(url !== undefined && { url }),
         ...(events && { events: events.values }),
         ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
@@ -51,16 +51,16 @@ export function endpointRpc(registry: Registry): RpcService {
       return { endpoint: endpointToProto(endpoint) }
     },
     async rotateEndpointSecret({ endpointId }) {
-      return { secret: (await rotateEndpointSecret(registry, endpointId)).reveal() }
+      return { secret: (await rotateEndpointSecret(deps, endpointId)).reveal() }
     },
     async listEndpoints({ merchantId }) {
-      const { merchant_id } = await requireMerchant(registry, merchantId)
-      return { endpoints: (await registry.store.endpoints.ofMerchant(merchant_id)).map(endpointToProto) }
+      const { merchant_id } = await getMerchant(deps, merchantId)
+      return { endpoints: (await deps.store.endpoints.listByMerchant(merchant_id)).map(endpointToProto) }
     },
   })
 }
 
-/** An endpoint as RPCs show it, which is without its secret. */
+/** Maps an endpoint, without its secret. */
 export function endpointToProto(endpoint: Endpoint): MessageInitShape<typeof EndpointSchema> {
   return {
     endpointId: endpoint.endpoint_id,

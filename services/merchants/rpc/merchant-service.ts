@@ -5,13 +5,14 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import { createMerchant } from '../use-cases/create-merchant.ts'
+import type { MerchantsDeps } from '../use-cases/deps.ts'
+import { getMerchant } from '../use-cases/get-merchant.ts'
 import { listMerchants } from '../use-cases/list-merchants.ts'
-import { type Registry, requireMerchant } from '../use-cases/registry.ts'
 import { updateMerchant } from '../use-cases/update-merchant.ts'
 import { environmentOf, timesToProto } from './proto.ts'
 
-/** The operator's merchants over RPC. */
-export function merchantRpc(registry: Registry): RpcService {
+/** Serves the operator's RPCs for merchants. */
+export function merchantRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createMerchant: ['operator'],
     getMerchant: ['operator', 'internal'],
@@ -20,23 +21,23 @@ export function merchantRpc(registry: Registry): RpcService {
   } as const
   return rpcService(MerchantService, permissions, {
     async createMerchant({ name, timezone, environments }) {
-      const given = { name, timezone, environments: environmentsOf(environments) }
-      return { merchant: merchantToProto(await createMerchant(registry, given)) }
+      const input = { name, timezone, environments: environmentsOf(environments) }
+      return { merchant: merchantToProto(await createMerchant(deps, input)) }
     },
     async getMerchant({ merchantId }) {
-      return { merchant: merchantToProto(await requireMerchant(registry, merchantId)) }
+      return { merchant: merchantToProto(await getMerchant(deps, merchantId)) }
     },
     async listMerchants({ pageSize, pageToken }) {
-      const { merchants, next_page_token } = await listMerchants(registry, pageSize, pageToken)
+      const { merchants, next_page_token } = await listMerchants(deps, pageSize, pageToken)
       return { merchants: merchants.map(merchantToProto), nextPageToken: next_page_token }
     },
     async updateMerchant({ merchantId, name, timezone, environments }) {
-      const given = {
+      const changes = {
         ...(name !== undefined && { name }),
         ...(timezone !== undefined && { timezone }),
         ...(environments.length > 0 && { environments: environmentsOf(environments) }),
       }
-      return { merchant: merchantToProto(await updateMerchant(registry, merchantId, given)) }
+      return { merchant: merchantToProto(await updateMerchant(deps, merchantId, changes)) }
     },
   })
 }

@@ -1,9 +1,9 @@
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
-import { invalid, missing } from '../domain/check.ts'
+import { invalid, missing } from '../domain/field-checks.ts'
 
-/** The instants of a document as RPCs carry them. */
+/** Maps the timestamps of a document. */
 export function timesToProto(document: { readonly created_at: Date; readonly updated_at: Date }): {
   createTime: Timestamp
   updateTime: Timestamp
@@ -14,7 +14,7 @@ export function timesToProto(document: { readonly created_at: Date; readonly upd
   }
 }
 
-/** The word whose enum value a request holds. 0 is a field that was left out; others come from newer callers. */
+/** Maps an enum value to our word. Refuses 0, a missing field, with 1005 and a value that is not ours with 9000. */
 export function wordOf<Word extends string>(
   value: number,
   values: Readonly<Record<Word, number>>,
@@ -24,7 +24,7 @@ export function wordOf<Word extends string>(
   throw value === 0 ? missing(path) : invalid(path, `one of ${Object.keys(values).join(', ')}`)
 }
 
-/** The environment of a request, which has to be there. */
+/** Maps the environment of a request. Refuses a missing one with 1005. */
 export function environmentOf(value: EnvironmentProto, path = 'environment'): Environment {
   const environment = environmentFromProto(value)
   if (environment) return environment

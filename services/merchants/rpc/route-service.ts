@@ -10,15 +10,16 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
 import { createRoute } from '../use-cases/create-route.ts'
-import { type Registry, requireMerchant } from '../use-cases/registry.ts'
+import type { MerchantsDeps } from '../use-cases/deps.ts'
+import { getMerchant } from '../use-cases/get-merchant.ts'
 import { updateRoute } from '../use-cases/update-route.ts'
 import { environmentOf, timesToProto, wordOf } from './proto.ts'
 
 const DIRECTIONS = { in: DirectionProto.IN, out: DirectionProto.OUT } as const
 const FORMATS = { uuid: FormatProto.UUID, numeric: FormatProto.NUMERIC } as const
 
-/** The operator's routes over RPC. */
-export function routeRpc(registry: Registry): RpcService {
+/** Serves the operator's RPCs for routes. */
+export function routeRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createRoute: ['operator'],
     updateRoute: ['operator'],
@@ -26,7 +27,7 @@ export function routeRpc(registry: Registry): RpcService {
   } as const
   return rpcService(RouteService, permissions, {
     async createRoute(request) {
-      const route = await createRoute(registry, {
+      const route = await createRoute(deps, {
         merchant_id: request.merchantId,
         environment: environmentOf(request.environment),
         direction: wordOf(request.direction, DIRECTIONS, 'direction'),
@@ -44,7 +45,7 @@ export function routeRpc(registry: Registry): RpcService {
     },
     async updateRoute(request) {
       const { enabled, providerAccounts, expiresInSeconds, payoutLimits, minimumAmount, purpose } = request
-      const route = await updateRoute(registry, request.serviceId, {
+      const route = await updateRoute(deps, request.serviceId, {
         ...(enabled !== undefined && { enabled }),
         ...(providerAccounts.length > 0 && { provider_accounts: providerAccounts }),
         ...(expiresInSeconds !== undefined && { expires_in_seconds: expiresInSeconds }),
@@ -55,8 +56,8 @@ export function routeRpc(registry: Registry): RpcService {
       return { route: routeToProto(route) }
     },
     async listRoutes({ merchantId }) {
-      const { merchant_id } = await requireMerchant(registry, merchantId)
-      return { routes: (await registry.store.routes.ofMerchant(merchant_id)).map(routeToProto) }
+      const { merchant_id } = await getMerchant(deps, merchantId)
+      return { routes: (await deps.store.routes.listByMerchant(merchant_id)).map(routeToProto) }
     },
   })
 }
@@ -66,7 +67,7 @@ function limitsFromProto(limits: LimitsProto): PayoutLimits {
   return { minimum, maximum, daily, monthly, since_settlement: sinceSettlement }
 }
 
-/** A route as RPCs show it. */
+/** Maps a route. */
 export function routeToProto(route: Route): MessageInitShape<typeof RouteSchema> {
   const { since_settlement, ...limits } = route.payout_limits
   return {

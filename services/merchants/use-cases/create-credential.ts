@@ -2,19 +2,20 @@ import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkRoutes } from '../check-routes.ts'
 import {
   type ApiVersion,
   type Credential,
   checkPolicy,
-  type GivenPolicy,
+  checkServiceIds,
+  type PolicyInput,
   sealedFor,
 } from '../domain/credential.ts'
-import { checkEnvironmentOf } from '../domain/merchant.ts'
-import { type Registry, refuseWhenFull, requireMerchant } from './registry.ts'
+import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
+import type { MerchantsDeps } from './deps.ts'
+import { getMerchant } from './get-merchant.ts'
 
-/** What the operator says of a new credential. */
-export interface NewCredential extends GivenPolicy {
+/** The fields of a new credential. */
+export interface NewCredential extends PolicyInput {
   readonly merchant_id: string
   readonly api_version: ApiVersion
   readonly environment: Environment
@@ -29,35 +30,35 @@ const NO_RESTRICTION = {
   disabled_methods: [],
 }
 
-/** Issues a credential. The secret is in this answer and nowhere else. */
+/** Issues a credential. This is the only time that its secret is returned. */
 export async function createCredential(
-  registry: Registry,
-  given: NewCredential,
+  deps: MerchantsDeps,
+  input: NewCredential,
 ): Promise<{ credential: Credential; secret: Secret }> {
-  const { store, keyring } = registry
-  const merchant = await requireMerchant(registry, given.merchant_id)
-  const owner = {
-    merchant_id: merchant.merchant_id,
-    environment: checkEnvironmentOf(merchant, given.environment),
-  }
-  const policy = { ...NO_RESTRICTION, ...checkPolicy(given) }
-  const service_ids = await checkRoutes(store, given.service_ids, owner)
-  refuseWhenFull(await store.credentials.ofMerchant(owner.merchant_id))
+  const { store, keyring } = deps
+  const merchant = await getMerchant(deps, input.merchant_id)
+  const { merchant_id } = merchant
+  const environment = checkEnvironmentOf(merchant, input.environment)
+  const policy = { ...NO_RESTRICTION, ...checkPolicy(input) }
+  const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
+  const service_ids = checkServiceIds(input.service_ids, routes, environment)
+  checkRoomForOneMore(await store.credentials.listByMerchant(merchant_id))
 
-  const application_id = await store.nextNumber('application')
+  const application_id = await store.issued_ids.issue('application')
   const secret = newSecret()
   const created_at = now()
   const credential = await store.credentials.insert({
     application_id,
-    ...owner,
+    merchant_id,
+    environment,
     ...policy,
     service_ids,
-    api_version: given.api_version,
+    api_version: input.api_version,
     status: 'active',
     secrets: [{ sealed: keyring.seal(secret, sealedFor(application_id)) }],
     created_at,
     updated_at: created_at,
   })
-  await registry.announce(ChangeKind.CREDENTIAL, application_id, owner.merchant_id)
+  await deps.announceChange(ChangeKind.CREDENTIAL, application_id, merchant_id)
   return { credential, secret }
 }

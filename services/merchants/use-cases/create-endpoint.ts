@@ -5,10 +5,11 @@ import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
 import { checkDelivery, checkEvents, checkUrl, type Endpoint, sealedForEndpoint } from '../domain/endpoint.ts'
-import { checkEnvironmentOf } from '../domain/merchant.ts'
-import { type Registry, refuseWhenFull, requireMerchant } from './registry.ts'
+import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
+import type { MerchantsDeps } from './deps.ts'
+import { getMerchant } from './get-merchant.ts'
 
-/** What the operator says of a new endpoint; 0 takes the default of a number, an empty list the payment events. */
+/** The fields of a new endpoint. A number that is 0 takes its default; an empty `events` means the payment events. */
 export interface NewEndpoint {
   readonly merchant_id: string
   readonly environment: Environment
@@ -21,26 +22,26 @@ export interface NewEndpoint {
 
 const DELIVERY_DEFAULTS = { timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 }
 
-/** Adds an endpoint. The secret is in this answer and nowhere else. */
+/** Creates an endpoint. Its secret is returned here and when it is rotated, never by a read. */
 export async function createEndpoint(
-  registry: Registry,
-  given: NewEndpoint,
+  deps: MerchantsDeps,
+  input: NewEndpoint,
 ): Promise<{ endpoint: Endpoint; secret: Secret }> {
-  const { store, keyring } = registry
-  const merchant = await requireMerchant(registry, given.merchant_id)
+  const { store, keyring } = deps
+  const merchant = await getMerchant(deps, input.merchant_id)
   const { merchant_id } = merchant
-  const environment = checkEnvironmentOf(merchant, given.environment)
+  const environment = checkEnvironmentOf(merchant, input.environment)
   const content = {
-    url: checkUrl(given.url, { environment, allow: registry.mayCall(environment) }),
-    events: given.events.length === 0 ? PAYMENT_EVENTS : checkEvents(given.events),
+    url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
+    events: input.events.length === 0 ? PAYMENT_EVENTS : checkEvents(input.events),
     ...DELIVERY_DEFAULTS,
     ...checkDelivery({
-      ...(given.timeout_seconds !== 0 && { timeout_seconds: given.timeout_seconds }),
-      ...(given.max_retries !== 0 && { max_retries: given.max_retries }),
-      ...(given.retry_delay_seconds !== 0 && { retry_delay_seconds: given.retry_delay_seconds }),
+      ...(input.timeout_seconds !== 0 && { timeout_seconds: input.timeout_seconds }),
+      ...(input.max_retries !== 0 && { max_retries: input.max_retries }),
+      ...(input.retry_delay_seconds !== 0 && { retry_delay_seconds: input.retry_delay_seconds }),
     }),
   }
-  refuseWhenFull(await store.endpoints.ofMerchant(merchant_id))
+  checkRoomForOneMore(await store.endpoints.listByMerchant(merchant_id))
 
   const endpoint_id = uuidv7()
   const secret = newSecret()
@@ -55,6 +56,6 @@ export async function createEndpoint(
     created_at,
     updated_at: created_at,
   })
-  await registry.announce(ChangeKind.ENDPOINT, endpoint_id, merchant_id)
+  await deps.announceChange(ChangeKind.ENDPOINT, endpoint_id, merchant_id)
   return { endpoint, secret }
 }

@@ -2,8 +2,8 @@ import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkInteger, checkText } from '../domain/check.ts'
-import { checkEnvironmentOf } from '../domain/merchant.ts'
+import { checkInteger, checkText } from '../domain/field-checks.ts'
+import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
 import {
   checkAccounts,
   checkConnector,
@@ -17,9 +17,10 @@ import {
   PURPOSE_MAX,
   type Route,
 } from '../domain/route.ts'
-import { type Registry, refuseWhenFull, requireMerchant } from './registry.ts'
+import type { MerchantsDeps } from './deps.ts'
+import { getMerchant } from './get-merchant.ts'
 
-/** What the operator says of a new route. */
+/** The fields of a new route. */
 export interface NewRoute {
   readonly merchant_id: string
   readonly environment: Environment
@@ -29,35 +30,35 @@ export interface NewRoute {
   readonly connector: string
   readonly provider_accounts: readonly string[]
   readonly h_id_format: HIdFormat
-  /** 0 takes the default. */
+  /** 0 means the default, 1800. */
   readonly expires_in_seconds: number
   readonly payout_limits: PayoutLimits
   readonly minimum_amount: bigint
   readonly purpose: string
 }
 
-/** Assigns a route to a merchant. */
-export async function createRoute(registry: Registry, given: NewRoute): Promise<Route> {
-  const { store } = registry
-  const merchant = await requireMerchant(registry, given.merchant_id)
-  const environment = checkEnvironmentOf(merchant, given.environment)
-  const expires_in_seconds = given.expires_in_seconds || EXPIRES_DEFAULT_SECONDS
+/** Creates a route of a merchant under the next service id. */
+export async function createRoute(deps: MerchantsDeps, input: NewRoute): Promise<Route> {
+  const { store } = deps
+  const merchant = await getMerchant(deps, input.merchant_id)
+  const environment = checkEnvironmentOf(merchant, input.environment)
+  const expires_in_seconds = input.expires_in_seconds || EXPIRES_DEFAULT_SECONDS
   const content = {
     environment,
-    direction: given.direction,
-    method: given.method,
-    currency: checkMethod(given.direction, given.method, given.currency),
-    connector: checkConnector(environment, given.connector),
-    provider_accounts: checkAccounts(given.provider_accounts),
-    h_id_format: given.h_id_format,
+    direction: input.direction,
+    method: input.method,
+    currency: checkMethod(input.direction, input.method, input.currency),
+    connector: checkConnector(environment, input.connector),
+    provider_accounts: checkAccounts(input.provider_accounts),
+    h_id_format: input.h_id_format,
     expires_in_seconds: checkInteger(expires_in_seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
-    payout_limits: checkLimits(given.direction, given.payout_limits),
-    minimum_amount: checkMinimum(given.minimum_amount),
-    purpose: checkText(given.purpose, 'purpose', PURPOSE_MAX),
+    payout_limits: checkLimits(input.direction, input.payout_limits),
+    minimum_amount: checkMinimum(input.minimum_amount),
+    purpose: checkText(input.purpose, 'purpose', PURPOSE_MAX),
   }
-  refuseWhenFull(await store.routes.ofMerchant(merchant.merchant_id))
+  checkRoomForOneMore(await store.routes.listByMerchant(merchant.merchant_id))
 
-  const service_id = await store.nextNumber('service')
+  const service_id = await store.issued_ids.issue('service')
   const created_at = now()
   const route = await store.routes.insert({
     service_id,
@@ -67,6 +68,6 @@ export async function createRoute(registry: Registry, given: NewRoute): Promise<
     created_at,
     updated_at: created_at,
   })
-  await registry.announce(ChangeKind.ROUTE, service_id, merchant.merchant_id)
+  await deps.announceChange(ChangeKind.ROUTE, service_id, merchant.merchant_id)
   return route
 }

@@ -1,54 +1,51 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { now } from '#lib/platform/time.ts'
-import type { Registry } from './registry.ts'
+import type { MerchantsDeps } from './deps.ts'
 
-/** One thing that was created or changed. */
-export interface ChangedThing {
+/** A document that was created or updated. `id` is that of the document. */
+export interface Change {
   readonly kind: ChangeKind
   readonly id: string
   readonly merchant_id: string
 }
 
-/** What changed, and the instant from which the next question goes on. */
-export interface Changes {
-  readonly changes: readonly ChangedThing[]
+/** The changes since an instant. */
+export interface ChangeList {
+  readonly changes: readonly Change[]
+  /** The `since` of the next call. */
   readonly read_at: Date
-  /** More changed than is worth listing: whatever is cached may be old. */
+  /** Too much changed to be listed: `changes` is empty, and every cached entry may be outdated. */
   readonly all: boolean
 }
 
 const CHANGES_MAX = 1_000
 
 /**
- * Lists what changed since an instant of ours, and again what changed a little before it: a write takes time between
- * getting its instant and being seen, and the clocks of two processes of this service differ.
+ * Lists the documents that changed since `since`, and again those that changed up to `changes_overlap_ms` before it:
+ * a write becomes visible some time after its timestamp, and clocks of processes differ. Without `since` it lists
+ * nothing and returns the time only.
  */
-export async function listChanges(registry: Registry, since: Date | undefined): Promise<Changes> {
+export async function listChanges(deps: MerchantsDeps, since: Date | undefined): Promise<ChangeList> {
   const read_at = now()
   if (!since) return { changes: [], read_at, all: false }
-  const { merchants, credentials, routes, endpoints } = registry.store
-  const from = new Date(since.getTime() - registry.changes_overlap_ms)
-  const found = await Promise.all([
-    merchants.changedSince(from, CHANGES_MAX),
-    credentials.changedSince(from, CHANGES_MAX),
-    routes.changedSince(from, CHANGES_MAX),
-    endpoints.changedSince(from, CHANGES_MAX),
+  const { store } = deps
+  const from = new Date(since.getTime() - deps.changes_overlap_ms)
+  const [merchants, credentials, routes, endpoints] = await Promise.all([
+    store.merchants.listChangedSince(from, CHANGES_MAX),
+    store.credentials.listChangedSince(from, CHANGES_MAX),
+    store.routes.listChangedSince(from, CHANGES_MAX),
+    store.endpoints.listChangedSince(from, CHANGES_MAX),
   ])
-  const [changedMerchants, changedCredentials, changedRoutes, changedEndpoints] = found
-  if (found.reduce((sum, { length }) => sum + length, 0) >= CHANGES_MAX)
-    return { changes: [], read_at, all: true }
-  const thing = (kind: ChangeKind, id: string | number, merchant_id: string): ChangedThing => ({
-    kind,
-    id: String(id),
-    merchant_id,
-  })
   const changes = [
-    ...changedMerchants.map((found) => thing(ChangeKind.MERCHANT, found.merchant_id, found.merchant_id)),
-    ...changedCredentials.map((found) =>
-      thing(ChangeKind.CREDENTIAL, found.application_id, found.merchant_id),
-    ),
-    ...changedRoutes.map((found) => thing(ChangeKind.ROUTE, found.service_id, found.merchant_id)),
-    ...changedEndpoints.map((found) => thing(ChangeKind.ENDPOINT, found.endpoint_id, found.merchant_id)),
+    ...merchants.map((merchant) => change(ChangeKind.MERCHANT, merchant.merchant_id, merchant)),
+    ...credentials.map((credential) => change(ChangeKind.CREDENTIAL, credential.application_id, credential)),
+    ...routes.map((route) => change(ChangeKind.ROUTE, route.service_id, route)),
+    ...endpoints.map((endpoint) => change(ChangeKind.ENDPOINT, endpoint.endpoint_id, endpoint)),
   ]
+  if (changes.length >= CHANGES_MAX) return { changes: [], read_at, all: true }
   return { changes, read_at, all: false }
+}
+
+function change(kind: ChangeKind, id: string | number, owner: { readonly merchant_id: string }): Change {
+  return { kind, id: String(id), merchant_id: owner.merchant_id }
 }

@@ -1,44 +1,38 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { checkRoutes } from '../check-routes.ts'
-import { missing, notFound } from '../domain/check.ts'
 import {
   type Credential,
   type CredentialStatus,
   checkPolicy,
-  type GivenPolicy,
+  checkServiceIds,
+  type PolicyInput,
 } from '../domain/credential.ts'
-import { numberFrom, type Registry } from './registry.ts'
+import { notFound } from '../domain/field-checks.ts'
+import type { MerchantsDeps } from './deps.ts'
+import { getCredential } from './get-credential.ts'
 
-/** What the operator changes of a credential; what is left out stays as it is. */
-export interface CredentialChanges extends Partial<GivenPolicy> {
+/** The changes of a credential. Absent fields keep their values. */
+export interface CredentialChanges extends Partial<PolicyInput> {
   readonly status?: CredentialStatus
 }
 
-/** Changes a credential. A block acts everywhere within 5 s while this service is reachable. */
+/** Changes a credential. Every gateway refuses a blocked one within 5 s, as long as this service is reachable. */
 export async function updateCredential(
-  registry: Registry,
+  deps: MerchantsDeps,
   application_id: string,
-  given: CredentialChanges,
+  input: CredentialChanges,
 ): Promise<Credential> {
-  const { store } = registry
-  const current = await requireCredential(registry, application_id)
+  const { store } = deps
+  // Merchant and environment of a credential never change, so they may be read before the write.
+  const { application_id: id, merchant_id, environment } = await getCredential(deps, application_id)
+  const policy = checkPolicy(input)
+  const routes = input.service_ids?.length ? await store.routes.listByMerchant(merchant_id) : []
   const changes = {
-    ...(given.status && { status: given.status }),
-    ...checkPolicy(given),
-    // Merchant and environment of a credential never change, so what was just read of them holds at the write.
-    ...(given.service_ids && { service_ids: await checkRoutes(store, given.service_ids, current) }),
+    ...(input.status && { status: input.status }),
+    ...policy,
+    ...(input.service_ids && { service_ids: checkServiceIds(input.service_ids, routes, environment) }),
   }
-  const credential = await store.credentials.change(current.application_id, () => changes)
+  const credential = await store.credentials.update(id, () => changes)
   if (!credential) throw notFound(3003, 'application_id')
-  await registry.announce(ChangeKind.CREDENTIAL, credential.application_id, credential.merchant_id)
-  return credential
-}
-
-/** The credential, or a refusal that names the field. */
-export async function requireCredential(registry: Registry, application_id: string): Promise<Credential> {
-  if (application_id === '' || application_id === '0') throw missing('application_id')
-  const number = numberFrom(application_id)
-  const credential = number === undefined ? undefined : await registry.store.credentials.get(number)
-  if (!credential) throw notFound(3003, 'application_id')
+  await deps.announceChange(ChangeKind.CREDENTIAL, id, merchant_id)
   return credential
 }

@@ -1,10 +1,11 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { missing, notFound } from '../domain/check.ts'
-import { checkDelivery, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
-import type { Registry } from './registry.ts'
+import { checkDelivery, checkEvents, checkUrl, type Endpoint, sealedForEndpoint } from '../domain/endpoint.ts'
+import { missing, notFound } from '../domain/field-checks.ts'
+import type { MerchantsDeps } from './deps.ts'
 
-/** What the operator changes of an endpoint; what is left out stays. An empty list of events ends all deliveries. */
+/** The changes of an endpoint. Absent fields keep their values; an empty `events` ends all deliveries. */
 export interface EndpointChanges {
   readonly url?: string
   readonly events?: readonly string[]
@@ -14,31 +15,38 @@ export interface EndpointChanges {
   readonly enabled?: boolean
 }
 
-/** Changes an endpoint. */
+/** Changes an endpoint. Refuses an unknown id with 1003. */
 export async function updateEndpoint(
-  registry: Registry,
+  deps: MerchantsDeps,
   endpoint_id: string,
-  given: EndpointChanges,
+  input: EndpointChanges,
 ): Promise<Endpoint> {
-  return await changeEndpoint(registry, endpoint_id, ({ environment }) => ({
-    ...(given.url !== undefined && {
-      url: checkUrl(given.url, { environment, allow: registry.mayCall(environment) }),
+  return await writeChanges(deps, endpoint_id, ({ environment }) => ({
+    ...(input.url !== undefined && {
+      url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
     }),
-    ...(given.events && { events: checkEvents(given.events) }),
-    ...checkDelivery(given),
-    ...(given.enabled !== undefined && { enabled: given.enabled }),
+    ...(input.events && { events: checkEvents(input.events) }),
+    ...checkDelivery(input),
+    ...(input.enabled !== undefined && { enabled: input.enabled }),
   }))
 }
 
-/** Writes a change of an endpoint and announces it; refuses an id that names none. */
-export async function changeEndpoint(
-  registry: Registry,
+/** Replaces the secret of an endpoint at once. An endpoint that had none starts to deliver (N7). */
+export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
+  const secret = newSecret()
+  const sealed_secret = deps.keyring.seal(secret, sealedForEndpoint(endpoint_id))
+  await writeChanges(deps, endpoint_id, () => ({ sealed_secret }))
+  return secret
+}
+
+async function writeChanges(
+  deps: MerchantsDeps,
   endpoint_id: string,
   decide: (current: Endpoint) => Partial<Endpoint>,
 ): Promise<Endpoint> {
   if (endpoint_id === '') throw missing('endpoint_id')
-  const endpoint = isUuid(endpoint_id) && (await registry.store.endpoints.change(endpoint_id, decide))
+  const endpoint = isUuid(endpoint_id) && (await deps.store.endpoints.update(endpoint_id, decide))
   if (!endpoint) throw notFound(1003, 'endpoint_id')
-  await registry.announce(ChangeKind.ENDPOINT, endpoint_id, endpoint.merchant_id)
+  await deps.announceChange(ChangeKind.ENDPOINT, endpoint_id, endpoint.merchant_id)
   return endpoint
 }

@@ -1,26 +1,27 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { notFound } from '../domain/check.ts'
+import { notFound } from '../domain/field-checks.ts'
 import { checkName, checkTimezone, type Merchant } from '../domain/merchant.ts'
 import type { NewMerchant } from './create-merchant.ts'
-import { type Registry, requireMerchant } from './registry.ts'
+import type { MerchantsDeps } from './deps.ts'
+import { getMerchant } from './get-merchant.ts'
 
 /**
- * Changes what is given of a merchant. An environment that is taken away stops its credentials at once and leaves
- * everything else as it is; given back, they work again.
+ * Changes the given fields of a merchant. Removing an environment disables its credentials at once and keeps their
+ * settings; adding it again enables them.
  */
 export async function updateMerchant(
-  registry: Registry,
+  deps: MerchantsDeps,
   merchant_id: string,
-  given: Partial<NewMerchant>,
+  input: Partial<NewMerchant>,
 ): Promise<Merchant> {
-  await requireMerchant(registry, merchant_id)
+  await getMerchant(deps, merchant_id)
   const changes = {
-    ...(given.name !== undefined && { name: checkName(given.name) }),
-    ...(given.timezone !== undefined && { timezone: checkTimezone(given.timezone) }),
-    ...(given.environments && { environments: [...new Set(given.environments)] }),
+    ...(input.name !== undefined && { name: checkName(input.name) }),
+    ...(input.timezone !== undefined && { timezone: checkTimezone(input.timezone) }),
+    ...(input.environments && { environments: [...new Set(input.environments)] }),
   }
-  const merchant = await registry.store.merchants.change(merchant_id, () => changes)
+  const merchant = await deps.store.merchants.update(merchant_id, () => changes)
   if (!merchant) throw notFound(1003, 'merchant_id')
-  await registry.announce(ChangeKind.MERCHANT, merchant_id, merchant_id)
+  await deps.announceChange(ChangeKind.MERCHANT, merchant_id, merchant_id)
   return merchant
 }

@@ -1,5 +1,6 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { checkInteger, checkText, missing, notFound } from '../domain/check.ts'
+import { checkInteger, checkText, missing, notFound } from '../domain/field-checks.ts'
+import { parseNumericId } from '../domain/numeric-id.ts'
 import {
   checkAccounts,
   checkLimits,
@@ -9,9 +10,9 @@ import {
   PURPOSE_MAX,
   type Route,
 } from '../domain/route.ts'
-import { numberFrom, type Registry } from './registry.ts'
+import type { MerchantsDeps } from './deps.ts'
 
-/** What the operator changes of a route; what is left out stays as it is. */
+/** The changes of a route. Absent fields keep their values. */
 export interface RouteChanges {
   readonly enabled?: boolean
   readonly provider_accounts?: readonly string[]
@@ -21,23 +22,24 @@ export interface RouteChanges {
   readonly purpose?: string
 }
 
-/** Changes a route. What its payments rest on (method, currency, connector, owner) cannot: make another route. */
+/** Changes a route. Method, currency, connector and owner cannot change, since payments depend on them: create another route. */
 export async function updateRoute(
-  registry: Registry,
+  deps: MerchantsDeps,
   service_id: string,
-  given: RouteChanges,
+  input: RouteChanges,
 ): Promise<Route> {
+  // A request without the id carries 0.
   if (service_id === '' || service_id === '0') throw missing('service_id')
-  const number = numberFrom(service_id)
-  const changes = (current: Route): Partial<Route> => checkChanges(current, given)
-  const route = number === undefined ? undefined : await registry.store.routes.change(number, changes)
+  const id = parseNumericId(service_id)
+  const changes = (current: Route): Partial<Route> => checkChanges(current, input)
+  const route = id === undefined ? undefined : await deps.store.routes.update(id, changes)
   if (!route) throw notFound(1004, 'service_id')
-  await registry.announce(ChangeKind.ROUTE, route.service_id, route.merchant_id)
+  await deps.announceChange(ChangeKind.ROUTE, route.service_id, route.merchant_id)
   return route
 }
 
-function checkChanges({ direction }: Route, given: RouteChanges): Partial<Route> {
-  const { enabled, provider_accounts, expires_in_seconds, payout_limits, minimum_amount, purpose } = given
+function checkChanges({ direction }: Route, input: RouteChanges): Partial<Route> {
+  const { enabled, provider_accounts, expires_in_seconds, payout_limits, minimum_amount, purpose } = input
   return {
     ...(enabled !== undefined && { enabled }),
     ...(provider_accounts && { provider_accounts: checkAccounts(provider_accounts) }),

@@ -6,8 +6,8 @@ import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_p
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { createDirectory } from '#lib/patterns/directory/directory.ts'
 import { now } from '#lib/platform/time.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 
@@ -30,28 +30,28 @@ async function createCredentials(count: number): Promise<string[]> {
   return ids
 }
 
-const told = async (since?: Date) => {
+const rangeOf = async (since?: Date) => {
   const seconds = BigInt(Math.floor((since?.getTime() ?? 0) / 1_000))
   const gateway = fixture.client(DirectoryService, 'gateway')
-  const answer = await gateway.listChanges(since ? { since: { seconds } } : {})
-  return [answer.lowestApplicationId, answer.highestApplicationId]
+  const response = await gateway.listChanges(since ? { since: { seconds } } : {})
+  return [response.lowestApplicationId, response.highestApplicationId]
 }
 
-test('every answer about changes tells between which numbers the credentials lie', async () => {
-  expect(await told()).toEqual(['20001', '20000'])
+test('every ListChanges response holds the range of issued application ids', async () => {
+  expect(await rangeOf()).toEqual(['20001', '20000'])
   expect(await createCredentials(2)).toEqual(['20001', '20002'])
-  expect(await told()).toEqual(['20001', '20002'])
-  expect(await told(now())).toEqual(['20001', '20002'])
+  expect(await rangeOf()).toEqual(['20001', '20002'])
+  expect(await rangeOf(now())).toEqual(['20001', '20002'])
 })
 
-test('a number that was given for nothing counts, because the ones behind it are to be found', async () => {
+test('the range includes an issued id without a credential, because later ids follow it', async () => {
   await createCredentials(1)
-  for (let place = 0; place < 3; place++) await fixture.store.nextNumber('application')
-  expect(await told()).toEqual(['20001', '20004'])
+  for (let place = 0; place < 3; place++) await fixture.store.issued_ids.issue('application')
+  expect(await rangeOf()).toEqual(['20001', '20004'])
   expect(await createCredentials(1)).toEqual(['20005'])
 })
 
-test('strangers who try ids cost the registry no more than 1,000 reads', async () => {
+test('requests with invented application ids cost the registry at most 1,000 reads', async () => {
   const ids = await createCredentials(20)
   const client = fixture.client(DirectoryService, 'gateway')
   const reads = new Set<unknown>()

@@ -8,22 +8,22 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import { mongodbForTests } from '../../test/support/servers.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { mongodbForTests } from '../../../test/support/servers.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 const server = await mongodbForTests()
 const ROUNDS = 10
-const AT_ONCE = 4
+const CONCURRENCY = 4
 
-const highestAt = async (fixture: Fixture): Promise<number> => {
+const highestReportedBy = async (fixture: Fixture): Promise<number> => {
   const { highestApplicationId } = await fixture.client(DirectoryService, 'gateway').listChanges({})
   return Number(highestApplicationId)
 }
 
 if ('skip' in server) {
-  test.skip(`the numbers of credentials on MongoDB: ${server.skip}`, () => {})
+  test.skip(`issued ids on MongoDB: ${server.skip}`, () => {})
 } else {
-  test('two processes of the registry on a MongoDB count with one counter, and neither tells too low a number', async () => {
+  test('two processes issue different ids, and both report a highest id that is not below an issued one', async () => {
     const database = `merchants-${randomHex(6)}`
     const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
     const one = await createFixture(open)
@@ -39,16 +39,18 @@ if ('skip' in server) {
     }
     try {
       const ids: number[] = []
-      const answers: number[] = []
+      const reported: number[] = []
       for (let round = 0; round < ROUNDS; round++) {
-        const creations = Array.from({ length: AT_ONCE }, (_, place) => create(place % 2 === 0 ? one : other))
+        const creations = Array.from({ length: CONCURRENCY }, (_, place) =>
+          create(place % 2 === 0 ? one : other),
+        )
         ids.push(...(await Promise.all(creations)))
-        const highest = [await highestAt(other), await highestAt(one)]
+        const highest = [await highestReportedBy(other), await highestReportedBy(one)]
         expect(Math.min(...highest)).toBeGreaterThanOrEqual(Math.max(...ids))
-        answers.push(...highest)
+        reported.push(...highest)
       }
-      expect(new Set(ids).size).toBe(ROUNDS * AT_ONCE)
-      expect(answers).toEqual([...answers].sort((a, b) => a - b))
+      expect(new Set(ids).size).toBe(ROUNDS * CONCURRENCY)
+      expect(reported).toEqual([...reported].sort((a, b) => a - b))
     } finally {
       await Promise.all([one.close(), other.close()])
       const client = new MongoClient(server.uri)

@@ -5,7 +5,7 @@ import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 let merchantId: string
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const routes = () => fixture.client(RouteService)
-const good = () => ({
+const valid = () => ({
   merchantId,
   environment: Environment.TEST,
   direction: Direction.IN,
@@ -32,13 +32,13 @@ const good = () => ({
   connector: 'sandbox',
   providerAccounts: ['main'],
 })
-const payout = () => ({ ...good(), direction: Direction.OUT, method: 'imps' })
+const payout = () => ({ ...valid(), direction: Direction.OUT, method: 'imps' })
 
 describe('CreateRoute', () => {
-  test('numbers routes from 30001 on and fills in what was left out', async () => {
-    const { route } = await routes().createRoute(good())
+  test('issues service ids from 30001 on and applies the defaults', async () => {
+    const { route } = await routes().createRoute(valid())
     expect(route).toMatchObject({
-      ...good(),
+      ...valid(),
       serviceId: '30001',
       hIdFormat: HIdFormat.UUID,
       expiresInSeconds: 1_800,
@@ -49,7 +49,7 @@ describe('CreateRoute', () => {
     })
   })
 
-  test('keeps everything that was given', async () => {
+  test('stores every given field', async () => {
     const given = {
       ...payout(),
       providerAccounts: ['first', 'second'],
@@ -64,13 +64,13 @@ describe('CreateRoute', () => {
     expect((await routes().listRoutes({ merchantId })).routes.at(-1)).toMatchObject(given)
   })
 
-  test('takes the pairs of method, currency and direction that exist, and no other', async () => {
+  test('accepts exactly the combinations of method, currency and direction that exist', async () => {
     const methods = ['upi', 'imps', 'havale', 'papara', 'kredikarti', 'bank_transfer', 'card', 'toString']
     for (const [word, direction] of [['in', Direction.IN] as const, ['out', Direction.OUT] as const]) {
       const pairs: Readonly<Record<string, readonly string[]>> = PAYMENT_METHODS[word]
       for (const method of methods) {
         for (const currency of ROUTE_CURRENCIES) {
-          const call = routes().createRoute({ ...good(), direction, method, currency })
+          const call = routes().createRoute({ ...valid(), direction, method, currency })
           const exists = Object.hasOwn(pairs, method) && pairs[method]?.includes(currency)
           if (exists) await expect(call).resolves.toMatchObject({ route: { method, currency } })
           else await expect(call).rejects.toMatchObject({ code: 9000 })
@@ -105,7 +105,7 @@ describe('CreateRoute', () => {
     [{ payoutLimits: { daily: 1n } }, 9000, 'payout_limits.daily'],
     [{ purpose: 'x'.repeat(129) }, 9000, 'purpose'],
   ])('refuses %j', async (wrong, code, description) => {
-    const call = routes().createRoute({ ...good(), ...wrong })
+    const call = routes().createRoute({ ...valid(), ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
 
@@ -118,7 +118,7 @@ describe('CreateRoute', () => {
     },
   )
 
-  test('refuses a maximum below the minimum, but not one that is no limit', async () => {
+  test('refuses a maximum below the minimum, except 0, which means no limit', async () => {
     const limits = (minimum: bigint, maximum: bigint) => ({ ...payout(), payoutLimits: { minimum, maximum } })
     await expect(routes().createRoute(limits(10n, 9n))).rejects.toMatchObject({
       code: 9000,
@@ -129,7 +129,7 @@ describe('CreateRoute', () => {
 })
 
 describe('UpdateRoute', () => {
-  test('changes what is given and leaves the rest', async () => {
+  test('changes the given fields and keeps the others', async () => {
     const { route } = await routes().createRoute({
       ...payout(),
       payoutLimits: { daily: 100n, monthly: 900n },
@@ -166,7 +166,7 @@ test('a merchant has at most 500 routes', async () => {
     timezone: 'UTC',
     environments: [Environment.TEST],
   })
-  const full = { ...good(), merchantId: merchant?.merchantId ?? '' }
+  const full = { ...valid(), merchantId: merchant?.merchantId ?? '' }
   for (let created = 0; created < 500; created += 50) {
     await Promise.all(Array.from({ length: 50 }, () => routes().createRoute(full)))
   }

@@ -9,13 +9,13 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { METHODS, RESEND_BUCKET, SCOPES } from '#lib/contract/vocabulary.ts'
 import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 let merchantId: string
 let otherMerchantId: string
-/** Routes of the merchant in test and production, and one of another merchant's. */
+/** A test route and a production route of the merchant, and a route of another merchant. */
 let routeIds: { test: string; production: string; other: string }
 
 beforeAll(async () => {
@@ -40,21 +40,21 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-/** IPv4 in its IPv6 spelling, which the gateway reads as what it is (A7). */
+/** IPv4 addresses mapped to IPv6, which the gateway treats as IPv4 (A7). */
 const MAPPED = ['::ffff:1.2.3.4', '::FFFF:1.2.3.0/120', '::ffff:102:304']
 
 const credentials = () => fixture.client(CredentialService)
-const good = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Environment.TEST })
+const valid = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Environment.TEST })
 
-/** The secrets that the gateway would verify with, opened, the newest first. */
+/** The secrets that the gateway would accept, decrypted, the newest first. */
 async function secretsOf(applicationId: string): Promise<string[]> {
   const { secrets } = await fixture.client(DirectoryService, 'gateway').getCredential({ applicationId })
   return secrets.map(({ sealed }) => fixture.keyring.open(sealed, `credential:${applicationId}`).reveal())
 }
 
 describe('CreateCredential', () => {
-  test('reveals the secret once, and keeps it sealed for this credential', async () => {
-    const { credential, secret } = await credentials().createCredential(good())
+  test('returns the secret once and stores it encrypted for this credential', async () => {
+    const { credential, secret } = await credentials().createCredential(valid())
     const applicationId = credential?.applicationId ?? ''
     expect(applicationId).toBe('20001')
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
@@ -66,9 +66,9 @@ describe('CreateCredential', () => {
     expect(credential).toMatchObject({ status: CredentialStatus.ACTIVE, dailyLimit: 0n, scopes: [] })
   })
 
-  test('keeps every restriction, each entry once', async () => {
+  test('stores every restriction without repeated entries', async () => {
     const given = {
-      ...good(),
+      ...valid(),
       scopes: [...SCOPES, 'tickets.read'],
       serviceIds: [routeIds.test, routeIds.test],
       currencies: ['INR', 'TRY'],
@@ -102,7 +102,7 @@ describe('CreateCredential', () => {
     [{ disabledMethods: ['payment'] }, 9000, 'disabled_methods.0'],
     [{ ipAllowlist: Array.from({ length: 257 }, () => '1.1.1.1') }, 9000, 'ip_allowlist'],
   ])('refuses %j', async (wrong, code, description) => {
-    const call = credentials().createCredential({ ...good(), ...wrong })
+    const call = credentials().createCredential({ ...valid(), ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
 
@@ -121,27 +121,36 @@ describe('CreateCredential', () => {
     ...['1.2.3.4/8/8', '1.2.3.4/08', '1.2.3.4/8 ', '::1/129', '::ffff:1.2.3.0/95', 'fe80::1%eth0'],
     ...['1.2.3.4-1.2.3.9', '*', '0x7f.0.0.1', '[::1]', '/8'],
   ])('refuses %j in the allowlist', async (range) => {
-    const call = credentials().createCredential({ ...good(), ipAllowlist: ['1.1.1.1', range] })
+    const call = credentials().createCredential({ ...valid(), ipAllowlist: ['1.1.1.1', range] })
     await expect(call).rejects.toMatchObject({ code: 9000, details: { description: 'ip_allowlist.1' } })
   })
 
-  test('refuses an environment that is not the merchant’s, and routes of other merchants and environments', async () => {
-    const production = { ...good(), merchantId: otherMerchantId, environment: Environment.PRODUCTION }
+  test('refuses an environment that the merchant does not have, and routes of other merchants and environments', async () => {
+    const production = { ...valid(), merchantId: otherMerchantId, environment: Environment.PRODUCTION }
     await expect(credentials().createCredential(production)).rejects.toMatchObject({
       code: 9000,
       details: { description: 'environment', reason: "one of the merchant's: test" },
     })
-    const foreign = credentials().createCredential({ ...good(), serviceIds: [routeIds.other] })
-    await expect(foreign).rejects.toMatchObject({ code: 1004, details: { description: 'service_ids.0' } })
-    const wrongWorld = credentials().createCredential({ ...good(), serviceIds: [routeIds.production] })
-    await expect(wrongWorld).rejects.toMatchObject({ code: 9000, details: { description: 'service_ids.0' } })
+    const other_merchant = credentials().createCredential({ ...valid(), serviceIds: [routeIds.other] })
+    await expect(other_merchant).rejects.toMatchObject({
+      code: 1004,
+      details: { description: 'service_ids.0' },
+    })
+    const other_environment = credentials().createCredential({
+      ...valid(),
+      serviceIds: [routeIds.production],
+    })
+    await expect(other_environment).rejects.toMatchObject({
+      code: 9000,
+      details: { description: 'service_ids.0' },
+    })
   })
 })
 
 describe('UpdateCredential', () => {
-  test('changes what is given, empties what is given empty, and leaves the rest', async () => {
+  test('changes the given fields, empties lists that are given empty, and keeps the others', async () => {
     const created = await credentials().createCredential({
-      ...good(),
+      ...valid(),
       scopes: ['tickets.read'],
       currencies: ['INR'],
       dailyLimit: 5n,
@@ -188,7 +197,7 @@ describe('RotateSecret', () => {
   beforeEach(async () => {
     clock = createManualClock()
     restore = useClock(clock)
-    const { credential, secret } = await credentials().createCredential(good())
+    const { credential, secret } = await credentials().createCredential(valid())
     applicationId = credential?.applicationId ?? ''
     first = secret
   })
@@ -196,7 +205,7 @@ describe('RotateSecret', () => {
 
   const rotate = (overlapSeconds: number) => credentials().rotateSecret({ applicationId, overlapSeconds })
 
-  test('lets every older secret verify until the time that was stated for it, whatever follows', async () => {
+  test('keeps every older secret valid until its stated time, whatever rotations follow', async () => {
     const { secret: second, oldSecretExpireTime } = await rotate(60)
     expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 60_000)
     expect(await secretsOf(applicationId)).toEqual([second, first])
@@ -213,21 +222,21 @@ describe('RotateSecret', () => {
     expect(await secretsOf(applicationId)).toEqual([third])
   })
 
-  test('without an overlap only the new one verifies, however many did before', async () => {
+  test('an overlap of 0 ends all older secrets', async () => {
     await rotate(60)
     await rotate(60)
     const { secret } = await rotate(0)
     expect(await secretsOf(applicationId)).toEqual([secret])
   })
 
-  test('rotations that meet all keep what they promised', async () => {
+  test('concurrent rotations all keep their secrets valid for the overlap', async () => {
     const answers = await Promise.all([rotate(600), rotate(600), rotate(600)])
     await clock.advance(599_999)
     const issued = [first, ...answers.map(({ secret }) => secret)]
     expect((await secretsOf(applicationId)).sort()).toEqual(issued.sort())
   })
 
-  test('keeps ten older secrets at the most, and forgets those whose time is over', async () => {
+  test('keeps at most ten older secrets and deletes expired ones', async () => {
     for (let rotations = 1; rotations <= 10; rotations += 1) await rotate(60 * rotations)
     const before = await secretsOf(applicationId)
     expect(before).toHaveLength(11)
@@ -256,7 +265,7 @@ describe('RotateSecret', () => {
   })
 })
 
-test('sealed secrets are for the gateway alone', async () => {
+test('permits only the gateway to read encrypted secrets', async () => {
   for (const caller of ['operator', 'internal', 'payments', 'notifier'] as const) {
     const call = fixture.client(DirectoryService, caller).getCredential({ applicationId: '20001' })
     await expect(call).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })

@@ -4,7 +4,7 @@ import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_p
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/vocabulary.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 let merchantId: string
@@ -22,21 +22,21 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const endpoints = () => fixture.client(EndpointService)
-const good = () => ({ merchantId, environment: Environment.TEST, url: 'http://127.0.0.1:8099/hook' })
+const valid = () => ({ merchantId, environment: Environment.TEST, url: 'http://127.0.0.1:8099/hook' })
 
-/** The secret that the notifier would sign with, opened; `undefined` when there is none. */
+/** The secret that the notifier would sign with, decrypted; `undefined` when there is none. */
 async function secretOf(endpointId: string): Promise<string | undefined> {
   const request = { merchantId, environment: Environment.TEST }
-  const found = await fixture.client(DirectoryService, 'notifier').listMerchantEndpoints(request)
-  const secret = found.endpoints.find(({ endpoint }) => endpoint?.endpointId === endpointId)?.secret
+  const response = await fixture.client(DirectoryService, 'notifier').listMerchantEndpoints(request)
+  const secret = response.endpoints.find(({ endpoint }) => endpoint?.endpointId === endpointId)?.secret
   return secret && fixture.keyring.open(secret.sealed, `endpoint:${endpointId}`).reveal()
 }
 
 describe('CreateEndpoint', () => {
-  test('fills in the defaults, and reveals the secret once', async () => {
-    const { endpoint, secret } = await endpoints().createEndpoint(good())
+  test('applies the defaults and returns the secret once', async () => {
+    const { endpoint, secret } = await endpoints().createEndpoint(valid())
     expect(endpoint).toMatchObject({
-      ...good(),
+      ...valid(),
       events: [...PAYMENT_EVENTS],
       timeoutSeconds: 30,
       maxRetries: 3,
@@ -47,9 +47,9 @@ describe('CreateEndpoint', () => {
     expect(await secretOf(endpoint?.endpointId ?? '')).toBe(secret)
   })
 
-  test('keeps everything that was given, in the order of creation', async () => {
+  test('stores every given field, and lists endpoints in the order of creation', async () => {
     const given = {
-      ...good(),
+      ...valid(),
       url: 'https://example.com/hook',
       events: ['payment.completed', ...SUPPORT_EVENTS],
       timeoutSeconds: 60,
@@ -77,14 +77,14 @@ describe('CreateEndpoint', () => {
     [{ maxRetries: 11 }, 9000, 'max_retries'],
     [{ retryDelaySeconds: 3_601 }, 9000, 'retry_delay_seconds'],
   ])('refuses %j', async (wrong, code, description) => {
-    const call = endpoints().createEndpoint({ ...good(), ...wrong })
+    const call = endpoints().createEndpoint({ ...valid(), ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
 })
 
 describe('UpdateEndpoint', () => {
-  test('changes what is given, can empty the subscription, and leaves the rest', async () => {
-    const { endpoint, secret } = await endpoints().createEndpoint(good())
+  test('changes the given fields, can empty the list of events, and keeps the others', async () => {
+    const { endpoint, secret } = await endpoints().createEndpoint(valid())
     const endpointId = endpoint?.endpointId ?? ''
     await endpoints().updateEndpoint({ endpointId, enabled: false, maxRetries: 1 })
     const updated = await endpoints().updateEndpoint({ endpointId, url: 'https://example.com/', events: {} })
@@ -104,7 +104,7 @@ describe('UpdateEndpoint', () => {
     [{ events: { values: ['nothing'] } }, 9000, 'events.0'],
     [{ timeoutSeconds: 0 }, 9000, 'timeout_seconds'],
   ])('refuses %j', async (wrong, code, description) => {
-    const { endpoint } = await endpoints().createEndpoint(good())
+    const { endpoint } = await endpoints().createEndpoint(valid())
     const call = endpoints().updateEndpoint({ endpointId: endpoint?.endpointId ?? '', ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
@@ -113,7 +113,7 @@ describe('UpdateEndpoint', () => {
     ['', 1005],
     ['0190a0b0-0000-7000-8000-000000000000', 1003],
     ['no id', 1003],
-  ])('does not find %j', async (endpointId, code) => {
+  ])('refuses the unknown id %j', async (endpointId, code) => {
     const refusal = { code, details: { description: 'endpoint_id' } }
     await expect(endpoints().updateEndpoint({ endpointId })).rejects.toMatchObject(refusal)
     await expect(endpoints().rotateEndpointSecret({ endpointId })).rejects.toMatchObject(refusal)
@@ -122,16 +122,16 @@ describe('UpdateEndpoint', () => {
 
 describe('RotateEndpointSecret', () => {
   test('replaces the secret at once', async () => {
-    const { endpoint } = await endpoints().createEndpoint(good())
+    const { endpoint } = await endpoints().createEndpoint(valid())
     const endpointId = endpoint?.endpointId ?? ''
     const { secret } = await endpoints().rotateEndpointSecret({ endpointId })
     expect(await secretOf(endpointId)).toBe(secret)
   })
 
-  test('gives a secret to an endpoint that was taken over without one', async () => {
-    const { endpoint } = await endpoints().createEndpoint(good())
+  test('creates the secret of an endpoint that was migrated without one', async () => {
+    const { endpoint } = await endpoints().createEndpoint(valid())
     const created = await fixture.store.endpoints.get(endpoint?.endpointId ?? '')
-    if (!created) throw new Error('the endpoint is not there')
+    if (!created) throw new Error('the endpoint is not stored')
     const { sealed_secret: _, ...old } = created
     const endpoint_id = '0190a0b0-0000-7000-8000-00000000000a'
     await fixture.store.endpoints.insert({ ...old, endpoint_id })

@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 beforeAll(async () => {
@@ -11,19 +11,19 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const merchants = () => fixture.client(MerchantService)
-const GOOD = { name: 'Alpha', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
+const VALID = { name: 'Alpha', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
 
 describe('CreateMerchant', () => {
-  test('numbers merchants from 1001 on, and each is there to be read', async () => {
-    const { merchant } = await merchants().createMerchant(GOOD)
-    expect(merchant).toMatchObject({ merchantId: '1001', ...GOOD })
-    const second = await merchants().createMerchant({ ...GOOD, name: 'Beta' })
+  test('issues merchant ids from 1001 on, and GetMerchant reads each merchant', async () => {
+    const { merchant } = await merchants().createMerchant(VALID)
+    expect(merchant).toMatchObject({ merchantId: '1001', ...VALID })
+    const second = await merchants().createMerchant({ ...VALID, name: 'Beta' })
     expect(second.merchant?.merchantId).toBe('1002')
     expect(await merchants().getMerchant({ merchantId: '1001' })).toMatchObject({ merchant })
   })
 
-  test('no number is given twice, however many are asked for at once', async () => {
-    const created = await Promise.all(Array.from({ length: 20 }, () => merchants().createMerchant(GOOD)))
+  test('issues different ids to concurrent requests', async () => {
+    const created = await Promise.all(Array.from({ length: 20 }, () => merchants().createMerchant(VALID)))
     expect(new Set(created.map(({ merchant }) => merchant?.merchantId)).size).toBe(20)
   })
 
@@ -38,16 +38,16 @@ describe('CreateMerchant', () => {
     [{ environments: [Environment.TEST, Environment.UNSPECIFIED] }, 1005, 'environments.1'],
     [{ environments: [7 as Environment] }, 9000, 'environments.0'],
   ])('refuses %j', async (wrong, code, description) => {
-    await expect(merchants().createMerchant({ ...GOOD, ...wrong })).rejects.toMatchObject({
+    await expect(merchants().createMerchant({ ...VALID, ...wrong })).rejects.toMatchObject({
       code,
       details: { description },
     })
   })
 
-  test('counts a name in characters, and takes timezones by any of their names', async () => {
+  test('counts the characters of a name by code points, and accepts every kind of IANA timezone name', async () => {
     const name = '\u{1f4b8}'.repeat(128)
     for (const timezone of ['Europe/Istanbul', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5']) {
-      expect(await merchants().createMerchant({ ...GOOD, name, timezone })).toMatchObject({
+      expect(await merchants().createMerchant({ ...VALID, name, timezone })).toMatchObject({
         merchant: { name, timezone },
       })
     }
@@ -55,8 +55,8 @@ describe('CreateMerchant', () => {
 })
 
 describe('UpdateMerchant', () => {
-  test('changes what is given and leaves the rest', async () => {
-    const { merchant } = await merchants().createMerchant(GOOD)
+  test('changes the given fields and keeps the others', async () => {
+    const { merchant } = await merchants().createMerchant(VALID)
     const merchantId = merchant?.merchantId ?? ''
     await merchants().updateMerchant({ merchantId, timezone: 'Europe/Istanbul' })
     const both = [Environment.TEST, Environment.PRODUCTION]
@@ -66,8 +66,8 @@ describe('UpdateMerchant', () => {
     })
   })
 
-  test('loses nothing when several changes meet', async () => {
-    const { merchant } = await merchants().createMerchant(GOOD)
+  test('keeps the changes of concurrent updates', async () => {
+    const { merchant } = await merchants().createMerchant(VALID)
     const merchantId = merchant?.merchantId ?? ''
     await Promise.all([
       merchants().updateMerchant({ merchantId, name: 'New' }),
@@ -80,7 +80,7 @@ describe('UpdateMerchant', () => {
   })
 
   test.each(['1', '0', 'x', '9999999', '1001 ', '1'.repeat(5_000)])(
-    'does not find %j',
+    'refuses the unknown id %j',
     async (merchantId) => {
       const refusal = { code: 1003, details: { description: 'merchant_id' } }
       await expect(merchants().updateMerchant({ merchantId, name: 'x' })).rejects.toMatchObject(refusal)
@@ -90,17 +90,17 @@ describe('UpdateMerchant', () => {
 })
 
 describe('ListMerchants', () => {
-  test('pages through all of them in the order of their numbers', async () => {
-    await Promise.all(Array.from({ length: 30 }, () => merchants().createMerchant(GOOD)))
-    const seen: string[] = []
+  test('pages through all merchants in the order of their ids', async () => {
+    await Promise.all(Array.from({ length: 30 }, () => merchants().createMerchant(VALID)))
+    const ids: string[] = []
     let pageToken = ''
     do {
       const page = await merchants().listMerchants({ pageToken, pageSize: 7 })
       expect(page.merchants.length).toBeLessThanOrEqual(7)
-      seen.push(...page.merchants.map(({ merchantId }) => merchantId))
+      ids.push(...page.merchants.map(({ merchantId }) => merchantId))
       pageToken = page.nextPageToken
     } while (pageToken !== '')
-    expect(seen).toEqual(seen.map((_id, place) => String(1_001 + place)))
+    expect(ids).toEqual(ids.map((_id, place) => String(1_001 + place)))
     expect((await merchants().listMerchants({})).merchants).toHaveLength(25)
   })
 
@@ -116,10 +116,10 @@ describe('ListMerchants', () => {
   })
 })
 
-test('only the operator writes, and internal teams read', async () => {
+test('permits writes to the operator only, and reads to internal teams too', async () => {
   const denied = { cause: { code: Code.PermissionDenied } }
   for (const caller of ['internal', 'gateway', 'payments'] as const) {
-    await expect(fixture.client(MerchantService, caller).createMerchant(GOOD)).rejects.toMatchObject(denied)
+    await expect(fixture.client(MerchantService, caller).createMerchant(VALID)).rejects.toMatchObject(denied)
   }
   const { merchants } = await fixture.client(MerchantService, 'internal').listMerchants({})
   expect(merchants.length).toBeGreaterThan(0)

@@ -19,8 +19,8 @@ import { CHANGES_SUBJECT } from '#lib/patterns/directory/watch.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
-import { createFixture, type Fixture } from './merchants.fixture.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 let clock: ManualClock
@@ -40,8 +40,8 @@ afterEach(async () => {
   restore()
 })
 
-/** A merchant with one thing of each kind. */
-async function oneOfEach() {
+/** Creates a merchant with one credential, one route and one endpoint. */
+async function createOneOfEach() {
   const environment = Environment.TEST
   const { merchant } = await fixture.client(MerchantService).createMerchant({
     name: 'Alpha',
@@ -87,16 +87,20 @@ async function startDirectory(bus: Bus) {
 
 type Process = Awaited<ReturnType<typeof startDirectory>>
 
-/** Waits, without letting any time pass, until every process sees the credential so. */
-async function untilSeen(processes: readonly Process[], id: string, status: CredentialStatus): Promise<void> {
+/** Waits, without advancing the clock, until every process reads this status of the credential. */
+async function untilStatus(
+  processes: readonly Process[],
+  id: string,
+  status: CredentialStatus,
+): Promise<void> {
   for (const { credential } of processes) while ((await credential(id)) !== status) await settled()
 }
 
 const gateway = () => fixture.client(DirectoryService, 'gateway')
 
-describe('the answers', () => {
-  test('hold what a request needs of the merchant too, and are empty for what is not there', async () => {
-    const ids = await oneOfEach()
+describe('reads', () => {
+  test('include the environments and timezone of the merchant, and are empty for unknown ids', async () => {
+    const ids = await createOneOfEach()
     expect(await gateway().getCredential({ applicationId: ids.applicationId })).toMatchObject({
       credential: { merchantId: ids.merchantId },
       merchantEnvironments: [Environment.TEST],
@@ -109,8 +113,8 @@ describe('the answers', () => {
     expect((await gateway().getRoute({ serviceId: '77' })).route).toBeUndefined()
   })
 
-  test('keep merchants and environments apart', async () => {
-    const [mine] = [await oneOfEach(), await oneOfEach()]
+  test('list only documents of the requested merchant and environment', async () => {
+    const [mine] = [await createOneOfEach(), await createOneOfEach()]
     const { merchantId } = mine
     const test = { merchantId, environment: Environment.TEST }
     const production = { merchantId, environment: Environment.PRODUCTION }
@@ -125,16 +129,16 @@ describe('the answers', () => {
 })
 
 describe('ListChanges', () => {
-  test('names everything that was written since, and a little before', async () => {
+  test('lists the changes since the instant and those of the overlap before it', async () => {
     await clock.advance(60_000)
-    const early = await oneOfEach()
+    const early = await createOneOfEach()
     await clock.advance(5_000)
     const { readTime } = await gateway().listChanges({})
     await clock.advance(1_000)
-    const late = await oneOfEach()
-    if (!readTime) throw new Error('no time was answered')
+    const late = await createOneOfEach()
+    if (!readTime) throw new Error('the response has no readTime')
     const { changes, all } = await gateway().listChanges({ since: readTime })
-    const named = ({ merchantId, applicationId, serviceId, endpointId }: typeof late) => [
+    const changesOf = ({ merchantId, applicationId, serviceId, endpointId }: typeof late) => [
       { kind: ChangeKind.MERCHANT, id: merchantId, merchantId },
       { kind: ChangeKind.CREDENTIAL, id: applicationId, merchantId },
       { kind: ChangeKind.ROUTE, id: serviceId, merchantId },
@@ -142,14 +146,14 @@ describe('ListChanges', () => {
     ]
     expect(all).toBe(false)
     expect(changes).toHaveLength(8)
-    for (const change of [...named(early), ...named(late)]) {
+    for (const change of [...changesOf(early), ...changesOf(late)]) {
       expect(changes).toContainEqual(expect.objectContaining(change))
     }
   })
 
-  test('names what an update touched, and no longer what is older than the overlap', async () => {
+  test('lists an updated document, and none that changed before the overlap', async () => {
     await clock.advance(200_000)
-    const { applicationId } = await oneOfEach()
+    const { applicationId } = await createOneOfEach()
     await clock.advance(60_000)
     const since = timestampFromMs(clock.now_ms())
     await clock.advance(500)
@@ -160,10 +164,10 @@ describe('ListChanges', () => {
     expect(changes.map(({ id }) => id)).toEqual([applicationId])
   })
 
-  test('says all when there is more than is worth listing', async () => {
+  test('sets all instead of listing 1,000 changes or more', async () => {
     await clock.advance(400_000)
     const since = timestampFromMs(clock.now_ms())
-    const { merchantId } = await oneOfEach()
+    const { merchantId } = await createOneOfEach()
     for (let round = 0; round < 20; round++) {
       const names = Array.from({ length: 50 }, (_, place) => `${round}-${place}`)
       const create = (name: string) =>
@@ -177,27 +181,27 @@ describe('ListChanges', () => {
   })
 })
 
-describe('notices', () => {
-  test('tell of every write what it was', async () => {
-    const heard: Change[] = []
+describe('announcements', () => {
+  test('publish the kind, id and merchant of every write', async () => {
+    const announced: Change[] = []
     const subscription = await fixture.bus.subscribe(CHANGES_SUBJECT, ({ data }) => {
-      heard.push(fromBinary(ChangeSchema, data))
+      announced.push(fromBinary(ChangeSchema, data))
     })
-    const ids = await oneOfEach()
+    const ids = await createOneOfEach()
     await fixture.client(CredentialService).rotateSecret({ applicationId: ids.applicationId })
     await fixture.client(EndpointService).rotateEndpointSecret({ endpointId: ids.endpointId })
     await fixture.client(RouteService).updateRoute({ serviceId: ids.serviceId, enabled: false })
     await fixture.client(MerchantService).updateMerchant({ merchantId: ids.merchantId, name: 'New' })
     await subscription.close()
     const { merchantId, applicationId, serviceId, endpointId } = ids
-    expect(heard.map(({ id }) => id)).toEqual([
+    expect(announced.map(({ id }) => id)).toEqual([
       ...[merchantId, applicationId, serviceId, endpointId],
       ...[applicationId, endpointId, serviceId, merchantId],
     ])
-    expect(new Set(heard.map((change) => change.merchantId))).toEqual(new Set([merchantId]))
+    expect(new Set(announced.map((change) => change.merchantId))).toEqual(new Set([merchantId]))
   })
 
-  test('that cannot be sent do not fail the write', async () => {
+  test('that cannot be published do not fail the write', async () => {
     const other = await createFixture()
     await other.bus.close()
     const given = { name: 'Alpha', timezone: 'UTC', environments: [Environment.TEST] }
@@ -206,38 +210,38 @@ describe('notices', () => {
   })
 })
 
-describe('two processes with a cache', () => {
+describe('two processes with caches', () => {
   const block = (applicationId: string) =>
     fixture.client(CredentialService).updateCredential({ applicationId, status: CredentialStatus.BLOCKED })
 
-  test('see a block by notice, before any time has passed', async () => {
-    const { applicationId } = await oneOfEach()
+  test('read a blocked status after its announcement, without delay', async () => {
+    const { applicationId } = await createOneOfEach()
     const processes = [await startDirectory(fixture.bus), await startDirectory(fixture.bus)]
-    await untilSeen(processes, applicationId, CredentialStatus.ACTIVE)
+    await untilStatus(processes, applicationId, CredentialStatus.ACTIVE)
     await block(applicationId)
-    await untilSeen(processes, applicationId, CredentialStatus.BLOCKED)
+    await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
   })
 
-  test('see it at the question of the next second without notices', async () => {
-    const { applicationId } = await oneOfEach()
-    const deaf = createMemoryBus()
-    const processes = [await startDirectory(deaf), await startDirectory(deaf)]
+  test('read a blocked status within one second without announcements', async () => {
+    const { applicationId } = await createOneOfEach()
+    const silentBus = createMemoryBus()
+    const processes = [await startDirectory(silentBus), await startDirectory(silentBus)]
     await clock.advance(30_000)
-    await untilSeen(processes, applicationId, CredentialStatus.ACTIVE)
+    await untilStatus(processes, applicationId, CredentialStatus.ACTIVE)
     await block(applicationId)
     await clock.advance(0)
     for (const { credential } of processes)
       expect(await credential(applicationId)).toBe(CredentialStatus.ACTIVE)
     await clock.advance(1_000)
-    await untilSeen(processes, applicationId, CredentialStatus.BLOCKED)
+    await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
     for (const directory of running.splice(0)) await directory.stop()
-    await deaf.close()
+    await silentBus.close()
   })
 
-  test('see a new endpoint as of an event that came after it', async () => {
-    const { merchantId } = await oneOfEach()
-    const deaf = createMemoryBus()
-    const { directory } = await startDirectory(deaf)
+  test('read an endpoint that was created before the event', async () => {
+    const { merchantId } = await createOneOfEach()
+    const silentBus = createMemoryBus()
+    const { directory } = await startDirectory(silentBus)
     expect(await directory.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
     const environment = Environment.TEST
     await fixture
@@ -246,6 +250,6 @@ describe('two processes with a cache', () => {
     await clock.advance(100)
     expect(await directory.endpointsAsOf(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(2)
     await directory.stop()
-    await deaf.close()
+    await silentBus.close()
   })
 })

@@ -1,0 +1,98 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import type { Collection, Store, Stored } from '#lib/platform/store/port.ts'
+import { now } from '#lib/platform/time.ts'
+
+/** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
+const LIST_MAX = 1_000
+
+const UPDATE_TRIES_MAX = 10
+
+/** The fields that every document of the registry has. */
+export interface RegistryDocument {
+  readonly merchant_id: string
+  readonly updated_at: Date
+}
+
+/** The operations that all collections of the registry share. Documents are updated, never deleted. */
+export interface RegistryCollection<D extends RegistryDocument, Id> {
+  insert(document: D): Promise<D>
+  get(id: Id): Promise<D | undefined>
+  /**
+   * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again.
+   * Resolves to `undefined` when there is no such document. Throws `Unavailable` after 10 conflicts.
+   */
+  update(id: Id, decide: (current: D) => Partial<D>): Promise<D | undefined>
+  /** Documents that were created or updated at `instant` or later, the earliest first. */
+  listChangedSince(instant: Date, limit: number): Promise<D[]>
+}
+
+/** A collection whose documents belong to merchants: credentials, routes, endpoints. */
+export interface OwnedCollection<D extends RegistryDocument, Id> extends RegistryCollection<D, Id> {
+  /** All documents of one merchant, in the order of their ids, which is the order of creation. */
+  listByMerchant(merchant_id: string): Promise<D[]>
+}
+
+/** A collection with its shared operations, and the store's own collection for queries that only one of them has. */
+export interface OpenedCollection<D extends RegistryDocument, Id> {
+  readonly collection: Collection<D>
+  readonly operations: RegistryCollection<D, Id>
+}
+
+/**
+ * Opens one collection of the registry. It is partitioned by its own id, because most readers know only that; the few
+ * lists ask every partition. `order` names the fields of the index `in_order`.
+ */
+export async function openRegistryCollection<D extends RegistryDocument, Id extends string | number>(
+  store: Store,
+  name: string,
+  id_field: string,
+  order: readonly string[],
+): Promise<OpenedCollection<D, Id>> {
+  const collection = await store.collection<D>({
+    name,
+    partition: [id_field],
+    key: [id_field],
+    indexes: {
+      in_order: { fields: order, across: true },
+      by_updated: { fields: ['updated_at'], across: true },
+    },
+  })
+  const get = (id: Id): Promise<Stored<D> | undefined> => collection.get({ [id_field]: id })
+  const operations: RegistryCollection<D, Id> = {
+    insert: (document) => collection.insert(document),
+    get,
+    async update(id, decide) {
+      for (let tries = 0; tries < UPDATE_TRIES_MAX; tries++) {
+        const current = await get(id)
+        if (!current) return undefined
+        try {
+          return await collection.replace(
+            { ...current, ...decide(current), updated_at: now() },
+            current.version,
+          )
+        } catch (error) {
+          if (!(error instanceof Conflict)) throw error
+        }
+      }
+      throw new Unavailable('too many concurrent changes of one document')
+    },
+    listChangedSince: (instant, limit) => collection.find('by_updated', { from: instant }, { limit }),
+  }
+  return { collection, operations }
+}
+
+/** Opens a collection whose documents belong to merchants. */
+export async function openOwnedCollection<D extends RegistryDocument, Id extends string | number>(
+  store: Store,
+  name: string,
+  id_field: string,
+): Promise<OwnedCollection<D, Id>> {
+  const order = ['merchant_id', id_field]
+  const { collection, operations } = await openRegistryCollection<D, Id>(store, name, id_field, order)
+  return {
+    ...operations,
+    listByMerchant: (merchant_id) =>
+      collection.find('in_order', { equals: [merchant_id] }, { limit: LIST_MAX }),
+  }
+}

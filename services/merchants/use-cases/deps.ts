@@ -1,0 +1,17 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
+import type { AnnounceChange } from '../announce-change.ts'
+import type { MerchantsStore } from '../store/open.ts'
+
+/** The dependencies of the use cases of this service. */
+export interface MerchantsDeps {
+  readonly store: MerchantsStore
+  readonly keyring: Keyring
+  /** Announces a finished write to the other processes. Never throws. */
+  readonly announceChange: AnnounceChange
+  /** Which addresses callbacks of an environment may go to. */
+  callbackAddressPolicy(environment: Environment): AddressPolicy
+  /** How far `listChanges` reads back before the requested instant, in milliseconds. */
+  readonly changes_overlap_ms: number
+}
