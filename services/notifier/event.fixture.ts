@@ -7,7 +7,7 @@ import { now } from '#lib/platform/time.ts'
 
 type EventInit = Exclude<MessageInitShape<typeof MerchantEventSchema>, MerchantEvent>
 
-/** An event about a payment that has all that a payment can have; `changes` replaces fields. */
+/** An event about a payment with every optional field set; `changes` replaces fields of the event. */
 export function paymentEvent(changes: EventInit = {}): MerchantEvent {
   const payment = fullPayment()
   return create(MerchantEventSchema, {
@@ -21,7 +21,7 @@ export function paymentEvent(changes: EventInit = {}): MerchantEvent {
   })
 }
 
-/** The same as it comes over the bus. */
+/** The same event as the bytes that the bus carries. */
 export function eventBytes(changes: EventInit = {}): Uint8Array {
   return toBinary(MerchantEventSchema, paymentEvent(changes))
 }

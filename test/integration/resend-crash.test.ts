@@ -5,60 +5,61 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
-import { BOUND_TO, keyring } from '../../services/notifier/notifier-parts.fixture.ts'
+import { BOUND_TO, keyring } from '../../services/notifier/notifier.fixture.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { CRASH_POINTS, openResend, type ResendParts } from './resend.parts.ts'
+import { CRASH_POINTS, openResend, type ResendProcess } from './resend-crash.fixture.ts'
 
-const CHILD = join(import.meta.dirname, 'resend.child.ts')
+const CHILD = join(import.meta.dirname, 'resend-crash.child.ts')
 
 let directory: string
 let receiver: Receiver
-let parts: ResendParts
+let system: ResendProcess
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-resend-'))
   receiver = await startReceiver()
-  parts = await openResend(directory)
+  system = await openResend(directory)
   const webhook = { url: receiver.url, sealed_secret: keyring.seal(newSecret(), BOUND_TO) }
-  await parts.payments.payments.insert(newDeposit({ state: 'success', webhook, effects: [] }))
-  parts.notifier.runner.start()
+  await system.payments.payments.insert(newDeposit({ state: 'success', webhook, effects: [] }))
+  system.notifier.runner.start()
 })
 afterAll(async () => {
-  await parts.close()
+  await system.close()
   await receiver.stop()
   await rm(directory, { recursive: true, force: true })
 })
 
-const came = (delivery_id: string | undefined): Promise<boolean> =>
+const isReceived = (delivery_id: string | undefined): Promise<boolean> =>
   eventually(
     async () => receiver.callbacks.some(({ headers }) => headers['x-webhook-id'] === delivery_id),
     Boolean,
   )
 
-test.each(CRASH_POINTS)('killed when it was "%s": the retry answers what is queued, once', async (point) => {
-  const operation_id = `killed when ${point}`
+test.each(CRASH_POINTS)('a resend killed %s is delivered once by its repetition', async (point) => {
+  const operation_id = `killed ${point}`
+  const is_queued = point !== 'before queueing'
   const before = receiver.callbacks.length
   const job = JSON.stringify({ directory, operation_id, point })
   const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
   const [, signal] = await once(child, 'exit')
   expect(signal).toBe('SIGKILL')
 
-  // What the dead process had queued is delivered, whether or not anybody asks for it again.
-  if (point !== 'asked') {
+  // A queued delivery is sent even if the request is never repeated.
+  if (is_queued) {
     await eventually(
       async () => receiver.callbacks.length,
       (count) => count === before + 1,
     )
   }
   const queued = receiver.callbacks[before]?.headers['x-webhook-id']
-  const [delivery_id, ...others] = await parts.resend(operation_id)
+  const [delivery_id, ...others] = await system.resend(operation_id)
   expect(others).toEqual([])
-  if (point !== 'asked') expect(delivery_id).toBe(queued)
-  await came(delivery_id)
-  expect(await parts.resend(operation_id)).toEqual([delivery_id])
+  if (is_queued) expect(delivery_id).toBe(queued)
+  await isReceived(delivery_id)
+  expect(await system.resend(operation_id)).toEqual([delivery_id])
 
-  const [another] = await parts.resend(`after ${operation_id}`)
-  await came(another)
+  const [another] = await system.resend(`after ${operation_id}`)
+  await isReceived(another)
   expect(receiver.callbacks).toHaveLength(before + 2)
 })

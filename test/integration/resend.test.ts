@@ -8,7 +8,7 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
-import { anotherMerchant, type ResendSystem, startResend } from './resend.system.ts'
+import { anotherMerchant, type ResendSystem, startResend } from './resend.fixture.ts'
 
 const { CREATED, PROCESSING, SUCCESS, DECLINED } = PaymentStatus
 const AMOUNT = 1_000_000n

@@ -11,7 +11,7 @@ import { V2_SCHEME } from '../../gateway/auth/v2-scheme.ts'
 import { createTestGateway, keyring, send, type TestResponse } from '../../gateway/gateway.fixture.ts'
 import { sealWebhook } from '../../gateway/methods/webhook-secret.ts'
 import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
-import { signDelivery } from '../../services/notifier/delivery/sign.ts'
+import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import {
   type CallbackVector,

@@ -1,15 +1,22 @@
 import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { effect } from '#lib/patterns/effects/effect.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
-import { type AttemptParts, afterAttempt, attemptKind } from './attempt.ts'
+import {
+  type AttemptDeps,
+  attemptEffect,
+  createAttemptHandler,
+  recordAttempt,
+  retryDelayMs,
+} from './attempt.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
-const ATTEMPT = effect({ id: 'd-1:attempt:1', kind: 'attempt', lane: 'timer' }, AT)
+const ATTEMPT = attemptEffect('d-1', 1, AT)
+const DAY_MS = 86_400_000
 
 function delivery(changes: Partial<Delivery> = {}): Delivery {
   return {
@@ -24,7 +31,7 @@ function delivery(changes: Partial<Delivery> = {}): Delivery {
     event_key: 'p-1:3',
     event: 'payment.completed',
     resource_id: 'p-1',
-    state: 'pending',
+    status: 'pending',
     attempts: [],
     created_at: AT,
     expires_at: new Date(AT.getTime() + 1_000_000),
@@ -39,34 +46,34 @@ function record(number: number, changes: Partial<AttemptRecord> = {}): AttemptRe
 
 const failure = { http_status: 500, failure: 'http_status' }
 
-describe('after an attempt', () => {
-  test('that succeeded the delivery is done', () => {
-    expect(afterAttempt(delivery(), record(1), AT)).toMatchObject({
-      state: 'delivered',
+describe('recording an attempt', () => {
+  test('sets the delivery to delivered after a success', () => {
+    expect(recordAttempt(delivery(), record(1), AT)).toMatchObject({
+      status: 'delivered',
       attempts: [{ number: 1, http_status: 200 }],
       effects: [],
     })
   })
 
-  test('that failed there is one more, under an id of its own, within its bounds', () => {
-    const failed = afterAttempt(delivery({ attempts: [record(1, failure)] }), record(2, failure), AT)
-    expect(failed).toMatchObject({ state: 'pending', effects: [{ id: 'd-1:attempt:3', kind: 'attempt' }] })
+  test('schedules the next attempt after a failure, with its own id and within the bounds of the delay', () => {
+    const failed = recordAttempt(delivery({ attempts: [record(1, failure)] }), record(2, failure), AT)
+    expect(failed).toMatchObject({ status: 'pending', effects: [{ id: 'd-1:attempt:3', kind: 'attempt' }] })
     const wait_ms = (failed.effects[0]?.due_at.getTime() ?? 0) - AT.getTime()
     expect(wait_ms).toBeGreaterThanOrEqual(1_000)
     expect(wait_ms).toBeLessThanOrEqual(2_000)
   })
 
-  test.each([1, 3, 10])('the first try and %d retries are all there are', (max_retries) => {
+  test.each([1, 3, 10])('sets the delivery to dead after the first attempt and %d retries', (max_retries) => {
     let current = delivery({ max_retries })
-    let tries = 0
-    while (current.state === 'pending') {
-      tries += 1
-      current = afterAttempt({ ...current, effects: [] }, record(tries, failure), AT)
+    let attempts = 0
+    while (current.status === 'pending') {
+      attempts += 1
+      current = recordAttempt({ ...current, effects: [] }, record(attempts, failure), AT)
     }
-    expect(current).toMatchObject({ state: 'dead', effects: [] })
-    expect(tries).toBe(max_retries + 1)
+    expect(current).toMatchObject({ status: 'dead', effects: [] })
+    expect(attempts).toBe(max_retries + 1)
     expect(current.attempts.map(({ number }) => number)).toEqual(
-      Array.from({ length: tries }, (_, at) => at + 1),
+      Array.from({ length: attempts }, (_, at) => at + 1),
     )
   })
 })
@@ -84,77 +91,77 @@ describe('an attempt', () => {
   }
   const secret = newSecret()
 
-  /** Runs one attempt over these parts, and answers what it made of the delivery and what was posted. */
-  async function attempt(parts: Partial<AttemptParts> = {}) {
+  /** Runs one attempt, and returns the delivery after it and the requests that were posted. */
+  async function attempt(deps: Partial<AttemptDeps> = {}) {
     const posted: { url: string; body: Uint8Array; timeout_ms: number }[] = []
-    const kind = attemptKind({
-      eventOf: async () => stored,
-      secretOf: async () => secret,
+    const handler = createAttemptHandler({
+      findEvent: async () => stored,
+      findSecret: async () => secret,
       async post(url, _headers, sent, timeout_ms) {
         posted.push({ url, body: sent, timeout_ms })
         return { http_status: 204 }
       },
-      ...parts,
+      ...deps,
     })
-    const outcome = await kind.run(ATTEMPT, { ...delivery(), version: 1 })
+    const outcome = await handler.run(ATTEMPT, { ...delivery(), version: 1 })
     return { posted, after: outcome(delivery()) }
   }
 
-  test('posts the stored bytes within the time of its destination', async () => {
+  test('posts the stored bytes with the timeout of its destination', async () => {
     const { posted, after } = await attempt()
     expect(posted).toEqual([{ url: 'https://shop.example.com/callbacks', body, timeout_ms: 30_000 }])
-    expect(after.state).toBe('delivered')
+    expect(after.status).toBe('delivered')
   })
 
-  test.each([200, 201, 204, 299])('is a success with %d', async (http_status) => {
+  test.each([200, 201, 204, 299])('succeeds with HTTP %d', async (http_status) => {
     const { after } = await attempt({ post: async () => ({ http_status }) })
-    expect(after).toMatchObject({ state: 'delivered', attempts: [{ http_status }] })
+    expect(after).toMatchObject({ status: 'delivered', attempts: [{ http_status }] })
     expect(after.attempts[0]).not.toHaveProperty('failure')
   })
 
   test.each([100, 199, 300, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
-    'is a failure with %d',
+    'fails with HTTP %d',
     async (http_status) => {
       const { after } = await attempt({ post: async () => ({ http_status }) })
-      expect(after).toMatchObject({ state: 'pending', attempts: [{ http_status, failure: 'http_status' }] })
+      expect(after).toMatchObject({ status: 'pending', attempts: [{ http_status, failure: 'http_status' }] })
     },
   )
 
-  test('that got no answer says why in a word', async () => {
+  test('records the reason when there was no answer', async () => {
     const { after } = await attempt({ post: async () => ({ failure: 'timeout' }) })
     expect(after.attempts).toMatchObject([{ number: 1, failure: 'timeout' }])
   })
 
-  test.each<[string, string, Partial<AttemptParts>]>([
+  test.each<[string, string, Partial<AttemptDeps>]>([
     [
-      'over 256 KiB',
+      'a body over 256 KiB',
       'payload_too_large',
-      { eventOf: async () => ({ ...stored, body: Buffer.alloc(262_145) }) },
+      { findEvent: async () => ({ ...stored, body: Buffer.alloc(262_145) }) },
     ],
-    ['that is forgotten', 'event_expired', { eventOf: async () => undefined }],
-    ['without a secret', 'no_secret', { secretOf: async () => undefined }],
-  ])('sends nothing %s, and has failed', async (_what, word, parts) => {
-    const { posted, after } = await attempt(parts)
+    ['an expired event', 'event_expired', { findEvent: async () => undefined }],
+    ['no secret', 'no_secret', { findSecret: async () => undefined }],
+  ])('with %s sends nothing and fails with %s', async (_name, reason, deps) => {
+    const { posted, after } = await attempt(deps)
     expect(posted).toEqual([])
-    expect(after).toMatchObject({ state: 'pending', attempts: [{ failure: word }] })
+    expect(after).toMatchObject({ status: 'pending', attempts: [{ failure: reason }] })
   })
 
-  test('sends 256 KiB', async () => {
-    const { posted } = await attempt({ eventOf: async () => ({ ...stored, body: Buffer.alloc(262_144) }) })
+  test('sends a body of exactly 256 KiB', async () => {
+    const { posted } = await attempt({ findEvent: async () => ({ ...stored, body: Buffer.alloc(262_144) }) })
     expect(posted).toHaveLength(1)
   })
 
   test.each([
     ['merchants', new PublicError(2002)],
-    ['the store', new Unavailable('away')],
-  ])('is not used up while %s is away: it waits, and nothing was sent', async (_what, error) => {
+    ['the store', new Unavailable('unavailable')],
+  ])('is postponed by 10 s and not counted while %s is unavailable', async (_name, error) => {
     const clock = createManualClock(AT.getTime())
     const restore = useClock(clock)
     try {
-      const { posted, after } = await attempt({ secretOf: () => Promise.reject(error) })
+      const { posted, after } = await attempt({ findSecret: () => Promise.reject(error) })
       expect(posted).toEqual([])
       expect(after).toMatchObject({
-        state: 'pending',
+        status: 'pending',
         attempts: [],
         effects: [{ id: ATTEMPT.id, kind: 'attempt', tries: 0, due_at: new Date(AT.getTime() + 10_000) }],
       })
@@ -163,24 +170,68 @@ describe('an attempt', () => {
     }
   })
 
-  test('that meets a fault is a failed try of the effect, and no attempt', async () => {
+  test('rejects on an internal fault, so that the fault counts as a try of the effect and not as an attempt', async () => {
     await expect(
-      attempt({ secretOf: () => Promise.reject(new Error('sealed for another')) }),
+      attempt({ findSecret: () => Promise.reject(new Error('sealed for another context')) }),
     ).rejects.toThrow()
   })
 
-  test('counts as under way until it has ended, however it ends', async () => {
+  test('takes capacity until it ends, also when it fails', async () => {
     const gate = Promise.withResolvers<{ http_status: number }>()
-    const kind = attemptKind({
-      eventOf: async () => stored,
-      secretOf: async () => secret,
+    const handler = createAttemptHandler({
+      findEvent: async () => stored,
+      findSecret: async () => secret,
       post: () => gate.promise,
     })
-    const room = kind.capacity?.() ?? 0
-    const running = [1, 2, 3].map(() => kind.run(ATTEMPT, { ...delivery(), version: 1 }))
-    expect(kind.capacity?.()).toBe(room - 3)
+    const capacity = handler.capacity?.() ?? 0
+    const running = [1, 2, 3].map(() => handler.run(ATTEMPT, { ...delivery(), version: 1 }))
+    expect(handler.capacity?.()).toBe(capacity - 3)
     gate.reject(new Error('a fault'))
     await Promise.allSettled(running)
-    expect(kind.capacity?.()).toBe(room)
+    expect(handler.capacity?.()).toBe(capacity)
+  })
+})
+
+describe('the delay before a retry', () => {
+  const attempts = fc.integer({ min: 1, max: 11 })
+  const base_seconds = fc.integer({ min: 1, max: 3_600 })
+  const random = fc.double({ min: 0, max: 1, noNaN: true })
+
+  test('is min(max(random(0, 2^(attempt-1) * retry_delay_seconds), 1 s), 24 h)', () => {
+    fc.assert(
+      fc.property(attempts, base_seconds, random, (attempt, base, fraction) => {
+        const drawn_ms = fraction * 2 ** (attempt - 1) * base * 1_000
+        const expected_ms = Math.min(Math.max(drawn_ms, 1_000), DAY_MS)
+        expect(retryDelayMs(attempt, base, fraction)).toBeCloseTo(expected_ms, 3)
+      }),
+    )
+  })
+
+  test('is between a second and a day, and never above its bound', () => {
+    fc.assert(
+      fc.property(attempts, base_seconds, (attempt, base) => {
+        const delay_ms = retryDelayMs(attempt, base)
+        expect(delay_ms).toBeGreaterThanOrEqual(1_000)
+        expect(delay_ms).toBeLessThanOrEqual(Math.min(DAY_MS, 2 ** (attempt - 1) * base * 1_000))
+      }),
+    )
+  })
+
+  test.each([
+    [1, 1, 1_000],
+    [2, 1, 2_000],
+    [3, 1, 4_000],
+    [3, 60, 240_000],
+    [10, 60, 30_720_000],
+    [10, 3_600, DAY_MS],
+  ])('after %d attempts with a base of %d s is at least 1 s and at most %d ms', (attempt, base, bound) => {
+    expect(retryDelayMs(attempt, base, 1)).toBe(bound)
+    expect(retryDelayMs(attempt, base, 0)).toBe(1_000)
+  })
+
+  test('is spread evenly over its range', () => {
+    const drawn = Array.from({ length: 2_000 }, () => retryDelayMs(5, 10))
+    const [low, high] = [drawn.filter((ms) => ms < 80_000), drawn.filter((ms) => ms >= 80_000)]
+    expect(Math.abs(low.length - high.length)).toBeLessThan(300)
   })
 })

@@ -1,47 +1,49 @@
-import type { Environment } from '#lib/contract/environment.ts'
 import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
 import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, now } from '#lib/platform/time.ts'
-import type { AttemptRecord, Delivery, StoredEvent } from '../domain/delivery.ts'
-import { retryDelay } from './retry.ts'
-import { signDelivery } from './sign.ts'
+import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
+import type { StoredEvent } from '../domain/event.ts'
+import type { PostDelivery, PostResult } from './post-delivery.ts'
+import { signDelivery } from './sign-delivery.ts'
 
-/** What came of posting a body: the status of the answer, or why there was none. */
-export interface Posted {
-  readonly http_status?: number
-  readonly failure?: string
+/** What an attempt reads and calls. */
+export interface AttemptDeps {
+  findEvent(delivery: Delivery): Promise<StoredEvent | undefined>
+  /** The secret that signs for the destination now; `undefined` when none was issued or the endpoint is deleted. */
+  findSecret(delivery: Delivery): Promise<Secret | undefined>
+  readonly post: PostDelivery
 }
 
-/** What an attempt needs. */
-export interface AttemptParts {
-  eventOf(delivery: Delivery): Promise<StoredEvent | undefined>
-  /** The secret that signs for the destination now; `undefined` when none was issued or the endpoint is gone. */
-  secretOf(delivery: Delivery): Promise<Secret | undefined>
-  post(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    body: Uint8Array,
-    timeout_ms: number,
-    environment: Environment,
-  ): Promise<Posted>
-}
+/** The kind of the effect: one attempt to deliver. */
+export const ATTEMPT = 'attempt'
 
-/** What an attempt may take beside its time limit: reading the event, and what is left of the answer's body. */
+/** The time of an attempt beyond its limit: reading the event, and reading the rest of the answer's body. */
 const LEASE_SLACK_MS = 10_000
+/** How many processes may crash during one attempt before it is stuck. */
 const CRASHES_MAX = 10
+/** The largest callback body (spec: Limits). */
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
-/** The pause while what an attempt needs of our own is away. */
-const AWAY_WAIT_MS = 10_000
+/** The wait while merchants or the store is unavailable. */
+const UNAVAILABLE_WAIT_MS = 10_000
+
+const RETRY_DELAY_MIN_MS = 1_000
+const RETRY_DELAY_MAX_MS = 24 * 3_600_000
+
+/** Makes the effect of the attempt with this number, counted from 1. It is due at once unless `due_at` is given. */
+export function attemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
+  return effect({ id: `${delivery_id}:attempt:${number}`, kind: ATTEMPT, lane: 'timer', due_at }, at)
+}
 
 /**
- * The effect that tries to deliver. The try is counted by the claim, before the request goes out; a process that
- * dies in between leaves an attempt that another repeats under the same delivery id.
+ * The handler of the effect: signs the stored body, posts it and records the result. The lease counts the try before
+ * the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
-export function attemptKind(parts: AttemptParts): EffectHandler<Delivery> {
+export function createAttemptHandler(deps: AttemptDeps): EffectHandler<Delivery> {
   let in_flight = 0
   return {
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
@@ -52,15 +54,15 @@ export function attemptKind(parts: AttemptParts): EffectHandler<Delivery> {
       const started_at = now()
       const began_ms = clock.monotonic_ms()
       try {
-        const posted = await post(parts, delivery)
+        const result = await signAndPost(deps, delivery)
         const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
-        const record = { number: delivery.attempts.length + 1, started_at, duration_ms, ...posted }
-        return (current) => afterAttempt(current, record, now())
+        const record = { number: delivery.attempts.length + 1, started_at, duration_ms, ...result }
+        return (current) => recordAttempt(current, record, now())
       } catch (error) {
         if (publicErrorOf(error).code !== 2002) throw error
-        // No outage and no stop of ours, however long, uses up any of the receiver's attempts.
-        log.warn({ error, delivery_id: delivery.delivery_id }, 'an attempt was put off')
-        return (current) => postponed(current, attempt, now())
+        // An outage or a stop of this system must not use up an attempt of the receiver.
+        log.warn({ error, delivery_id: delivery.delivery_id }, 'delivery attempt postponed')
+        return (current) => postponeAttempt(current, attempt, now())
       } finally {
         in_flight -= 1
       }
@@ -68,32 +70,44 @@ export function attemptKind(parts: AttemptParts): EffectHandler<Delivery> {
   }
 }
 
-async function post(parts: AttemptParts, delivery: Delivery): Promise<Posted> {
-  const event = await parts.eventOf(delivery)
+async function signAndPost(deps: AttemptDeps, delivery: Delivery): Promise<PostResult> {
+  const event = await deps.findEvent(delivery)
   if (!event) return { failure: 'event_expired' }
   if (event.body.byteLength > BODY_MAX_BYTES) return { failure: 'payload_too_large' }
-  const secret = await parts.secretOf(delivery)
+  const secret = await deps.findSecret(delivery)
   if (!secret) return { failure: 'no_secret' }
   const { url, timeout_seconds, environment } = delivery
   const headers = signDelivery(event.body, secret, delivery.delivery_id, now())
-  const posted = await parts.post(url, headers, event.body, timeout_seconds * 1_000, environment)
-  if (posted.http_status === undefined || (posted.http_status >= 200 && posted.http_status <= 299))
-    return posted
-  return { ...posted, failure: 'http_status' }
+  const result = await deps.post(url, headers, event.body, timeout_seconds * 1_000, environment)
+  if (result.http_status === undefined || (result.http_status >= 200 && result.http_status <= 299))
+    return result
+  return { ...result, failure: 'http_status' }
 }
 
-function postponed(delivery: Delivery, { id, kind, lane }: Effect, at: Date): Delivery {
-  const again = effect({ id, kind, lane, due_at: new Date(at.getTime() + AWAY_WAIT_MS) }, at)
+function postponeAttempt(delivery: Delivery, { id, kind, lane }: Effect, at: Date): Delivery {
+  const again = effect({ id, kind, lane, due_at: new Date(at.getTime() + UNAVAILABLE_WAIT_MS) }, at)
   return { ...delivery, effects: [...delivery.effects, again] }
 }
 
-/** What an attempt changes: delivered, tried again later, or dead (N2, N6). Pure. */
-export function afterAttempt(delivery: Delivery, record: AttemptRecord, at: Date): Delivery {
+/** Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). */
+export function recordAttempt(delivery: Delivery, record: AttemptRecord, at: Date): Delivery {
   const attempts = [...delivery.attempts, record]
-  if (record.failure === undefined) return { ...delivery, attempts, state: 'delivered' }
-  if (attempts.length > delivery.max_retries) return { ...delivery, attempts, state: 'dead' }
-  const due_at = new Date(at.getTime() + retryDelay(attempts.length, delivery.retry_delay_seconds))
-  const id = `${delivery.delivery_id}:attempt:${attempts.length + 1}`
-  const next = effect({ id, kind: 'attempt', lane: 'timer', due_at }, at)
+  if (record.failure === undefined) return { ...delivery, attempts, status: 'delivered' }
+  if (attempts.length > delivery.max_retries) return { ...delivery, attempts, status: 'dead' }
+  const due_at = new Date(at.getTime() + retryDelayMs(attempts.length, delivery.retry_delay_seconds))
+  const next = attemptEffect(delivery.delivery_id, attempts.length + 1, at, due_at)
   return { ...delivery, attempts, effects: [...delivery.effects, next] }
+}
+
+/**
+ * The wait before the next attempt, after `attempts` so far (spec: Delivery and retry, 3; N2): uniform between 0 and
+ * a bound that doubles with each attempt, but at least one second and at most a day.
+ */
+export function retryDelayMs(
+  attempts: number,
+  retry_delay_seconds: number,
+  random = randomFraction(),
+): number {
+  const bound_ms = 2 ** (attempts - 1) * retry_delay_seconds * 1_000
+  return Math.min(Math.max(random * bound_ms, RETRY_DELAY_MIN_MS), RETRY_DELAY_MAX_MS)
 }

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { testWith } from '../../../test/support/needs.ts'
 import { opensslHmac, opensslSha512 } from '../../../test/support/openssl.ts'
-import { signDelivery } from './sign.ts'
+import { signDelivery } from './sign-delivery.ts'
 
 const AT = new Date('2026-11-21T10:00:00.007Z')
 const ID = '019aa5b0-7c00-7000-8000-000000000001'
 
 describe('the headers of a delivery', () => {
-  testWith('openssl')('hold the three signatures as openssl computes them', () => {
+  testWith('openssl')('contain the three signatures that openssl computes', () => {
     const bodies = [
       Buffer.from('{}'),
       Buffer.from('{"id":"é\u{1F600}","spaces":" \\n "}'),
@@ -31,7 +31,7 @@ describe('the headers of a delivery', () => {
     }
   })
 
-  test('are these and no others, and show nothing of the secret', () => {
+  test('are exactly these, and do not contain the secret', () => {
     const secret = newSecret()
     const headers = signDelivery(Buffer.from('{}'), secret, ID, AT)
     expect(headers).toEqual({
@@ -46,14 +46,14 @@ describe('the headers of a delivery', () => {
     expect(JSON.stringify(headers)).not.toContain(secret.reveal())
   })
 
-  test('are new for every attempt, with the same body at the same instant', () => {
+  test('have a new nonce and V3 signature for every attempt, even at the same instant', () => {
     const secret = newSecret()
     const [first, second] = [1, 2].map(() => signDelivery(Buffer.from('{}'), secret, ID, AT))
     expect(first?.['X-Webhook-Nonce']).not.toBe(second?.['X-Webhook-Nonce'])
     expect(first?.['X-Webhook-Signature-V3']).not.toBe(second?.['X-Webhook-Signature-V3'])
   })
 
-  test('differ when anything that they sign differs', () => {
+  test('have another V3 signature when any signed value differs', () => {
     const secret = newSecret()
     const nonce = '0'.repeat(32)
     const base = signDelivery(Buffer.from('ab'), secret, ID, AT, nonce)

@@ -3,22 +3,23 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from '@jest/globals'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { barePayment, fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import { isUuid } from '#lib/platform/ids.ts'
 import { paymentEvent } from '../event.fixture.ts'
-import { callbackBody, resourceIdOf } from './body.ts'
+import { callbackBody, toPublicResource } from './callback-body.ts'
+import { resourceIdOf } from './event.ts'
 
 const AT = new Date('2026-11-21T10:00:03.007Z')
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const METADATA = { created_at: new Date(0), request_id: 'request-1', processing_time: 0.5 }
 
 function bodyOf(changes: Parameters<typeof paymentEvent>[0] = {}) {
   const event = paymentEvent({ createTime: timestampFromDate(AT), ...changes })
-  return JSON.parse(Buffer.from(callbackBody(event, new Date(0))).toString())
+  return JSON.parse(Buffer.from(callbackBody(event, toPublicResource(event), METADATA)).toString())
 }
 
-/** Every name of a field at any depth. */
-function namesIn(value: unknown): string[] {
+/** The names of all fields at any depth. */
+function fieldNames(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner)])
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...fieldNames(inner)])
 }
 
 describe('the body of a callback', () => {
@@ -30,14 +31,18 @@ describe('the body of a callback', () => {
         next: null,
         result: { payment: expect.any(Object) },
         success: true,
-        request_id: expect.any(String),
-        processing_time: expect.any(Number),
+        request_id: 'request-1',
+        processing_time: 0.5,
       },
       merchant_id: '7001',
     })
   })
 
-  test('shows the payment without what callbacks do not repeat', () => {
+  test('has the given creation time when the event has none', () => {
+    expect(bodyOf({ createTime: undefined }).created_at).toBe('1970-01-01T00:00:00.000Z')
+  })
+
+  test('shows the payment without the fields that callbacks omit', () => {
     const { payment } = bodyOf().data.result
     expect(Object.keys(payment).sort()).toEqual([
       'amount',
@@ -59,10 +64,10 @@ describe('the body of a callback', () => {
     expect([c_id, h_id]).toEqual(['order-1', '100000000000000001'])
   })
 
-  test('shows nothing of how we keep it, however little or much the payment has', () => {
+  test('shows no internal field, whichever optional fields the payment has', () => {
     for (const value of [fullPayment(), barePayment()]) {
       const body = bodyOf({ resource: { case: 'payment', value } })
-      const names = namesIn(body)
+      const names = fieldNames(body)
       for (const absent of ['service_id', 'description', 'redirect', 'bank', 'payment_id', 'paymentId']) {
         expect(names).not.toContain(absent)
       }
@@ -70,7 +75,7 @@ describe('the body of a callback', () => {
     }
   })
 
-  test('writes every instant alike', () => {
+  test('writes every instant in one format', () => {
     const { timestamps, status, operations } = bodyOf().data.result.payment
     const instants = [
       ...Object.values(timestamps),
@@ -81,23 +86,16 @@ describe('the body of a callback', () => {
     for (const instant of instants) expect(instant).toMatch(INSTANT)
   })
 
-  test('says success of a failed payment too, since the callback itself is one', () => {
+  test('has success true for a failed payment too, because it describes the callback itself', () => {
     expect(bodyOf({ event: 'payment.failed' })).toMatchObject({
       id: '100000000000000001:payment.failed',
       data: { success: true },
     })
   })
-
-  test('has an id that is stable and a request id that is not', () => {
-    const [first, second] = [bodyOf(), bodyOf()]
-    expect(first.id).toBe(second.id)
-    expect(isUuid(first.data.request_id)).toBe(true)
-    expect(first.data.request_id).not.toBe(second.data.request_id)
-  })
 })
 
-test('an event about something that this version does not know is refused', () => {
+test('an event about an unknown kind of resource is refused', () => {
   const unknown = create(MerchantEventSchema, { eventKey: 'key', event: 'ticket.created' })
-  expect(() => callbackBody(unknown, AT)).toThrow(TypeError)
+  expect(() => toPublicResource(unknown)).toThrow(TypeError)
   expect(resourceIdOf(unknown)).toBe('')
 })

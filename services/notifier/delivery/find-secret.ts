@@ -1,0 +1,21 @@
+import type { Directory } from '#lib/patterns/directory/directory.ts'
+import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import type { AttemptDeps } from './attempt.ts'
+
+/**
+ * Finds the secret that signs a delivery: the one stored with it for a payment's own `webhook_url`, else the present
+ * secret of its endpoint, so that a rotated secret signs retries too.
+ */
+export function createFindSecret(
+  directory: Pick<Directory, 'merchantEndpoints'>,
+  keyring: Pick<Keyring, 'open'>,
+): AttemptDeps['findSecret'] {
+  return async (delivery: Delivery): Promise<Secret | undefined> => {
+    if (delivery.secret) return keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
+    const endpoints = await directory.merchantEndpoints(delivery.merchant_id, delivery.environment)
+    const sealed = endpoints.find(({ endpoint }) => endpoint?.endpointId === delivery.endpoint_id)?.secret
+    return sealed && keyring.open(sealed.sealed, `endpoint:${delivery.endpoint_id}`)
+  }
+}

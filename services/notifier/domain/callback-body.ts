@@ -1,0 +1,41 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
+import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
+
+/** The resource of an event in its public form: its public id and the `result` field of the callback. */
+export interface PublicResource {
+  readonly id: string
+  readonly result: Readonly<Record<string, unknown>>
+}
+
+/** The values of a callback's body that do not come from its event. `processing_time` is in milliseconds. */
+export interface CallbackMetadata {
+  /** Used when the event has no time of its own. */
+  readonly created_at: Date
+  readonly request_id: string
+  readonly processing_time: number
+}
+
+/** Converts the resource of an event. Throws a `TypeError` for a kind of resource that this version does not know. */
+export function toPublicResource({ resource }: MerchantEvent): PublicResource {
+  if (resource.case !== 'payment') throw new TypeError('the event has no resource that this version knows')
+  return { id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
+}
+
+/**
+ * Makes the bytes of a callback (spec: Delivery body). They are made once per event and stored, so that every attempt
+ * to every destination sends the same bytes.
+ */
+export function callbackBody(
+  event: MerchantEvent,
+  { id, result }: PublicResource,
+  { created_at, request_id, processing_time }: CallbackMetadata,
+): Uint8Array {
+  const body = {
+    id: `${id}:${event.event}`,
+    created_at: (event.createTime ? timestampDate(event.createTime) : created_at).toISOString(),
+    data: { next: null, result, success: true, request_id, processing_time },
+    merchant_id: event.merchantId,
+  }
+  return Buffer.from(JSON.stringify(body))
+}

@@ -1,0 +1,32 @@
+import type { Message } from '@bufbuild/protobuf'
+import type { MerchantEvent, MerchantEventHead } from '#gen/multihub/events/v1/event_pb.ts'
+import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import type { Destination } from './delivery.ts'
+
+/** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
+export interface StoredEvent {
+  readonly merchant_id: string
+  readonly event_key: string
+  /** The public name, such as `payment.completed`. */
+  readonly event: string
+  /** The JSON of the callback, made once. */
+  readonly body: Uint8Array
+  readonly destinations: readonly Destination[]
+  readonly created_at: Date
+  readonly expires_at: Date
+}
+
+/** The fields of an event that decide where it goes: all but its resource. */
+export type EventHead = Omit<MerchantEventHead, keyof Message>
+
+/** The environment of an event. Throws a `TypeError` for an event that names none. */
+export function environmentOf(event: Pick<EventHead, 'environment'>): Environment {
+  const environment = environmentFromProto(event.environment)
+  if (!environment) throw new TypeError('the event has no environment')
+  return environment
+}
+
+/** The internal id of the event's resource, by which the operator finds its deliveries; empty without a resource. */
+export function resourceIdOf({ resource }: MerchantEvent): string {
+  return resource.case === 'payment' ? resource.value.paymentId : ''
+}

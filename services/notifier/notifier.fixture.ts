@@ -1,0 +1,60 @@
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createKeyring } from '#lib/platform/crypto/seal.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { ATTEMPT, createAttemptHandler } from './delivery/attempt.ts'
+import { createPostDelivery } from './delivery/post-delivery.ts'
+import type { Delivery } from './domain/delivery.ts'
+import type { DeliveryServiceDeps } from './rpc/delivery-service.ts'
+import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
+import { openEvents } from './store/events.ts'
+
+/** The context to which these tests seal the secret of a payment's own `webhook_url`. */
+export const BOUND_TO = 'webhook:7001:order-1'
+
+/** The master keys that all processes of these tests share. */
+export const keyring = createKeyring(new Secret(`test:${'cd'.repeat(32)}`))
+
+/** A notifier over an embedded store, without the registry of merchants. */
+export interface TestNotifier extends DeliveryServiceDeps {
+  close(): Promise<void>
+}
+
+/**
+ * Opens a notifier over a directory. Two notifiers over one directory behave as two processes. They have the secret of a
+ * payment's own `webhook_url` only, so they cannot sign for endpoints.
+ */
+export async function openNotifier(
+  directory: string,
+  endpointsAsOf: DeliveryServiceDeps['endpointsAsOf'] = async () => [],
+): Promise<TestNotifier> {
+  const store = await openStore({ database: 'notifier', directory })
+  const events = await openEvents(store)
+  const deliveries = await openDeliveries(store)
+  const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
+  const runner = createEffectRunner<Delivery>({
+    collection: deliveries,
+    keyOf: deliveryKeyOf,
+    sweep_ms: 50,
+    handlers: {
+      [ATTEMPT]: createAttemptHandler({
+        findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
+        findSecret: async ({ secret }) => keyring.open(secret?.sealed ?? '', secret?.bound_to ?? ''),
+        post: createPostDelivery({ test: http, production: http }, new AbortController().signal),
+      }),
+    },
+  })
+  return {
+    events,
+    deliveries,
+    runner,
+    endpointsAsOf,
+    async close() {
+      await runner.stop()
+      await http.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { StoredEvent } from '../domain/event.ts'
+
+/** How long events and their deliveries are kept for the operator: 90 days. */
+export const RETENTION_MS = 90 * 24 * 3_600_000
+
+/** The key of an event. */
+export type EventKey = Pick<StoredEvent, 'merchant_id' | 'event_key'>
+
+/** Opens the collection of events. Each event expires after `RETENTION_MS`. */
+export function openEvents(store: Store): Promise<Collection<StoredEvent>> {
+  return store.collection<StoredEvent>({
+    name: 'events',
+    partition: ['merchant_id'],
+    key: ['merchant_id', 'event_key'],
+    expires: 'expires_at',
+  })
+}
+
+/** The key under which an event is stored. */
+export function eventKeyOf(event: Pick<MerchantEvent, 'merchantId' | 'eventKey'>): EventKey {
+  return { merchant_id: event.merchantId, event_key: event.eventKey }
+}
+
+/** Stores an event, or returns the one that is already stored under its key. */
+export async function insertEventOnce(
+  events: Collection<StoredEvent>,
+  event: StoredEvent,
+): Promise<StoredEvent> {
+  try {
+    return await events.insert(event)
+  } catch (error) {
+    const { merchant_id, event_key } = event
+    const stored = error instanceof Duplicate ? await events.get({ merchant_id, event_key }) : undefined
+    if (!stored) throw error
+    return stored
+  }
+}

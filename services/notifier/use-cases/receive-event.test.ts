@@ -1,0 +1,249 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { deepFreeze } from '#lib/patterns/deep-freeze.ts'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import { eventBytes, paymentEvent } from '../event.fixture.ts'
+import { BOUND_TO, keyring, openNotifier, type TestNotifier } from '../notifier.fixture.ts'
+import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
+
+type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsAsOf']>>
+
+let directory: string
+let notifier: TestNotifier
+let findEndpoints: () => Promise<Endpoints>
+let endpoint_reads: Date[]
+
+function endpoint(endpointId: string, changes: { enabled?: boolean; events?: string[] } = {}) {
+  const { enabled = true, events = ['payment.completed', 'payment.created'] } = changes
+  const url = `https://${endpointId}.example.com/`
+  const limits = { timeoutSeconds: 5, maxRetries: 1, retryDelaySeconds: 2 }
+  return create(SealedEndpointSchema, { endpoint: { endpointId, url, enabled, events, ...limits } })
+}
+
+function setEndpoints(...endpoints: ReturnType<typeof endpoint>[]): void {
+  const frozen = deepFreeze(endpoints)
+  findEndpoints = async () => frozen
+}
+
+function setEndpointsUnavailable(): void {
+  findEndpoints = () => Promise.reject(new PublicError(2002))
+}
+
+const deliveries = (): Promise<Delivery[]> =>
+  notifier.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
+const deliveryIds = async (): Promise<string[]> => (await deliveries()).map(({ delivery_id }) => delivery_id)
+
+/** Deletes a stored delivery, as if its process had crashed before it was inserted. */
+async function removeDelivery(delivery: Delivery | undefined): Promise<void> {
+  const { merchant_id = '', delivery_id = '' } = delivery ?? {}
+  await notifier.deliveries.delete({ merchant_id, delivery_id }, 1)
+}
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-receive-event-'))
+  setEndpoints(endpoint('one'), endpoint('two'))
+  endpoint_reads = []
+  notifier = await openNotifier(directory, async (_merchant_id, _environment, as_of) => {
+    endpoint_reads.push(as_of)
+    return findEndpoints()
+  })
+  // These tests look at stored deliveries: nothing is to be sent.
+  await notifier.runner.stop()
+})
+afterEach(async () => {
+  await notifier.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+describe('an event from the bus', () => {
+  const KEY = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }
+
+  test('is stored with its body, and gets a delivery for each subscribed endpoint', async () => {
+    setEndpoints(
+      endpoint('one'),
+      endpoint('off', { enabled: false }),
+      endpoint('other', { events: ['payment.failed', 'payment.*', '*'] }),
+      endpoint('two'),
+    )
+    expect(await receiveEvent(notifier, eventBytes())).toBe(KEY.event_key)
+    const stored = await notifier.events.get(KEY)
+    expect(JSON.parse(Buffer.from(stored?.body ?? '').toString())).toMatchObject({ merchant_id: '7001' })
+    const created = await deliveries()
+    expect(created.map(({ endpoint_id }) => endpoint_id)).toEqual(['one', 'two'])
+    expect(created.map(({ delivery_id }) => delivery_id)).toEqual(
+      stored?.destinations.map(({ delivery_id }) => delivery_id),
+    )
+    expect(created[0]).toMatchObject({
+      status: 'pending',
+      url: 'https://one.example.com/',
+      timeout_seconds: 5,
+      max_retries: 1,
+      retry_delay_seconds: 2,
+      effects: [{ kind: 'attempt', id: `${created[0]?.delivery_id}:attempt:1` }],
+    })
+    expect(created[0]).not.toHaveProperty('secret')
+  })
+
+  test('has a stable id in its body, and a request id that is new for each event', async () => {
+    await receiveEvent(notifier, eventBytes())
+    await receiveEvent(notifier, eventBytes({ eventKey: 'other:1' }))
+    const [first, second] = await Promise.all(
+      [KEY.event_key, 'other:1'].map(async (event_key) => {
+        const stored = await notifier.events.get({ merchant_id: '7001', event_key })
+        return JSON.parse(Buffer.from(stored?.body ?? '').toString())
+      }),
+    )
+    expect(first.id).toBe(second.id)
+    expect(isUuid(first.data.request_id)).toBe(true)
+    expect(first.data.request_id).not.toBe(second.data.request_id)
+  })
+
+  test('received repeatedly, also ten times at once, is stored and delivered once', async () => {
+    await receiveEvent(notifier, eventBytes())
+    const first = await deliveries()
+    const again = Array.from({ length: 10 }, () => receiveEvent(notifier, eventBytes()))
+    expect(new Set(await Promise.all(again))).toEqual(new Set([KEY.event_key]))
+    expect(await deliveries()).toEqual(first)
+    const other = Array.from({ length: 10 }, () =>
+      receiveEvent(notifier, eventBytes({ eventKey: 'other:1' })),
+    )
+    await Promise.all(other)
+    expect(await deliveries()).toHaveLength(4)
+  })
+
+  test('received by two processes at once is stored and delivered once', async () => {
+    const second = await openNotifier(directory, async () => deepFreeze([endpoint('three')]))
+    await second.runner.stop()
+    const both = [notifier, second, notifier, second].map((one) => receiveEvent(one, eventBytes()))
+    await Promise.all(both)
+    const stored = await notifier.events.get(KEY)
+    expect((await deliveryIds()).sort()).toEqual(
+      stored?.destinations.map(({ delivery_id }) => delivery_id).sort(),
+    )
+    await second.close()
+  })
+
+  test('keeps its first destinations when it is redelivered after the endpoints changed', async () => {
+    await receiveEvent(notifier, eventBytes())
+    const first = await deliveries()
+    setEndpoints(endpoint('two', { enabled: false }), endpoint('three'))
+    await receiveEvent(notifier, eventBytes())
+    expect(await deliveries()).toEqual(first)
+  })
+
+  test('gets its missing deliveries when it is redelivered after a crash', async () => {
+    await receiveEvent(notifier, eventBytes())
+    const before = await deliveries()
+    await removeDelivery(before[1])
+    await receiveEvent(notifier, eventBytes())
+    expect(await deliveryIds()).toEqual(before.map(({ delivery_id }) => delivery_id))
+  })
+
+  test('of a payment with a webhook_url goes there only, and reads no endpoints', async () => {
+    const callback = {
+      url: 'https://own.example.com/',
+      sealedSecret: keyring.seal(newSecret(), BOUND_TO),
+      boundTo: BOUND_TO,
+    }
+    await receiveEvent(notifier, eventBytes({ callback }))
+    expect(await deliveries()).toMatchObject([
+      { url: 'https://own.example.com/', timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 },
+    ])
+    expect(endpoint_reads).toEqual([])
+  })
+
+  test('without subscribed endpoints is acknowledged and not stored', async () => {
+    setEndpoints()
+    expect(await receiveEvent(notifier, eventBytes())).toBe(KEY.event_key)
+    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(endpoint_reads).toHaveLength(1)
+  })
+
+  test('without subscribed endpoints is acknowledged even if its resource is of a newer version', async () => {
+    setEndpoints()
+    expect(await receiveEvent(notifier, eventBytes({ resource: { case: undefined } }))).toBe(KEY.event_key)
+    expect(await notifier.events.get(KEY)).toBeUndefined()
+  })
+
+  test.each([
+    ['no key', eventBytes({ eventKey: '' })],
+    ['no environment', eventBytes({ environment: 0 })],
+    ['no resource', eventBytes({ resource: { case: undefined } })],
+    ['undecodable bytes', Buffer.from('nonsense')],
+  ])('with %s is rejected, so that no receipt is sent', async (_name, bytes) => {
+    await expect(receiveEvent(notifier, bytes)).rejects.toThrow()
+    expect(await deliveries()).toEqual([])
+  })
+})
+
+describe('an event queued on request', () => {
+  const KEY = { merchant_id: '7001', event_key: 'request-1' }
+  const queue = (event = 'payment.completed'): Promise<string[]> =>
+    queueEvent(notifier, paymentEvent({ eventKey: KEY.event_key, event }))
+
+  test('gets a delivery for each destination, and returns their ids', async () => {
+    const ids = await queue()
+    expect(ids).toHaveLength(2)
+    expect((await deliveryIds()).sort()).toEqual([...ids].sort())
+  })
+
+  test('keeps its deliveries under its key, whatever happens to endpoints and payment later', async () => {
+    const ids = await queue()
+    const before = await deliveries()
+    const { body } = (await notifier.events.get(KEY)) ?? {}
+    setEndpoints(endpoint('three'))
+    expect(await queue('payment.created')).toEqual(ids)
+    setEndpoints()
+    expect(await queue()).toEqual(ids)
+    setEndpointsUnavailable()
+    expect(await queue()).toEqual(ids)
+    expect(await deliveries()).toEqual(before)
+    expect((await notifier.events.get(KEY))?.body).toEqual(body)
+  })
+
+  test('is queued once by concurrent calls in two processes', async () => {
+    const second = await openNotifier(directory, async () => deepFreeze([endpoint('three')]))
+    await second.runner.stop()
+    const event = paymentEvent({ eventKey: KEY.event_key })
+    const callers = [notifier, second, notifier, second, notifier, second]
+    const results = await Promise.all(callers.map((caller) => queueEvent(caller, event)))
+    expect(new Set(results.map((ids) => ids.join())).size).toBe(1)
+    expect((await deliveryIds()).sort()).toEqual([...(results[0] ?? [])].sort())
+    await second.close()
+  })
+
+  test('gets its missing deliveries under the same ids when it is repeated after a crash', async () => {
+    const ids = await queue()
+    const lost = (await deliveries()).find(({ delivery_id }) => delivery_id === ids[1])
+    if (!lost) throw new Error('there is no second delivery')
+    await removeDelivery(lost)
+    expect(await queue('payment.created')).toEqual(ids)
+    const again = (await deliveries()).find(({ delivery_id }) => delivery_id === ids[1])
+    // The body names the event of the first request, so the delivery has to name the same one.
+    expect(again).toMatchObject({ event: 'payment.completed', url: lost.url })
+  })
+
+  test('without a destination is refused with 1003, stores nothing, and can be queued later', async () => {
+    setEndpoints()
+    await expect(queue()).rejects.toMatchObject({ code: 1003 })
+    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(await deliveries()).toEqual([])
+    setEndpoints(endpoint('one'))
+    expect(await queue()).toHaveLength(1)
+  })
+
+  test('is refused without a key, without an environment, and while merchants is unavailable', async () => {
+    await expect(queueEvent(notifier, paymentEvent({ eventKey: '' }))).rejects.toThrow(TypeError)
+    await expect(queueEvent(notifier, paymentEvent({ environment: 0 }))).rejects.toThrow(TypeError)
+    setEndpointsUnavailable()
+    await expect(queue()).rejects.toMatchObject({ code: 2002 })
+    expect(await notifier.events.get(KEY)).toBeUndefined()
+  })
+})

@@ -1,0 +1,147 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  type MerchantEvent,
+  MerchantEventHeadSchema,
+  MerchantEventSchema,
+} from '#gen/multihub/events/v1/event_pb.ts'
+import type { SealedEndpoint } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Frozen } from '#lib/patterns/deep-freeze.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { clock, elapsedSince, now } from '#lib/platform/time.ts'
+import { attemptEffect } from '../delivery/attempt.ts'
+import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
+import type { Delivery, Destination } from '../domain/delivery.ts'
+import { type EventHead, environmentOf, resourceIdOf, type StoredEvent } from '../domain/event.ts'
+import { eventKeyOf, insertEventOnce, RETENTION_MS } from '../store/events.ts'
+
+/** What receiving an event reads and writes. */
+export interface ReceiveEventDeps {
+  readonly events: Collection<StoredEvent>
+  /** Inserts deliveries and runs their attempts. */
+  readonly runner: EffectRunner<Delivery>
+  /** The endpoints of a merchant, from a read that began after `as_of`. */
+  endpointsAsOf(
+    merchant_id: string,
+    environment: Environment,
+    as_of: Date,
+  ): Promise<readonly Frozen<SealedEndpoint>[]>
+}
+
+/** The limits of a payment's own `webhook_url`: the defaults of an endpoint (spec: Delivery and retry, 2). */
+const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 }
+
+/**
+ * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
+ * with the event's key when all of that is durable, so that the publisher may drop the event. A redelivered event keeps
+ * its first destinations and delivery ids; a redelivered event that has no subscription any more is ignored, and
+ * deliveries of it that were never created stay uncreated. Throws for an event that it cannot read.
+ */
+export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
+  // Most events have no subscription, and the resource is nearly all of the cost of decoding: read the head first.
+  const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
+  const destinations = await findDestinations(deps, head)
+  if (destinations.length > 0) {
+    const event = fromBinary(MerchantEventSchema, data)
+    await createDeliveries(deps, event, await storeEvent(deps, event, destinations))
+  }
+  return head.eventKey
+}
+
+/**
+ * Queues an event on request, and returns the ids of its deliveries when all of it is durable. The key of the event is
+ * its idempotency key: a repetition returns the same ids, whatever the endpoints are by then, and sends nothing again.
+ * Throws 1003, and stores nothing, when the event has no destination.
+ */
+export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
+  const stored = (await deps.events.get(eventKeyOf(event))) ?? (await storeNewEvent(deps, event))
+  if (!stored) throw new PublicError(1003, { details: { description: 'no callback destination' } })
+  await createDeliveries(deps, event, stored)
+  return stored.destinations.map(({ delivery_id }) => delivery_id)
+}
+
+async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<StoredEvent | undefined> {
+  const destinations = await findDestinations(deps, event)
+  return destinations.length === 0 ? undefined : storeEvent(deps, event, destinations)
+}
+
+/** The payment's own `webhook_url` if it has one, else the enabled endpoints that subscribe to the event. */
+async function findDestinations(
+  { endpointsAsOf }: ReceiveEventDeps,
+  event: EventHead,
+): Promise<Destination[]> {
+  const environment = environmentOf(event)
+  if (!event.eventKey) throw new TypeError('the event has no key')
+  if (event.callback) {
+    const { url, sealedSecret: sealed, boundTo: bound_to } = event.callback
+    return [{ delivery_id: uuidv7(), url, secret: { sealed, bound_to }, ...WEBHOOK_URL_LIMITS }]
+  }
+  const as_of = event.createTime ? timestampDate(event.createTime) : now()
+  const endpoints = await endpointsAsOf(event.merchantId, environment, as_of)
+  return endpoints.flatMap(({ endpoint }) => {
+    if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
+    const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint
+    const { maxRetries: max_retries, retryDelaySeconds: retry_delay_seconds } = endpoint
+    return [{ delivery_id: uuidv7(), endpoint_id, url, timeout_seconds, max_retries, retry_delay_seconds }]
+  })
+}
+
+function storeEvent(
+  { events }: ReceiveEventDeps,
+  event: MerchantEvent,
+  destinations: readonly Destination[],
+): Promise<StoredEvent> {
+  const created_at = now()
+  const began_ms = clock.monotonic_ms()
+  const resource = toPublicResource(event)
+  const metadata = { created_at, request_id: uuidv7(), processing_time: elapsedSince(began_ms) }
+  return insertEventOnce(events, {
+    ...eventKeyOf(event),
+    event: event.event,
+    body: callbackBody(event, resource, metadata),
+    destinations,
+    created_at,
+    expires_at: new Date(created_at.getTime() + RETENTION_MS),
+  })
+}
+
+/** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
+async function createDeliveries(
+  { runner }: ReceiveEventDeps,
+  event: MerchantEvent,
+  stored: StoredEvent,
+): Promise<void> {
+  const deliveries = stored.destinations.map((destination) => newDelivery(event, stored, destination))
+  await Promise.all(deliveries.map((delivery) => createDelivery(runner, delivery)))
+}
+
+function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: Destination): Delivery {
+  const { merchant_id, event_key, event, expires_at } = stored
+  const created_at = now()
+  return {
+    ...destination,
+    merchant_id,
+    environment: environmentOf(message),
+    event_key,
+    event,
+    resource_id: resourceIdOf(message),
+    status: 'pending',
+    attempts: [],
+    created_at,
+    expires_at,
+    effects: [attemptEffect(destination.delivery_id, 1, created_at)],
+  }
+}
+
+async function createDelivery(runner: EffectRunner<Delivery>, delivery: Delivery): Promise<void> {
+  try {
+    runner.driveBehind(await runner.insert(delivery))
+  } catch (error) {
+    if (!(error instanceof Duplicate)) throw error
+  }
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { eventBytes } from '../../services/notifier/event.fixture.ts'
+import { BOUND_TO, keyring, openNotifier } from '../../services/notifier/notifier.fixture.ts'
+import { eventually } from '../support/eventually.ts'
+import { startReceiver } from '../support/receiver.ts'
+
+const CHILD = join(import.meta.dirname, 'notifier-crash.child.ts')
+/** Longer than the lease of an attempt. */
+const AFTER_LEASE_MS = 80_000
+
+test('an attempt interrupted by SIGKILL is repeated under the same delivery id', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-notifier-'))
+  const receiver = await startReceiver((count) => ({ status: count === 1 ? 0 : 200 }))
+  const callback = {
+    url: receiver.url,
+    sealedSecret: keyring.seal(newSecret(), BOUND_TO),
+    boundTo: BOUND_TO,
+  }
+  const event = Buffer.from(eventBytes({ callback })).toString('base64')
+  const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, event })], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  try {
+    await eventually(
+      async () => receiver.callbacks.length,
+      (length) => length === 1,
+    )
+  } finally {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+
+  // A time at which the lease of the killed process has expired.
+  const restore = useClock({
+    now_ms: () => Date.now() + AFTER_LEASE_MS,
+    monotonic_ms: () => performance.now(),
+    after(delay_ms, action) {
+      const handle = setTimeout(action, delay_ms)
+      return { cancel: () => clearTimeout(handle) }
+    },
+  })
+  const successor = await openNotifier(directory)
+  const deliveries = () => successor.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
+  try {
+    successor.runner.start()
+    await eventually(deliveries, (stored) => stored?.[0]?.status === 'delivered')
+    const [first, second] = receiver.callbacks
+    expect(receiver.callbacks).toHaveLength(2)
+    expect(second?.headers['x-webhook-id']).toBe(first?.headers['x-webhook-id'])
+    expect(second?.raw.equals(first?.raw ?? Buffer.alloc(0))).toBe(true)
+    expect(await deliveries()).toMatchObject([{ attempts: [{ number: 1, http_status: 200 }] }])
+  } finally {
+    await successor.close()
+    restore()
+    await receiver.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+})
