@@ -126,7 +126,7 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
       const poison: EffectHandler<Order> = {
         lease_ms: 1_000,
         tries_max: 3,
-        backoff_ms: () => 10,
+        backoff: { first_ms: 10, max_ms: 10 },
         async run({ kind }) {
           if (poisoned) throw new Error('poison')
           return (order) => ({ ...order, done: [...order.done, kind] })
@@ -188,7 +188,7 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
       const tell: EffectHandler<Order> = {
         lease_ms: 5_000,
         tries_max: 1_000,
-        backoff_ms: () => 50,
+        backoff: { first_ms: 50, max_ms: 50 },
         capacity: publisher.capacity,
         async run({ id, kind }) {
           await publisher.publish('events.order', id, Buffer.from(id))

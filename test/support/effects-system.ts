@@ -56,7 +56,7 @@ export async function openEffectsSystem(
   const act: EffectHandler<Order> = {
     lease_ms,
     tries_max: 20,
-    backoff_ms: () => 20,
+    backoff: { first_ms: 20, max_ms: 20 },
     async run({ id, kind }) {
       at('before act', id)
       await actOnce(acts, id)

@@ -1,4 +1,6 @@
+import { type BackoffBounds, backoffDelay } from '#lib/patterns/backoff.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now, type Timer } from '#lib/platform/time.ts'
@@ -17,8 +19,8 @@ export interface EffectHandler<D> {
   readonly lease_ms: number | ((document: D) => number)
   /** Claims after which the effect is stuck. */
   readonly tries_max: number
-  /** The wait after a failed try; doubles from 1 s to 5 min unless given. */
-  readonly backoff_ms?: (tries: number) => number
+  /** The pauses after failed tries; from 1 s to 5 min unless given. */
+  readonly backoff?: BackoffBounds
   /** How many more may be tried now. 0 leaves effects as they are, without a write: the bus is away, or flooded. */
   readonly capacity?: () => number
   /** Acts, idempotently by the effect's id. What it throws is a failed try. */
@@ -52,7 +54,7 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
 
 const SWEEP_MS = 500
 
-const defaultBackoff = (tries: number): number => Math.min(1000 * 2 ** (tries - 1), 300_000)
+const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
 
 /** Builds the runner of one collection. Kinds that it does not know are left alone: a newer process wrote them. */
 export function createEffectRunner<D extends EffectDocument>(
@@ -95,7 +97,7 @@ export function createEffectRunner<D extends EffectDocument>(
       const outcome = await withoutDeadline(() => kind.run(one, document))
       apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
     } catch (error) {
-      const wait_ms = (kind.backoff_ms ?? defaultBackoff)(countedTries(one))
+      const wait_ms = backoffDelay(countedTries(one), kind.backoff ?? RETRY_BACKOFF, randomFraction())
       apply = failedTry(one, kind.tries_max, wait_ms, error)
     }
     try {

@@ -1,5 +1,6 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { backoffDelay } from '#lib/patterns/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
@@ -9,8 +10,7 @@ import type { NatsAddress } from './nats-url.ts'
 /** So long a start waits for NATS: enough for a server that starts at the same time. */
 const START_LIMIT_MS = 5_000
 const DIAL_TIMEOUT_MS = 2_000
-const DIAL_AGAIN_FIRST_MS = 50
-const DIAL_AGAIN_MAX_MS = 5_000
+const DIAL_BACKOFF = { first_ms: 50, max_ms: 5_000 }
 
 /** A server that is frozen or cut off is given up after two missed answers: in 10 to 15 s. */
 const PING_INTERVAL_MS = 5_000
@@ -91,17 +91,13 @@ export async function openNatsLink(
 
 /** Tries until a server answers; the pauses grow, with jitter, so that a restarted server is not met by all at once. */
 async function dial(options: ConnectionOptions, giveUp: AbortSignal): Promise<NatsConnection | undefined> {
-  for (
-    let pause_ms = DIAL_AGAIN_FIRST_MS;
-    !giveUp.aborted;
-    pause_ms = Math.min(pause_ms * 2, DIAL_AGAIN_MAX_MS)
-  ) {
+  for (let failures = 1; !giveUp.aborted; failures++) {
     try {
       return await connect(options)
     } catch (error) {
       log.debug({ error }, 'NATS does not answer')
     }
-    await sleep(pause_ms * (0.5 + randomFraction() / 2), giveUp)
+    await sleep(backoffDelay(failures, DIAL_BACKOFF, randomFraction()), giveUp)
   }
   return undefined
 }

@@ -1,4 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { Batch } from '../domain/entry.ts'
 import { COMMIT_RESOLVE_MAX_MS } from '../limits.ts'
@@ -7,8 +9,7 @@ import type { Journal } from '../store/ledger-store.ts'
 /** `overtaken`: another batch has the place, for ever. `unsure`: asked long enough; `cause` is the last fault. */
 export type CommitResult = 'ours' | 'overtaken' | { readonly unsure: unknown }
 
-const PAUSE_MIN_MS = 10
-const PAUSE_MAX_MS = 500
+const READ_BACKOFF = { first_ms: 10, max_ms: 500 }
 
 /**
  * Commits a batch, or learns what became of it. Whatever leaves its fate open is answered by reading its place, and
@@ -20,7 +21,7 @@ export async function commitBatch(journal: Journal, batch: Batch, maybe = false)
   const deadline_ms = clock.monotonic_ms() + COMMIT_RESOLVE_MAX_MS
   let open = maybe
   let cause: unknown
-  for (let pause_ms = PAUSE_MIN_MS; ; pause_ms = Math.min(2 * pause_ms, PAUSE_MAX_MS)) {
+  for (let failures = 1; ; failures++) {
     try {
       if ((await journal.append(batch)) === 'appended') return 'ours'
       open = true
@@ -31,7 +32,7 @@ export async function commitBatch(journal: Journal, batch: Batch, maybe = false)
       cause = error
     }
     if (clock.monotonic_ms() >= deadline_ms) return { unsure: cause }
-    await sleep(pause_ms)
+    await sleep(backoffDelay(failures, READ_BACKOFF, randomFraction()))
   }
 }
 

@@ -8,11 +8,11 @@ import type { Payment } from '../domain/payment.ts'
 
 const LEASE_MS = 5_000
 const CALL_TIMEOUT_MS = 3_000
-/** With the back-off that ends at 5 min, a ledger may be away for half a day before somebody has to look. */
-const LEDGER_TRIES_MAX = 150
+/** With pauses that end at 2.5 to 5 min, the ledger may be away for half a day before an operator has to look. */
+const LEDGER_TRIES_MAX = 200
 /** While no receipts come an event is not tried at all. One that is refused for days is poison. */
 const EVENT_TRIES_MAX = 10_000
-const EVENT_BACKOFF_MAX_MS = 30_000
+const EVENT_BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
 
 /** Credits a paid deposit. The ledger gives an id one outcome for ever, so a repeat credits nothing. */
 export function ledgerCreditKind(ledger: Client<typeof LedgerService>): EffectHandler<Payment> {
@@ -43,7 +43,7 @@ export function publishEventKind(publisher: Publisher): EffectHandler<Payment> {
   return {
     lease_ms: LEASE_MS,
     tries_max: EVENT_TRIES_MAX,
-    backoff_ms: (tries) => Math.min(500 * 2 ** Math.min(tries, 10), EVENT_BACKOFF_MAX_MS),
+    backoff: EVENT_BACKOFF,
     capacity: publisher.capacity,
     async run({ data }) {
       const { event, event_key, message } = data

@@ -1,3 +1,4 @@
+import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -124,7 +125,7 @@ async function send(
   }
   // What a stop broke off was no try.
   if (stopping.aborted && acknowledged < transaction.callbacks.length) return
-  const after = afterTry(transaction, acknowledged, now())
+  const after = afterTry(transaction, acknowledged, now(), randomFraction())
   if (after.callbacks.length > 0 && after.callback_due_at === undefined) {
     lines.warn({ attempt: after.callback_attempts, kind: after.kind }, 'A callback used all its tries')
   }

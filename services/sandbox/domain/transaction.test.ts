@@ -31,18 +31,18 @@ describe('callbacks that are not acknowledged', () => {
     while (current.callback_due_at !== undefined) {
       delays.push(current.callback_due_at.getTime() - now.getTime())
       now = current.callback_due_at
-      current = afterTry(current, 0, now)
+      current = afterTry(current, 0, now, 1)
     }
     expect(delays.map((delay_ms) => delay_ms / 1000)).toEqual([1, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60])
     expect(current.callbacks).toHaveLength(3)
   })
 
   test('begin anew with each that got through, and end with the last', () => {
-    const failing = afterTry(afterTry(transaction, 0, start), 0, start)
-    const moved = afterTry(failing, 1, start)
+    const failing = afterTry(afterTry(transaction, 0, start, 1), 0, start, 1)
+    const moved = afterTry(failing, 1, start, 1)
     expect(moved).toMatchObject({ callbacks: ['verdict', 'pending'], callback_attempts: 1 })
     expect(moved.callback_due_at).toEqual(new Date(start.getTime() + 1000))
-    const done = afterTry(moved, 2, start)
+    const done = afterTry(moved, 2, start, 1)
     expect(done).toMatchObject({ callbacks: [], callback_attempts: 0 })
     expect(done).not.toHaveProperty('callback_due_at')
   })

@@ -1,3 +1,4 @@
+import { backoffDelay } from '#lib/patterns/backoff.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Order } from '../http/protocol.ts'
 import { type Instructions, instructionsOf } from './instructions.ts'
@@ -87,19 +88,23 @@ export function newTransaction(
   }
 }
 
-/** A callback that nobody acknowledges is tried so often, over about six minutes. */
+/** A callback that nobody acknowledges is tried so often, over 3 to 6 minutes. */
 const TRIES_MAX = 12
-const FIRST_DELAY_MS = 1000
-const LONGEST_DELAY_MS = 60_000
+const CALLBACK_BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
 
-/** The transaction after a try to send its callbacks, of which the first `acknowledged` got through. */
-export function afterTry(transaction: Transaction, acknowledged: number, now: Date): Transaction {
+/** The transaction after a try to send its callbacks, of which the first `acknowledged` got through; `random` in [0, 1) jitters the pause. */
+export function afterTry(
+  transaction: Transaction,
+  acknowledged: number,
+  now: Date,
+  random: number,
+): Transaction {
   const { callback_due_at: _, ...rest } = transaction
   const callbacks = transaction.callbacks.slice(acknowledged)
   if (callbacks.length === 0) return { ...rest, callbacks, callback_attempts: 0 }
   const callback_attempts = acknowledged > 0 ? 1 : transaction.callback_attempts + 1
   if (callback_attempts >= TRIES_MAX) return { ...rest, callbacks, callback_attempts }
-  const delay_ms = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (callback_attempts - 1))
+  const delay_ms = backoffDelay(callback_attempts, CALLBACK_BACKOFF, random)
   return { ...rest, callbacks, callback_attempts, callback_due_at: new Date(now.getTime() + delay_ms) }
 }
 

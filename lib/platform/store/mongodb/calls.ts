@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { backoffDelay } from '#lib/patterns/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep, type Timer } from '#lib/platform/time.ts'
 import { isDeadlock, Overdue, readFailure, writeFailure } from './failures.ts'
@@ -28,8 +29,7 @@ export interface Deadline {
   pause(least_ms?: number): Promise<void>
 }
 
-const PAUSE_MIN_MS = 5
-const PAUSE_MAX_MS = 200
+const PAUSE_BACKOFF = { first_ms: 5, max_ms: 200 }
 
 /**
  * How long the driver may look for a server, and as long again for a connection to it: well within the limit of the
@@ -49,15 +49,15 @@ export function createCalls(client: MongoClient, timeout_ms: number): Calls {
 
   function deadline(): Deadline {
     const end_ms = clock.monotonic_ms() + timeout_ms
-    let pause_ms = PAUSE_MIN_MS
+    let pauses = 0
     const remaining_ms = (): number => end_ms - clock.monotonic_ms()
     return {
       remaining_ms,
       async pause(least_ms = 0) {
-        const wait_ms = Math.max(pause_ms, least_ms)
+        pauses += 1
+        const wait_ms = Math.max(backoffDelay(pauses, PAUSE_BACKOFF, randomFraction()), least_ms)
         if (remaining_ms() <= wait_ms) throw new Unavailable('MongoDB did not settle in time')
         await sleep(wait_ms)
-        pause_ms = Math.min(pause_ms * 2, PAUSE_MAX_MS)
       },
     }
   }

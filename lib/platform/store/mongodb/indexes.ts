@@ -1,4 +1,5 @@
 import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb'
+import { backoffDelay } from '#lib/patterns/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { dotted, type Index, type Layout } from '#lib/platform/store/layout.ts'
@@ -12,7 +13,7 @@ const ANOTHER_DEFINITION = [85, 86]
 /** What PostgreSQL says, under code 1, of documents that break the index. */
 const FERRETDB_VIOLATED = /could not create (?:exclusion constraint|unique index)/
 const TRIES_MAX = 8
-const RACE_PAUSE_MS = 50
+const RACE_BACKOFF = { first_ms: 100, max_ms: 800 }
 
 /**
  * Creates what is missing of a collection's indexes, by name. Other processes may do the same at the same time, and
@@ -47,7 +48,7 @@ export async function buildIndex<T extends Document>(
       }
       if (tries === TRIES_MAX) throw readFailure(error)
     }
-    await sleep(RACE_PAUSE_MS * tries * (1 + randomFraction()))
+    await sleep(backoffDelay(tries, RACE_BACKOFF, randomFraction()))
   }
 }
 
