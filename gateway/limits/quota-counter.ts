@@ -1,5 +1,4 @@
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import { update, upsert } from '#lib/patterns/update.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
@@ -27,7 +26,6 @@ const SINGLE_TOKEN_LIMIT_MAX = 1_000
 const LEASE_MAX = 1_000
 /** Leases shrink with what remains, so that near the limit processes do not hold much that others could use. */
 const LEASE_FRACTION = 64
-const TRIES_MAX = 100
 /** So long a document outlives its window at the least: far longer than clocks differ. */
 const RETENTION_MIN_MS = 3_600_000
 /** By so much the clock of another gateway may be ahead of this one. */
@@ -77,17 +75,21 @@ function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now
  * Takes tokens for `waiting` calls in one guarded write; none is written when nothing is left. Throws `Unavailable`;
  * after its `Ambiguous` the tokens may be gone, but nobody has them.
  */
-export function acquireTokens(
+export async function acquireTokens(
   counters: Collection<QuotaCounter>,
   quota: Quota,
   waiting: number,
 ): Promise<TokenGrant> {
-  return change(counters, quota, (before) => {
+  const { application_id, name } = quota
+  let grant: TokenGrant | undefined
+  await upsert(counters, { application_id, name }, (before) => {
     const { granted, counter } = decideGrant(quota, before, waiting, clock.now_ms())
     const opened_at_ms = counter.opened_at.getTime()
-    const taken = { granted, opened_at_ms, exhausted: counter.used >= quota.limit }
-    return { outcome: taken, ...(granted > 0 ? { counter } : {}) }
+    grant = { granted, opened_at_ms, exhausted: counter.used >= quota.limit }
+    return granted > 0 ? counter : undefined
   })
+  if (grant === undefined) throw new Error('no decision was made')
+  return grant
 }
 
 /**
@@ -101,38 +103,11 @@ export async function returnTokens(
   opened_at_ms: number,
   withdraw: () => number,
 ): Promise<void> {
+  const { application_id, name } = quota
   let tokens = 0
-  await change(counters, quota, (before) => {
-    if (before?.opened_at.getTime() !== opened_at_ms) return { outcome: undefined }
+  await update(counters, { application_id, name }, (before) => {
+    if (before.opened_at.getTime() !== opened_at_ms) return undefined
     tokens += withdraw()
-    const counter = { ...before, used: Math.max(0, before.used - tokens) }
-    return { outcome: undefined, ...(tokens > 0 ? { counter } : {}) }
+    return tokens > 0 ? { ...before, used: Math.max(0, before.used - tokens) } : undefined
   })
-}
-
-/** What a change decides: the counter as it shall be, if it is to be written, and what to answer when it was. */
-interface Change<T> {
-  readonly counter?: QuotaCounter
-  readonly outcome: T
-}
-
-/** Decides on the counter as it stands and writes what came of it; decides again when somebody else was first. */
-async function change<T>(
-  counters: Collection<QuotaCounter>,
-  { application_id, name }: Quota,
-  decide: (before: QuotaCounter | undefined) => Change<T>,
-): Promise<T> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const before = await counters.get({ application_id, name })
-    const { counter, outcome } = decide(before)
-    if (counter === undefined) return outcome
-    try {
-      if (before === undefined) await counters.insert(counter)
-      else await counters.replace(counter, before.version)
-      return outcome
-    } catch (error) {
-      if (!(error instanceof Conflict || error instanceof Duplicate)) throw error
-    }
-  }
-  throw new Unavailable('too many processes change one counter')
 }

@@ -1,7 +1,8 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { upsert } from '#lib/patterns/update.ts'
 import { randomFraction, randomHex } from '#lib/platform/crypto/random.ts'
 import { numericIds } from '#lib/platform/ids.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, now } from '#lib/platform/time.ts'
@@ -81,14 +82,13 @@ async function acquire(
 ): Promise<{ number: number; version: number }> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const number = Math.floor(randomFraction() * NUMBERS)
-    const taken = await instances.get({ number })
-    if (taken && taken.lease_until.getTime() + GRACE_MS > now().getTime()) continue
-    const lease = { number, owner, lease_until: leaseEnd() }
-    try {
-      return taken ? await instances.replace(lease, taken.version) : await instances.insert(lease)
-    } catch (error) {
-      if (!(error instanceof Conflict || error instanceof Duplicate)) throw error
-    }
+    let is_free = false
+    const lease = await upsert(instances, { number }, (current) => {
+      is_free = !current || current.lease_until.getTime() + GRACE_MS <= now().getTime()
+      return is_free ? { number, owner, lease_until: leaseEnd() } : undefined
+    })
+    // The owner alone would not do: an earlier lease of this process, whose renewal was ambiguous, ends too early.
+    if (lease && is_free) return lease
   }
   throw new Error(`none of ${TRIES_MAX} instance numbers was free`)
 }

@@ -1,6 +1,7 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { update } from '#lib/patterns/update.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
 import { now, sleep } from '#lib/platform/time.ts'
 import { claim, type Effect, type EffectDocument, type LeaseOf, schedule } from './effect.ts'
@@ -36,12 +37,7 @@ export interface EffectWritesOptions<D extends EffectDocument> {
   readonly stopped: () => boolean
 }
 
-const CHANGE_TRIES = 100
-/** Many writers on one document would otherwise only keep each other from getting through. */
-const CONFLICTS_UNPAUSED = 5
-const CONFLICT_PAUSE_MS = 100
-const WAIT_MIN_MS = 50
-const WAIT_MAX_MS = 1_000
+const SETTLE_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 
 /** Makes the writes of one collection. */
 export function createEffectWrites<D extends EffectDocument>(
@@ -65,24 +61,13 @@ export function createEffectWrites<D extends EffectDocument>(
     return stored
   }
 
-  async function change(
-    key: Fields,
-    decide: (document: Stored<D>) => D | undefined,
-    read?: Stored<D>,
-  ): Promise<Stored<D> | undefined> {
-    for (let tries = 0; tries < CHANGE_TRIES; tries++) {
-      const current = tries === 0 && read ? read : await collection.get(key)
-      const next = current && decide(current)
-      if (!current || !next) return current
-      try {
-        return await write(next, (claimed) => collection.replace(claimed, current.version))
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error
-        if (tries >= CONFLICTS_UNPAUSED) await sleep(randomFraction() * CONFLICT_PAUSE_MS)
-      }
-    }
-    throw new Error(`a document was changed ${CHANGE_TRIES} times by others while it was being changed`)
+  /** The collection, with each replacement leased to this process. */
+  const leasing: Pick<Collection<D>, 'get' | 'replace'> = {
+    get: (key) => collection.get(key),
+    replace: (document, version) => write(document, (claimed) => collection.replace(claimed, version)),
   }
+
+  const change: EffectWrites<D>['change'] = (key, decide, read) => update(leasing, key, decide, read)
 
   return {
     insert: (document) => write(document, (claimed) => collection.insert(claimed)),
@@ -91,12 +76,13 @@ export function createEffectWrites<D extends EffectDocument>(
     async settle(document, acted) {
       const apply = (current: Stored<D>): D | undefined => outcomeOf(current, acted)
       const until_ms = Math.max(...acted.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
-      for (let wait_ms = WAIT_MIN_MS; ; wait_ms = Math.min(2 * wait_ms, WAIT_MAX_MS)) {
+      for (let failures = 1; ; failures++) {
         try {
           // The document in hand is mostly the current one. After an ambiguous write the next round finds the
           // effects gone, and that is the end of it.
           return await change(keyOf(document), apply, document)
         } catch (error) {
+          const wait_ms = backoffDelay(failures, SETTLE_BACKOFF, randomFraction())
           if (!(error instanceof Unavailable) || until_ms - now().getTime() <= wait_ms || stopped())
             throw error
           await sleep(wait_ms)

@@ -1,6 +1,6 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 
-/** A JSON value as the strict parser gives it; integers beyond 2^53 are `bigint`. */
+/** A JSON value as the strict parser returns it. Integers above 2^53 are `bigint`. */
 export type JsonValue =
   | string
   | number
@@ -11,8 +11,8 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue | undefined }
 
 /**
- * One text for all spellings of the same JSON value: no white space, keys in code-unit order, absent fields left
- * out. Two requests are "the same payload" when their canonical texts are equal (S3).
+ * The canonical JSON text of a value: no white space, keys in code-unit order, no absent fields. Two requests have the
+ * same payload when their canonical texts are equal (S3).
  */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === 'bigint') return value.toString()
@@ -25,7 +25,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${fields.map(({ key, field }) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join(',')}}`
 }
 
-/** SHA-256 of the canonical text, in hex. */
+/** The SHA-256 of the canonical JSON text, in hexadecimal. */
 export function payloadHash(value: JsonValue): string {
   return sha256Hex(canonicalJson(value))
 }

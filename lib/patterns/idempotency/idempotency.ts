@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { update, upsert } from '#lib/patterns/update.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 
-/** Whose key it is: keys are apart by merchant, environment and method (S3). */
+/** The identity of an idempotency record. A key is separate per merchant, environment and method (S3). */
 export interface IdempotencyKey {
   readonly merchant_id: string
   readonly environment: string
@@ -14,23 +14,27 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** One mutation. Once it has a result it is stored for ever, unless it was given a lifetime. */
+/** One mutation. A record with a result is kept permanently, unless it has a lifetime. */
 export interface IdempotencyRecord extends IdempotencyKey {
   readonly payload_hash: string
+  /** The ids of the mutation are derived from it. */
   readonly seed: string
   readonly created_at: Date
-  /** Who works on it now: only the refusal of the last one frees the key. */
+  /** The callers that work on the mutation now. Only a refusal of the last of them frees the key. */
   readonly callers: readonly string[]
-  /** When the last of them joined. */
+  /** When the newest caller joined. */
   readonly joined_at: Date
   readonly result?: Uint8Array
-  /** Whether the key can be used for anything: then this record only stands where the next one will. */
+  /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
   readonly free: boolean
-  /** Set when there is a lifetime, or the key is free. If that were deleted at once, a version seen before could return. */
+  /**
+   * Set when the record has a lifetime or is free. A free record is not deleted at once, because its version could
+   * then return while a slow caller still holds it.
+   */
   readonly expires_at?: Date
 }
 
-/** How a store keeps the records. */
+/** The collection of idempotency records. */
 export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
   name: 'idempotency',
   partition: ['merchant_id', 'environment', 'method', 'key'],
@@ -38,16 +42,17 @@ export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
   expires: 'expires_at',
 }
 
-/** Makes the ids of one mutation: the same label always gives the same id, whoever does the work. */
+/** Derives an id of one mutation from a label. The same label gives the same id to every caller and on every retry. */
 export type SeededId = (label: string) => string
 
-/** Does a mutation once for its key, however often and by however many callers at once it is asked for. */
+/** Runs a mutation once per key, however many callers ask for it and however often. */
 export interface Idempotency {
   /**
-   * The stored result, or that of `work`. `work` takes its ids from `id`, asks at every step for its own id first and
-   * goes on from what is there: it can be cut off anywhere and run again, also by two callers at once. A refusal (a
-   * `PublicError` that is no fault) frees the key again. Throws 1013 when the key was used with another payload.
-   * With a lifetime, which has to be far longer than the work, all of it is forgotten so long after the first try.
+   * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
+   * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two callers
+   * can run it at once. A refusal (a `PublicError` that is not a fault) frees the key. Throws 1013 when the key was
+   * used with another payload. `lifetime_ms`, which must be far longer than the work, limits how long the record is
+   * kept, from its first try.
    */
   run(
     key: IdempotencyKey,
@@ -57,48 +62,37 @@ export interface Idempotency {
   ): Promise<Uint8Array>
 }
 
-const TRIES_MAX = 100
-/** Far longer than any request lives: who joined before that and neither finished nor left has died. */
+/** Far longer than any request lasts: a caller that joined earlier and neither finished nor left has crashed. */
 const WORK_MAX_MS = 600_000
-/** How long a free key's record stays: longer than any caller can still hold it in hand. */
+/** How long the record of a free key is kept: longer than any caller can still hold the record that it read. */
 const FREE_MS = 86_400_000
-/** What nobody can tell the outcome of, in this process or in one that it called: the effect may have happened. */
+/** Codes after which the outcome is unknown, here or in a called process: the work may have been done. */
 const FAULTS: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
-/** Builds the guard over a collection declared as `IDEMPOTENCY_COLLECTION`. */
+/** Creates the guard over a collection that was declared as `IDEMPOTENCY_COLLECTION`. */
 export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
-  async function begin(
+  /** Joins the mutation under the key, or starts it. Returns the record with its result if it is done already. */
+  async function join(
     key: IdempotencyKey,
     payload_hash: string,
     caller: string,
     lifetime_ms: number | undefined,
   ): Promise<Stored<IdempotencyRecord>> {
     const identity = keyOf(key)
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const current = await collection.get(identity)
-      const taken = current?.free ? undefined : current
-      if (taken && taken.payload_hash !== payload_hash) throw new PublicError(1013)
-      if (taken?.result || taken?.callers.includes(caller)) return taken
+    const seed = randomHex(32)
+    const record = await upsert(collection, identity, (current) => {
       const at = now()
-      const record = taken
-        ? { ...taken, callers: [...othersOf(taken, caller), caller], joined_at: at }
-        : {
-            ...identity,
-            payload_hash,
-            seed: randomHex(32),
-            created_at: at,
-            callers: [caller],
-            joined_at: at,
-            free: false,
-            ...expiryOf(at, lifetime_ms),
-          }
-      try {
-        return current ? await collection.replace(record, current.version) : await collection.insert(record)
-      } catch (error) {
-        if (!(error instanceof Conflict || error instanceof Duplicate)) throw error
+      if (!current || current.free) {
+        const expiry = expiryOf(at, lifetime_ms)
+        const created = { ...identity, payload_hash, seed, created_at: at, ...expiry }
+        return { ...created, callers: [caller], joined_at: at, free: false }
       }
-    }
-    throw new Error('too many callers work on one idempotency key')
+      if (current.payload_hash !== payload_hash) throw new PublicError(1013)
+      if (current.result || current.callers.includes(caller)) return undefined
+      return { ...current, callers: [...otherCallers(current, caller), caller], joined_at: at }
+    })
+    if (!record) throw new Error('upsert returned no idempotency record')
+    return record
   }
 
   async function complete(
@@ -106,53 +100,55 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     result: Uint8Array,
     lifetime_ms: number | undefined,
   ): Promise<Uint8Array> {
-    let current: Stored<IdempotencyRecord> | undefined = record
-    for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed; tries++) {
-      if (current.result) return current.result
-      try {
-        // It may have been freed meanwhile by others, who took this caller for dead.
+    const stored = await update(
+      collection,
+      keyOf(record),
+      (current) => {
+        if (current.seed !== record.seed || current.result) return undefined
+        // Another caller may have freed the key meanwhile, because it took this caller for crashed.
         const { expires_at: _, ...kept } = current
-        const done = { ...kept, free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
-        await collection.replace(done, current.version)
-        return result
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error
-        current = await collection.get(keyOf(record))
-      }
+        return { ...kept, free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
+      },
+      record,
+    )
+    if (stored?.seed !== record.seed || !stored.result) {
+      throw new Error('the idempotency record of a finished mutation is gone')
     }
-    throw new Error('the record of a mutation that was done is gone or never at rest')
+    return stored.result
   }
 
-  /** Ends a caller's part without a result. A refusal frees the key, unless another may still succeed with it. */
-  async function leave(record: Stored<IdempotencyRecord>, caller: string, refused: boolean): Promise<void> {
-    let current: Stored<IdempotencyRecord> | undefined = record
-    for (let tries = 0; tries < TRIES_MAX && current?.seed === record.seed && !current.result; tries++) {
-      const callers = othersOf(current, caller)
-      const free = refused && callers.length === 0
-      const left = free ? { free, ...expiryOf(now(), FREE_MS) } : {}
-      try {
-        await collection.replace({ ...current, callers, ...left }, current.version)
-        return
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error
-        current = await collection.get(keyOf(record))
-      }
-    }
+  /** Removes a caller without a result. A refusal frees the key, unless another caller may still succeed with it. */
+  async function leave(
+    record: Stored<IdempotencyRecord>,
+    caller: string,
+    is_refused: boolean,
+  ): Promise<void> {
+    await update(
+      collection,
+      keyOf(record),
+      (current) => {
+        if (current.seed !== record.seed || current.result) return undefined
+        const callers = otherCallers(current, caller)
+        const free = is_refused && callers.length === 0
+        return { ...current, callers, ...(free ? { free, ...expiryOf(now(), FREE_MS) } : {}) }
+      },
+      record,
+    )
   }
 
   return {
     async run(key, payload_hash, work, lifetime_ms) {
       const caller = randomHex(8)
-      const record = await begin(key, payload_hash, caller, lifetime_ms)
+      const record = await join(key, payload_hash, caller, lifetime_ms)
       if (record.result) return record.result
       let result: Uint8Array
       try {
         result = await work(seededIds(record))
       } catch (error) {
-        const refused = error instanceof PublicError && !FAULTS.has(error.code)
-        // A key that could not be given back is only held for longer; the caller has to learn what happened.
-        await leave(record, caller, refused).catch((failure: unknown) =>
-          log.warn({ error: failure }, 'an idempotency key was not given back'),
+        const is_refused = error instanceof PublicError && !FAULTS.has(error.code)
+        // A failure here only keeps the key in use for longer. The caller must see the error of the work.
+        await leave(record, caller, is_refused).catch((failure: unknown) =>
+          log.warn({ error: failure }, 'an idempotency key was not freed'),
         )
         throw error
       }
@@ -165,10 +161,10 @@ function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<Idempotency
   return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
 }
 
-/** Who else is at work, without those that must have died. */
-function othersOf({ callers, joined_at }: IdempotencyRecord, caller: string): readonly string[] {
-  const dead = now().getTime() - joined_at.getTime() > WORK_MAX_MS
-  return dead ? [] : callers.filter((one) => one !== caller)
+/** The other callers at work; none when the newest of them joined so long ago that all must have crashed. */
+function otherCallers({ callers, joined_at }: IdempotencyRecord, caller: string): readonly string[] {
+  const is_abandoned = now().getTime() - joined_at.getTime() > WORK_MAX_MS
+  return is_abandoned ? [] : callers.filter((one) => one !== caller)
 }
 
 function keyOf({
@@ -180,7 +176,7 @@ function keyOf({
   return { merchant_id, environment, method, key }
 }
 
-/** UUIDs of version 7 whose time is that of the record and whose random part comes from its seed and the label. */
+/** Version 7 UUIDs: their time is that of the record, their random part is a hash of its seed and the label. */
 function seededIds({ seed, created_at }: IdempotencyRecord): SeededId {
   const time = created_at.getTime().toString(16).padStart(12, '0')
   return (label) => {

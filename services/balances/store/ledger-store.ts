@@ -1,3 +1,4 @@
+import { upsert } from '#lib/patterns/update.ts'
 import { Ambiguous, Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Store } from '#lib/platform/store/port.ts'
 import type { Hold } from '../domain/apply-entry.ts'
@@ -114,7 +115,6 @@ interface ProjectionProgress {
 }
 
 const DELETES_MAX = 100
-const RAISE_TRIES_MAX = 20
 
 /** Opens the ledger's collections. The journal's place {shard, seq} is unique: it is the fence between processes. */
 export async function openLedgerStore(store: Store): Promise<LedgerStore> {
@@ -228,9 +228,7 @@ function createEntries(
     insert: (document) => insertOnce(entries, document),
     async overwrite(document) {
       const { shard, seq, position } = document
-      const there = await entries.get({ shard, seq, position })
-      if (there) await entries.replace(document, there.version)
-      else await insertOnce(entries, document)
+      await upsert(entries, { shard, seq, position }, () => document)
     },
     async remove({ shard, seq, position }) {
       const there = await entries.get({ shard, seq, position })
@@ -268,18 +266,9 @@ function createLeases(leases: Collection<ShardLease>): ShardLeases {
 
 /** Puts a document that says how far a shard was followed, unless one that goes as far is there. */
 async function raise<D extends ProjectionProgress>(collection: Collection<D>, document: D): Promise<void> {
-  for (let tries = 0; tries < RAISE_TRIES_MAX; tries += 1) {
-    const there = await collection.get({ shard: document.shard })
-    if (there && there.seq >= document.seq) return
-    try {
-      if (there) await collection.replace(document, there.version)
-      else await collection.insert(document)
-      return
-    } catch (error) {
-      if (!(error instanceof Duplicate || error instanceof Conflict)) throw error
-    }
-  }
-  throw new Error(`shard ${document.shard}: too many processes raise the same document`)
+  await upsert(collection, { shard: document.shard }, (current) =>
+    current && current.seq >= document.seq ? undefined : document,
+  )
 }
 
 async function insertOnce<D extends object>(collection: Collection<D>, document: D): Promise<void> {

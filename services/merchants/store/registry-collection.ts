@@ -1,12 +1,9 @@
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection, Store, Stored } from '#lib/platform/store/port.ts'
+import { update } from '#lib/patterns/update.ts'
+import type { Collection, Store } from '#lib/platform/store/port.ts'
 import { now } from '#lib/platform/time.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
 const LIST_MAX = 1_000
-
-const UPDATE_TRIES_MAX = 10
 
 /** The fields that every document of the registry has. */
 export interface RegistryDocument {
@@ -20,7 +17,7 @@ export interface RegistryCollection<D extends RegistryDocument, Id> {
   get(id: Id): Promise<D | undefined>
   /**
    * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again.
-   * Resolves to `undefined` when there is no such document. Throws `Unavailable` after 10 conflicts.
+   * Resolves to `undefined` when there is no such document. Throws `Unavailable` after 100 conflicts.
    */
   update(id: Id, decide: (current: D) => Partial<D>): Promise<D | undefined>
   /** Documents that were created or updated at `instant` or later, the earliest first. */
@@ -58,25 +55,15 @@ export async function openRegistryCollection<D extends RegistryDocument, Id exte
       by_updated: { fields: ['updated_at'], across: true },
     },
   })
-  const get = (id: Id): Promise<Stored<D> | undefined> => collection.get({ [id_field]: id })
   const operations: RegistryCollection<D, Id> = {
     insert: (document) => collection.insert(document),
-    get,
-    async update(id, decide) {
-      for (let tries = 0; tries < UPDATE_TRIES_MAX; tries++) {
-        const current = await get(id)
-        if (!current) return undefined
-        try {
-          return await collection.replace(
-            { ...current, ...decide(current), updated_at: now() },
-            current.version,
-          )
-        } catch (error) {
-          if (!(error instanceof Conflict)) throw error
-        }
-      }
-      throw new Unavailable('too many concurrent changes of one document')
-    },
+    get: (id) => collection.get({ [id_field]: id }),
+    update: (id, decide) =>
+      update(collection, { [id_field]: id }, (current) => ({
+        ...current,
+        ...decide(current),
+        updated_at: now(),
+      })),
     listChangedSince: (instant, limit) => collection.find('by_updated', { from: instant }, { limit }),
   }
   return { collection, operations }

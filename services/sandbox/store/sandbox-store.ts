@@ -55,6 +55,7 @@ export async function openTransactions(store: Store): Promise<TransactionStore> 
       try {
         await collection.replace(transaction, version)
       } catch (error) {
+        // No second try: another process has recorded the same callbacks.
         if (!(error instanceof Conflict)) throw error
       }
     },

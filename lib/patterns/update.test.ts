@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import { openTestStore, type TestStore } from '../../test/support/store.ts'
+import { update, upsert } from './update.ts'
+
+interface Counter {
+  readonly group: string
+  readonly name: string
+  readonly alias: string
+  readonly count: number
+}
+
+describe('the compare-and-set loop', () => {
+  let store: TestStore
+  let counters: Collection<Counter>
+  let numbered = 0
+  let key: { readonly group: string; readonly name: string }
+
+  beforeAll(async () => {
+    store = await openTestStore()
+    counters = await store.store.collection<Counter>({
+      name: 'counters',
+      partition: ['group'],
+      key: ['group', 'name'],
+      indexes: { by_alias: { fields: ['group', 'alias'], unique: true } },
+    })
+  })
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+  })
+
+  const newKey = (): typeof key => {
+    numbered += 1
+    return { group: 'g', name: `counter ${numbered}` }
+  }
+  const plusOne = (current: Stored<Counter>): Counter => ({ ...current, count: current.count + 1 })
+  const add = async (count: number): Promise<Stored<Counter>> => {
+    key = newKey()
+    return counters.insert({ ...key, alias: key.name, count })
+  }
+
+  test('writes what was decided and returns the stored document', async () => {
+    await add(1)
+    const stored = await update(counters, key, plusOne)
+    expect(stored).toMatchObject({ count: 2 })
+    expect(await counters.get(key)).toEqual(stored)
+  })
+
+  test('writes nothing when the decision is "no change"', async () => {
+    const before = await add(1)
+    expect(await update(counters, key, () => undefined)).toEqual(before)
+    expect(await counters.get(key)).toEqual(before)
+  })
+
+  test('does not decide on a document that does not exist', async () => {
+    const decide = (): never => {
+      throw new Error('not called')
+    }
+    expect(await update(counters, newKey(), decide)).toBeUndefined()
+  })
+
+  test('inserts an absent document only through upsert', async () => {
+    key = newKey()
+    const decide = (current: Counter | undefined): Counter => ({
+      ...key,
+      alias: key.name,
+      count: (current?.count ?? 0) + 1,
+    })
+    expect(await upsert(counters, key, decide)).toMatchObject({ count: 1 })
+    expect(await upsert(counters, key, decide)).toMatchObject({ count: 2 })
+    expect(await upsert(counters, newKey(), () => undefined)).toBeUndefined()
+  })
+
+  test('loses no change of 50 concurrent writers, the first of which inserts', async () => {
+    key = newKey()
+    const writers = Array.from({ length: 50 }, () =>
+      upsert(counters, key, (current) => ({ ...key, alias: key.name, count: (current?.count ?? 0) + 1 })),
+    )
+    const counts = (await Promise.all(writers)).map((stored) => stored?.count ?? 0)
+    expect(counts.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, at) => at + 1))
+  })
+
+  test('does not load a document that the caller knows, unless it is out of date', async () => {
+    const known = await add(1)
+    let loads = 0
+    const counting: Pick<Collection<Counter>, 'get' | 'replace'> = {
+      get: (wanted) => {
+        loads += 1
+        return counters.get(wanted)
+      },
+      replace: (document, version) => counters.replace(document, version),
+    }
+    expect(await update(counting, key, plusOne, known)).toMatchObject({ count: 2 })
+    expect(loads).toBe(0)
+    expect(await update(counting, key, plusOne, known)).toMatchObject({ count: 3 })
+    expect(loads).toBe(1)
+  })
+
+  test('gives up with Unavailable after 100 lost races', async () => {
+    const known = await add(1)
+    let tries = 0
+    const contended: Pick<Collection<Counter>, 'get' | 'replace'> = {
+      get: async () => known,
+      async replace() {
+        tries += 1
+        throw new Conflict('another writer was faster')
+      },
+    }
+    await expect(update(contended, key, plusOne)).rejects.toBeInstanceOf(Unavailable)
+    expect(tries).toBe(100)
+  }, 30_000)
+
+  test('throws a duplicate in another index than the key at once', async () => {
+    const { alias } = await add(1)
+    let decisions = 0
+    const decide = (): Counter => {
+      decisions += 1
+      return { ...newKey(), alias, count: 1 }
+    }
+    await expect(upsert(counters, newKey(), decide)).rejects.toBeInstanceOf(Duplicate)
+    expect(decisions).toBe(1)
+  })
+
+  test('throws what the decision and the store throw, at once', async () => {
+    await add(1)
+    const broken = new Error('broken')
+    const decide = (): never => {
+      throw broken
+    }
+    await expect(update(counters, key, decide)).rejects.toBe(broken)
+    store.setAway(true)
+    await expect(update(counters, key, plusOne)).rejects.toBeInstanceOf(Unavailable)
+    store.setAway(false)
+  })
+})

@@ -1,0 +1,93 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { conflictDelay } from '#lib/patterns/backoff.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
+import { sleep } from '#lib/platform/time.ts'
+
+/**
+ * In each round of a race one writer succeeds, so 100 tries let 100 writers of one document finish even without any
+ * pause. A caller that loses more often than that waits for several seconds already: it is better refused.
+ */
+const TRIES_MAX = 100
+
+/** After a conflict the faster writer is done, so a try at once mostly succeeds and costs a hot path no pause. */
+const IMMEDIATE_TRIES = 5
+
+/** From about the time of one write to a pause in which some 100 writes fit. */
+const CONFLICT_PAUSE = { first_ms: 1, max_ms: 100 }
+
+/**
+ * Changes one document under optimistic concurrency control: loads it, calls `decide`, and writes the result under the
+ * version that was loaded. When another writer was faster it starts again, at once for the first tries and then after
+ * pauses with jitter. `decide` runs once per try, so it must be pure; `undefined` from it means "no change". `known`, a
+ * document that the caller has just read, replaces the first load. Returns the document as it is stored afterwards, or
+ * `undefined` when it does not exist. Throws `Unavailable` after 100 conflicts, and what `decide` and the store throw.
+ */
+export function update<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'replace'>,
+  key: Fields,
+  decide: (current: Stored<D>) => D | undefined,
+  known?: Stored<D>,
+): Promise<Stored<D> | undefined> {
+  return compareAndSet(
+    () => collection.get(key),
+    async (current) => {
+      const next = current && decide(current)
+      return next ? collection.replace(next, current.version) : current
+    },
+    known,
+  )
+}
+
+/** Like `update`, for a document that may not exist yet: `decide` gets `undefined` then, and its result is inserted. */
+export function upsert<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
+  key: Fields,
+  decide: (current: Stored<D> | undefined) => D,
+): Promise<Stored<D>>
+export function upsert<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
+  key: Fields,
+  decide: (current: Stored<D> | undefined) => D | undefined,
+): Promise<Stored<D> | undefined>
+export function upsert<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
+  key: Fields,
+  decide: (current: Stored<D> | undefined) => D | undefined,
+): Promise<Stored<D> | undefined> {
+  return compareAndSet(
+    () => collection.get(key),
+    async (current) => {
+      const next = decide(current)
+      if (!next) return current
+      return current ? collection.replace(next, current.version) : collection.insert(next)
+    },
+    undefined,
+  )
+}
+
+async function compareAndSet<D extends object>(
+  load: () => Promise<Stored<D> | undefined>,
+  write: (current: Stored<D> | undefined) => Promise<Stored<D> | undefined>,
+  known: Stored<D> | undefined,
+): Promise<Stored<D> | undefined> {
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+    const current = tries === 1 && known ? known : await load()
+    try {
+      return await write(current)
+    } catch (error) {
+      if (!isLostRace(error)) throw error
+      const paused = tries - IMMEDIATE_TRIES
+      if (paused > 0) await sleep(conflictDelay(paused, CONFLICT_PAUSE, randomFraction()))
+    }
+  }
+  throw new Unavailable(
+    `other writers changed a document ${TRIES_MAX} times while it was being updated; try again`,
+  )
+}
+
+/** A duplicate in an index other than the key is not a race: the same insert fails again, so it is the caller's. */
+function isLostRace(error: unknown): boolean {
+  return error instanceof Conflict || (error instanceof Duplicate && error.index === 'key')
+}
