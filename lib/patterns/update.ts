@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { conflictDelay } from '#lib/patterns/backoff.ts'
+import { conflictDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
@@ -41,16 +41,6 @@ export function update<D extends object>(
 }
 
 /** Like `update`, for a document that may not exist yet: `decide` gets `undefined` then, and its result is inserted. */
-export function upsert<D extends object>(
-  collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
-  key: Fields,
-  decide: (current: Stored<D> | undefined) => D,
-): Promise<Stored<D>>
-export function upsert<D extends object>(
-  collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
-  key: Fields,
-  decide: (current: Stored<D> | undefined) => D | undefined,
-): Promise<Stored<D> | undefined>
 export function upsert<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,
   key: Fields,

@@ -1,4 +1,4 @@
-import { type BackoffBounds, backoffDelay } from '#lib/patterns/backoff.ts'
+import { type BackoffBounds, backoffDelay } from '#lib/platform/backoff.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'

@@ -1,6 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/patterns/backoff.ts'
 import { update } from '#lib/patterns/update.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
 import { now, sleep } from '#lib/platform/time.ts'

@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { Batch } from '../domain/entry.ts'

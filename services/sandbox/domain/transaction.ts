@@ -1,4 +1,4 @@
-import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Order } from '../http/protocol.ts'
 import { type Instructions, instructionsOf } from './instructions.ts'

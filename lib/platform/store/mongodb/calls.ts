@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep, type Timer } from '#lib/platform/time.ts'
 import { isDeadlock, Overdue, readFailure, writeFailure } from './failures.ts'

@@ -1,5 +1,5 @@
 import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb'
-import { backoffDelay } from '#lib/patterns/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { dotted, type Index, type Layout } from '#lib/platform/store/layout.ts'
