@@ -17,41 +17,41 @@ export const file_multihub_notifier_v1_delivery: GenFile = /*@__PURE__*/
   fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEihAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUikQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqHAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
- * Attempt is one try to deliver.
+ * Attempt is one HTTP request of a delivery.
  *
  * @generated from message multihub.notifier.v1.Attempt
  */
 export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   /**
-   * number counts from 1.
+   * number is 1 for the first attempt.
    *
    * @generated from field: int32 number = 1;
    */
   number: number;
 
   /**
-   * start_time is when it began.
+   * start_time is when the attempt began.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 2;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * http_status is the status of the answer, 0 when there was none.
+   * http_status is the HTTP status of the answer; 0 without an answer.
    *
    * @generated from field: int32 http_status = 3;
    */
   httpStatus: number;
 
   /**
-   * failure is a short word, e.g. timeout; empty after a success.
+   * failure is the reason as one identifier, such as timeout; empty after a success.
    *
    * @generated from field: string failure = 4;
    */
   failure: string;
 
   /**
-   * duration_ms is how long it took.
+   * duration_ms is how long the attempt took.
    *
    * @generated from field: int32 duration_ms = 5;
    */
@@ -66,41 +66,41 @@ export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
   messageDesc(file_multihub_notifier_v1_delivery, 0);
 
 /**
- * Delivery is one event on its way to one destination.
+ * Delivery is one event for one destination.
  *
  * @generated from message multihub.notifier.v1.Delivery
  */
 export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
   /**
-   * delivery_id is the X-Webhook-Id.
+   * delivery_id is a UUID; the receiver gets it as X-Webhook-Id.
    *
    * @generated from field: string delivery_id = 1;
    */
   deliveryId: string;
 
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant of the event.
    *
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
 
   /**
-   * environment is that of the event.
+   * environment is the environment of the event.
    *
    * @generated from field: multihub.common.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * event is the public name.
+   * event is the public name of the event, such as payment.completed.
    *
    * @generated from field: string event = 4;
    */
   event: string;
 
   /**
-   * event_key is unique per event.
+   * event_key is the id of the event; all its deliveries have the same one.
    *
    * @generated from field: string event_key = 5;
    */
@@ -114,42 +114,42 @@ export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
   paymentId: string;
 
   /**
-   * endpoint_id is empty for a payment's own address.
+   * endpoint_id is the endpoint; empty for the webhook_url of a payment.
    *
    * @generated from field: string endpoint_id = 7;
    */
   endpointId: string;
 
   /**
-   * url is the destination.
+   * url is the address to which attempts are posted.
    *
    * @generated from field: string url = 8;
    */
   url: string;
 
   /**
-   * status says how it stands.
+   * status is the present status.
    *
    * @generated from field: multihub.notifier.v1.DeliveryStatus status = 9;
    */
   status: DeliveryStatus;
 
   /**
-   * attempts are the tries so far, oldest first.
+   * attempts are the attempts so far, oldest first.
    *
    * @generated from field: repeated multihub.notifier.v1.Attempt attempts = 10;
    */
   attempts: Attempt[];
 
   /**
-   * next_attempt_time is when it is tried next.
+   * next_attempt_time is when the next attempt is due; absent when none follows.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 11;
    */
   nextAttemptTime?: Timestamp | undefined;
 
   /**
-   * create_time is when it was stored.
+   * create_time is when the delivery was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 12;
    */
@@ -164,34 +164,34 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
   messageDesc(file_multihub_notifier_v1_delivery, 1);
 
 /**
- * DeliveryStatus says how a delivery stands.
+ * DeliveryStatus is the status of a delivery.
  *
  * @generated from enum multihub.notifier.v1.DeliveryStatus
  */
 export const DeliveryStatus = {
   /**
-   * DELIVERY_STATUS_UNSPECIFIED is never given.
+   * DELIVERY_STATUS_UNSPECIFIED is never sent.
    *
    * @generated from enum value: DELIVERY_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * DELIVERY_STATUS_PENDING waits for its next attempt.
+   * DELIVERY_STATUS_PENDING means that another attempt will follow.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
   PENDING: 1,
 
   /**
-   * DELIVERY_STATUS_DELIVERED was answered with a 2xx.
+   * DELIVERY_STATUS_DELIVERED means that the receiver answered with HTTP 2xx.
    *
    * @generated from enum value: DELIVERY_STATUS_DELIVERED = 2;
    */
   DELIVERED: 2,
 
   /**
-   * DELIVERY_STATUS_DEAD used all its attempts.
+   * DELIVERY_STATUS_DEAD means that all attempts failed.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
    */
@@ -199,7 +199,7 @@ export const DeliveryStatus = {
 } as const;
 
 /**
- * DeliveryStatus says how a delivery stands.
+ * DeliveryStatus is the status of a delivery.
  *
  * @generated from enum multihub.notifier.v1.DeliveryStatus
  */

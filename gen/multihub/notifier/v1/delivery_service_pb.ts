@@ -19,13 +19,14 @@ export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
   fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki9wEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJImUKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMgoKZGVsaXZlcmllcxgBIAMoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIpChJHZXREZWxpdmVyeVJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiRwoTR2V0RGVsaXZlcnlSZXNwb25zZRIwCghkZWxpdmVyeRgBIAEoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5MsMCCg9EZWxpdmVyeVNlcnZpY2USXwoKUXVldWVFdmVudBInLm11bHRpaHViLm5vdGlmaWVyLnYxLlF1ZXVlRXZlbnRSZXF1ZXN0GigubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery]);
 
 /**
- * QueueEventRequest holds an event.
+ * QueueEventRequest is the request of QueueEvent.
  *
  * @generated from message multihub.notifier.v1.QueueEventRequest
  */
 export type QueueEventRequest = Message<"multihub.notifier.v1.QueueEventRequest"> & {
   /**
-   * event is stored once for its key: another event under that key changes nothing and gets the first answer.
+   * event is stored once per event_key. A repetition under that key changes nothing and gets the first response, even
+   * if its event differs.
    *
    * @generated from field: multihub.events.v1.MerchantEvent event = 1;
    */
@@ -40,13 +41,13 @@ export const QueueEventRequestSchema: GenMessage<QueueEventRequest> = /*@__PURE_
   messageDesc(file_multihub_notifier_v1_delivery_service, 0);
 
 /**
- * QueueEventResponse is given when event and deliveries are durable.
+ * QueueEventResponse is sent when the event and its deliveries are durable.
  *
  * @generated from message multihub.notifier.v1.QueueEventResponse
  */
 export type QueueEventResponse = Message<"multihub.notifier.v1.QueueEventResponse"> & {
   /**
-   * delivery_ids are one for each destination.
+   * delivery_ids has one id per destination.
    *
    * @generated from field: repeated string delivery_ids = 1;
    */
@@ -61,34 +62,34 @@ export const QueueEventResponseSchema: GenMessage<QueueEventResponse> = /*@__PUR
   messageDesc(file_multihub_notifier_v1_delivery_service, 1);
 
 /**
- * ListDeliveriesRequest asks for a page of deliveries.
+ * ListDeliveriesRequest selects a page of deliveries. An empty filter field does not restrict the list.
  *
  * @generated from message multihub.notifier.v1.ListDeliveriesRequest
  */
 export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveriesRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is required.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment keeps test and production apart; unspecified means both.
+   * environment restricts the list to one environment; unspecified means both.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * event restricts the list to one name.
+   * event restricts the list to one event name, such as payment.completed.
    *
    * @generated from field: string event = 3;
    */
   event: string;
 
   /**
-   * status restricts the list.
+   * status restricts the list to one status.
    *
    * @generated from field: multihub.notifier.v1.DeliveryStatus status = 4;
    */
@@ -109,14 +110,14 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   endpointId: string;
 
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 100; 0 means 25.
    *
    * @generated from field: int32 page_size = 7;
    */
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 8;
    */
@@ -137,14 +138,14 @@ export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*
  */
 export type ListDeliveriesResponse = Message<"multihub.notifier.v1.ListDeliveriesResponse"> & {
   /**
-   * deliveries are newest first.
+   * deliveries are sorted newest first. A page can be short, even empty, and yet not be the last.
    *
    * @generated from field: repeated multihub.notifier.v1.Delivery deliveries = 1;
    */
   deliveries: Delivery[];
 
   /**
-   * next_page_token is empty on the last page.
+   * next_page_token requests the next page; only an empty one marks the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -159,13 +160,13 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
   messageDesc(file_multihub_notifier_v1_delivery_service, 3);
 
 /**
- * GetDeliveryRequest names a delivery.
+ * GetDeliveryRequest is the request of GetDelivery.
  *
  * @generated from message multihub.notifier.v1.GetDeliveryRequest
  */
 export type GetDeliveryRequest = Message<"multihub.notifier.v1.GetDeliveryRequest"> & {
   /**
-   * delivery_id is the delivery's UUID.
+   * delivery_id is required.
    *
    * @generated from field: string delivery_id = 1;
    */
@@ -180,13 +181,13 @@ export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PUR
   messageDesc(file_multihub_notifier_v1_delivery_service, 4);
 
 /**
- * GetDeliveryResponse holds the delivery.
+ * GetDeliveryResponse is the response of GetDelivery.
  *
  * @generated from message multihub.notifier.v1.GetDeliveryResponse
  */
 export type GetDeliveryResponse = Message<"multihub.notifier.v1.GetDeliveryResponse"> & {
   /**
-   * delivery is as it stands.
+   * delivery is the present delivery.
    *
    * @generated from field: multihub.notifier.v1.Delivery delivery = 1;
    */
@@ -201,13 +202,14 @@ export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__P
   messageDesc(file_multihub_notifier_v1_delivery_service, 5);
 
 /**
- * DeliveryService queues callbacks that are asked for, and shows the operator what happened to all of them.
+ * DeliveryService queues callbacks on request, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
   /**
-   * QueueEvent stores an event for everybody who wants it now; without a destination it is refused with 1003.
+   * QueueEvent stores an event and one delivery per destination. It is refused with 1003 without a destination: the
+   * event has no callback of its own and no enabled endpoint subscribes to it.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.QueueEvent
    */
@@ -217,7 +219,7 @@ export const DeliveryService: GenService<{
     output: typeof QueueEventResponseSchema;
   },
   /**
-   * ListDeliveries reads the deliveries of a merchant, newest first.
+   * ListDeliveries lists the deliveries of a merchant, newest first.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDeliveries
    */
@@ -227,7 +229,7 @@ export const DeliveryService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * GetDelivery reads one delivery with its attempts.
+   * GetDelivery returns one delivery with its attempts; 1003 when it does not exist.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.GetDelivery
    */
