@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { allowAnyAddress, allowPublicAddresses, allowPublicAddressesAnd } from './address-policy.ts'
 
-const BAD = [
+const NOT_PUBLIC = [
   '0.0.0.0',
   '0.1.2.3',
   '10.0.0.1',
@@ -57,7 +57,7 @@ const BAD = [
   '[::1]',
   '1.1.1.256',
 ]
-const GOOD = [
+const PUBLIC = [
   '1.1.1.1',
   '8.8.8.8',
   '172.32.0.1',
@@ -67,17 +67,17 @@ const GOOD = [
   '2a00:1450::1',
 ]
 
-describe('publicAddressesOnly', () => {
-  test.each(BAD)('refuses %j', (address) => {
+describe('allowPublicAddresses', () => {
+  test.each(NOT_PUBLIC)('refuses %j', (address) => {
     expect(allowPublicAddresses(address)).toBe(false)
   })
 
-  test.each(GOOD)('permits %s', (address) => {
+  test.each(PUBLIC)('permits %s', (address) => {
     expect(allowPublicAddresses(address)).toBe(true)
   })
 })
 
-test('publicOr permits its ranges besides, also when they are written as IPv6', () => {
+test('allowPublicAddressesAnd also permits its ranges, also those written as IPv4-mapped IPv6', () => {
   const rule = allowPublicAddressesAnd(['127.0.0.0/8', 'fd00:1::/32', '::ffff:10.1.0.0/112'])
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', 'fd00:1::7', '10.1.2.3', '1.1.1.1'])
     expect(rule(address)).toBe(true)
@@ -85,6 +85,6 @@ test('publicOr permits its ranges besides, also when they are written as IPv6', 
   expect(() => allowPublicAddressesAnd(['nonsense'])).toThrow()
 })
 
-test('anyAddress permits all', () => {
+test('allowAnyAddress permits loopback', () => {
   expect(allowAnyAddress('127.0.0.1')).toBe(true)
 })

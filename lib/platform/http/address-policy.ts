@@ -1,10 +1,10 @@
 import { type IpRanges, parseIpAddress, parseIpRanges } from './ip-ranges.ts'
 
-/** Whether a connection to an IP address (in text, never a name) is permitted. */
+/** Decides whether an outgoing connection to an IP address (as text, never a host name) is permitted. */
 export type AddressPolicy = (address: string) => boolean
 
 /** IPv4 that is not the public Internet: special-purpose blocks, and the metadata services of cloud providers. */
-const IPV4_REFUSED = listOf([
+const IPV4_REFUSED = rangesOf([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -23,30 +23,33 @@ const IPV4_REFUSED = listOf([
   '240.0.0.0/4',
 ])
 
-/** The whole of what is assigned for global use; everything else in IPv6 is refused, known or not. */
-const IPV6_GLOBAL = listOf(['2000::/3'])
+/** The block of IPv6 that is assigned for global use. Everything outside it is refused. */
+const IPV6_GLOBAL = rangesOf(['2000::/3'])
 
-/** Within that: protocol assignments and Teredo, documentation, and 6to4, which leads into IPv4. */
-const IPV6_REFUSED = listOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+/** Refused parts of that block: protocol assignments and Teredo, documentation, and 6to4, which reaches into IPv4. */
+const IPV6_REFUSED = rangesOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
-/** Every address: for destinations that an operator configured, such as a provider's. */
+/** Permits every address: for destinations that an operator configures, such as a provider's API. */
 export const allowAnyAddress: AddressPolicy = () => true
 
-/** Public addresses only: for destinations that a merchant names (N9). What is not surely public is refused. */
+/**
+ * Permits public addresses only: for destinations that a merchant names (N9). This stops server-side request forgery:
+ * a callback cannot reach loopback, a private network, or a cloud's metadata service. Unknown blocks are refused.
+ */
 export const allowPublicAddresses: AddressPolicy = (address) => {
   const kind = parseIpAddress(address)?.kind()
   if (kind === 'ipv4') return !IPV4_REFUSED.contain(address)
   return kind === 'ipv6' && IPV6_GLOBAL.contain(address) && !IPV6_REFUSED.contain(address)
 }
 
-/** Public addresses and these ranges in CIDR notation: for development, where receivers run near by (N9, R4). */
+/** Permits public addresses and these CIDR ranges: for development, where receivers run on this machine (N9, R4). */
 export function allowPublicAddressesAnd(cidrs: readonly string[]): AddressPolicy {
-  const also = listOf(cidrs)
-  return (address) => also.contain(address) || allowPublicAddresses(address)
+  const additional = rangesOf(cidrs)
+  return (address) => additional.contain(address) || allowPublicAddresses(address)
 }
 
-function listOf(cidrs: readonly string[]): IpRanges {
-  const list = parseIpRanges(cidrs)
-  if (list === undefined) throw new TypeError('these are not all address ranges')
-  return list
+function rangesOf(cidrs: readonly string[]): IpRanges {
+  const ranges = parseIpRanges(cidrs)
+  if (ranges === undefined) throw new TypeError('not all entries are IP addresses or CIDR ranges')
+  return ranges
 }

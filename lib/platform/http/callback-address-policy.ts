@@ -6,11 +6,11 @@ import { type AddressPolicy, allowPublicAddresses, allowPublicAddressesAnd } fro
 import { isIpRange } from './ip-ranges.ts'
 
 /**
- * The setting of every role that judges or calls merchants' addresses: ranges in CIDR notation that are not public and
- * may get callbacks all the same. It is for development and nothing else (N9, R4).
+ * The setting that permits callbacks of the test environment to addresses that are not public, for development only
+ * (N9, R4). Every role that checks or calls callback URLs reads it.
  */
 export const CALLBACK_ALLOW_SETTING = described(
-  'Addresses that are not public and get callbacks of the test environment all the same; for development only.',
+  'Address ranges that are not public and may receive callbacks of the test environment; for development only.',
   list('MULTIHUB_CALLBACK_ALLOW', {
     of: 'address ranges such as 127.0.0.1/32',
     item: z.string().refine(isIpRange),
@@ -18,10 +18,10 @@ export const CALLBACK_ALLOW_SETTING = described(
   }),
 )
 
-/** Where callbacks may go, by environment: those of production to public addresses alone, whatever is configured. */
+/** Makes the address policy of each environment. Production permits public addresses only, whatever is configured. */
 export function createCallbackAddressPolicies(
   allow: readonly string[],
 ): (environment: Environment) => AddressPolicy {
-  const rules = { test: allowPublicAddressesAnd(allow), production: allowPublicAddresses }
-  return (environment) => rules[environment]
+  const policies = { test: allowPublicAddressesAnd(allow), production: allowPublicAddresses }
+  return (environment) => policies[environment]
 }

@@ -6,7 +6,7 @@ import { type CallbackUrlCheck, checkCallbackUrl } from './callback-url.ts'
 const check = (text: string, allow: readonly string[] = []): CallbackUrlCheck =>
   checkCallbackUrl(text, { environment: 'test', allow: allowPublicAddressesAnd(allow) })
 
-describe('accepted', () => {
+describe('a callback URL is accepted', () => {
   test.each([
     'https://example.com',
     'http://example.com/hook',
@@ -26,7 +26,7 @@ describe('accepted', () => {
     expect(check(text)).toMatchObject({ ok: true })
   })
 
-  test('127.0.0.1 and a private network, where configuration lets them through', () => {
+  test('with a private address that the policy permits', () => {
     const allow = ['127.0.0.1/32', '10.0.0.0/8']
     expect(check('http://127.0.0.1:8080/hook', allow)).toMatchObject({ ok: true })
     expect(check('http://10.1.2.3/', allow)).toMatchObject({ ok: true })
@@ -35,7 +35,7 @@ describe('accepted', () => {
     expect(check('http://localhost/', allow)).toMatchObject({ ok: false })
   })
 
-  test('in production https only', () => {
+  test('in production with https only', () => {
     const production = { environment: 'production', allow: allowPublicAddressesAnd([]) } as const
     expect(checkCallbackUrl('https://example.com/', production)).toMatchObject({ ok: true })
     expect(checkCallbackUrl('http://example.com/', production)).toMatchObject({ ok: false })
@@ -59,7 +59,7 @@ const LOOPBACK_SPELLINGS = [
   ...['[2002:7f00:1::]', '%31%32%37.0.0.1', '127%2e0.0.1'],
 ]
 
-const INNER_ADDRESSES = [
+const PRIVATE_ADDRESSES = [
   ...[
     '0.1.2.3',
     '10.0.0.1',
@@ -75,7 +75,7 @@ const INNER_ADDRESSES = [
   ...['[2001:db8::1]', '[2001::1]', '[100::1]', '[fec0::1]', '[::ffff:10.0.0.1]', '[2002:a00:1::]'],
 ]
 
-const INNER_NAMES = [
+const PRIVATE_OR_INVALID_NAMES = [
   ...['localhost', 'localhost.', 'LOCALHOST', 'x.localhost', 'intranet', 'a', 'router.local', 'db.internal'],
   ...[
     'api.svc',
@@ -99,7 +99,7 @@ const INNER_NAMES = [
   ...[`${'a.'.repeat(140)}com`, 'exa%6dple.com', 'example.com%00', 'пример.рф', 'example.com%2e'],
 ]
 
-const FORMS = [
+const INVALID_URLS = [
   ...[
     '',
     ' ',
@@ -163,26 +163,29 @@ const FORMS = [
   ...[`https://example.com/${'a'.repeat(2048 - 19)}`, `https://example.com/${'a'.repeat(100_000)}`],
 ]
 
-describe('refused', () => {
-  test.each(LOOPBACK_SPELLINGS)('loopback as %s', (host) => {
+describe('a callback URL is refused', () => {
+  test.each(LOOPBACK_SPELLINGS)('with loopback written as %s', (host) => {
     expect(check(`http://${host}/`)).toMatchObject({ ok: false })
     expect(check(`https://${host}:8443/x?y`)).toMatchObject({ ok: false })
   })
 
-  test.each(INNER_ADDRESSES)('the address %s', (host) => {
+  test.each(PRIVATE_ADDRESSES)('with the address %s', (host) => {
     expect(check(`http://${host}/`)).toMatchObject({ ok: false })
   })
 
-  test.each(INNER_NAMES)('the name %s', (host) => {
+  test.each(PRIVATE_OR_INVALID_NAMES)('with the name %s', (host) => {
     expect(check(`http://${host}/`)).toMatchObject({ ok: false })
   })
 
-  test.each(FORMS.map((text) => [JSON.stringify(text.slice(0, 60)), text]))('the form %s', (_shown, text) => {
-    expect(check(text)).toMatchObject({ ok: false })
-  })
+  test.each(INVALID_URLS.map((text) => [JSON.stringify(text.slice(0, 60)), text]))(
+    'that is written %s',
+    (_shown, text) => {
+      expect(check(text)).toMatchObject({ ok: false })
+    },
+  )
 
   test.each([0, 1, 21, 22, 25, 53, 81, 442, 444, 1023, 2375, 3306, 5432, 6379, 9200, 11211, 27017])(
-    'port %i',
+    'with port %i',
     (port) => {
       expect(check(`https://example.com:${port}/`)).toMatchObject({ ok: false })
       expect(check(`https://example.com:0${port}/`)).toMatchObject({ ok: false })
@@ -190,7 +193,7 @@ describe('refused', () => {
   )
 })
 
-describe('whatever is sent', () => {
+describe('for random input', () => {
   const part = fc.oneof(
     fc.constantFrom(
       'http',
@@ -214,7 +217,7 @@ describe('whatever is sent', () => {
   )
   const anything = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
 
-  test('what is accepted means to every reader what it says', () => {
+  test('an accepted URL has its host and nothing hidden in its text', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -237,7 +240,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('every way to write an IPv4 address ends in the same verdict: this one is private', () => {
+  test('a private IPv4 address is refused in every spelling', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     const spelled = (value: number, base: number): string =>
       base === 16 ? `0x${value.toString(16)}` : base === 8 ? `0${value.toString(8)}` : String(value)

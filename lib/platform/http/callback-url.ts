@@ -2,15 +2,15 @@ import { isIPv4 } from 'node:net'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from './address-policy.ts'
 
-/** What decides about a callback URL beside its form. */
+/** The rules for a callback URL that depend on its environment. */
 export interface CallbackUrlRules {
-  /** Production takes https only. */
+  /** Production permits https only. */
   readonly environment: Environment
   /** Which IP addresses may be called. */
   readonly allow: AddressPolicy
 }
 
-/** The URL, or a few words on what is wrong with it. */
+/** The parsed URL, or a phrase that says what is expected instead. */
 export type CallbackUrlCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: string }
@@ -18,35 +18,35 @@ export type CallbackUrlCheck =
 const LENGTH_MAX = 2048
 const HOST_MAX = 253
 
-/** Services that must not be talked to in HTTP, whoever's they are. Below 1024 only 80 and 443 are open at all. */
+/** Ports of Docker and of databases: a forged request could do harm there. Below 1024 only 80 and 443 are permitted. */
 const PORTS_REFUSED: ReadonlySet<number> = new Set([2375, 3306, 5432, 6379, 9200, 11211, 27017])
 
-/** An absolute URL in visible ASCII; its host and port as written. No user info fits in, nor an escape. */
-const WRITTEN = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]*)?(?:[/?][\x21-\x7e]*)?$/i
+/** An absolute URL in visible ASCII, with its host as written. User info and escapes in the host do not match. */
+const ABSOLUTE_URL = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]*)?(?:[/?][\x21-\x7e]*)?$/i
 
-/** What a URL parser reads in its own way (a backslash), a fragment, and control characters behind an escape. */
-const ODD = /[\\#]|%(?:[01][0-9a-f]|7f)/i
+/** A backslash, which URL parsers read differently; a fragment; an escaped control character. */
+const AMBIGUOUS = /[\\#]|%(?:[01][0-9a-f]|7f)/i
 
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 
-/** Names that only mean something inside somebody's own network, or nothing anywhere. */
-const INNER_SUFFIX =
+/** Suffixes of names that resolve inside a private network only, or nowhere. */
+const PRIVATE_SUFFIX =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|svc|home\.arpa|onion|test|invalid)$/
 
 /**
- * Judges an address for callbacks by everything that can be seen without asking DNS (N9). The host has to be written
- * the way it is understood: the many spellings that a URL parser folds into 127.0.0.1 are not. Names are resolved, and
- * judged again, by whoever connects.
+ * Checks a callback URL against server-side request forgery, without asking DNS (N9). It refuses other schemes, user
+ * info, refused ports, private names and addresses, and every host that is not written in its canonical form, such as
+ * the many spellings of 127.0.0.1. The HTTP client resolves names and checks their addresses at each connection.
  */
 export function checkCallbackUrl(text: string, { environment, allow }: CallbackUrlRules): CallbackUrlCheck {
   if (text.length > LENGTH_MAX) return refused(`at most ${LENGTH_MAX} characters`)
-  const host = WRITTEN.exec(text)?.[1]?.toLowerCase()
+  const host = ABSOLUTE_URL.exec(text)?.[1]?.toLowerCase()
   const url = host === undefined ? null : URL.parse(text)
-  if (host === undefined || url === null || ODD.test(text)) {
+  if (host === undefined || url === null || AMBIGUOUS.test(text)) {
     return refused('an absolute http or https URL without user info, fragment and control characters')
   }
   if (environment === 'production' && url.protocol !== 'https:') return refused('an https URL in production')
-  if (!isOpenPort(url)) return refused('port 80, 443, or one from 1024 on that is no database')
+  if (!isPermittedPort(url)) return refused('port 80, 443, or one from 1024 on that is no database')
 
   const is_ipv6 = host.startsWith('[')
   if (!is_ipv6 && host !== url.hostname) return refused('a host in its usual spelling')
@@ -61,16 +61,15 @@ function refused(reason: string): CallbackUrlCheck {
   return { ok: false, reason }
 }
 
-function isOpenPort({ port }: URL): boolean {
+function isPermittedPort({ port }: URL): boolean {
   if (port === '') return true
   const number = Number(port)
   return number === 80 || number === 443 || (number >= 1024 && !PORTS_REFUSED.has(number))
 }
 
-/** At least two labels that DNS can hold, under a top level that is everybody's. */
+/** Whether a name has at least two labels that are valid in DNS, and no private suffix. */
 function isPublicName(host: string): boolean {
   const labels = host.split('.')
-  const well_formed =
-    host.length <= HOST_MAX && labels.length > 1 && labels.every((label) => LABEL.test(label))
-  return well_formed && !INNER_SUFFIX.test(host)
+  const is_valid = host.length <= HOST_MAX && labels.length > 1 && labels.every((label) => LABEL.test(label))
+  return is_valid && !PRIVATE_SUFFIX.test(host)
 }

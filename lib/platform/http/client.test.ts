@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()))
 })
 
-/** Lets the time of requests stand still, so that a test can let it pass when they have come as far as they can. */
+/** Stops the clock of requests, so that a test advances it when they have got as far as they can. */
 function stopClock(): ManualClock {
   const clock = createManualClock()
   restores.push(useClock(clock))
@@ -37,13 +37,13 @@ async function serve(server: Server): Promise<Listening> {
   return listening
 }
 
-async function hostile(speak: (socket: Socket) => void): Promise<HostileServer> {
+async function serveHostile(speak: (socket: Socket) => void): Promise<HostileServer> {
   const server = await startHostileServer(speak)
   closers.push(() => server.close(0))
   return server
 }
 
-async function polite(answer: RequestListener): Promise<string> {
+async function serveHttp(answer: RequestListener): Promise<string> {
   const { authority } = await serve(createHttp(answer))
   return `http://${authority}/`
 }
@@ -67,9 +67,9 @@ async function failure(work: Promise<unknown>): Promise<string> {
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 
-describe('a good server', () => {
-  test('gets the request as it is, and its answer comes back', async () => {
-    const url = await polite(async (request, response) => {
+describe('a request', () => {
+  test('arrives unchanged, and its response is returned', async () => {
+    const url = await serveHttp(async (request, response) => {
       let body = ''
       for await (const chunk of request.setEncoding('utf8')) body += chunk
       response.writeHead(201, { 'X-Mixed': 'a', 'set-cookie': ['b', 'c'] })
@@ -92,9 +92,9 @@ describe('a good server', () => {
     })
   })
 
-  test('is used again over one connection, and never by more than are allowed', async () => {
+  test('reuses connections, and opens at most connections_per_host', async () => {
     const sockets = new Set<unknown>()
-    const url = await polite((request, response) => {
+    const url = await serveHttp((request, response) => {
       sockets.add(request.socket)
       response.end()
     })
@@ -103,9 +103,9 @@ describe('a good server', () => {
     expect(sockets.size).toBeLessThanOrEqual(2)
   })
 
-  test('with keep_alive_ms 0 gets a connection for each request', async () => {
+  test('opens its own connection when keep_alive_ms is 0', async () => {
     const sockets = new Set<unknown>()
-    const url = await polite((request, response) => {
+    const url = await serveHttp((request, response) => {
       sockets.add(request.socket)
       response.end()
     })
@@ -114,9 +114,9 @@ describe('a good server', () => {
     expect(sockets.size).toBe(3)
   })
 
-  test.each([301, 302, 303, 304, 307, 308])('that answers %d is not followed', async (status) => {
+  test.each([301, 302, 303, 304, 307, 308])('does not follow a redirect with %d', async (status) => {
     let requests = 0
-    const url = await polite((_request, response) => {
+    const url = await serveHttp((_request, response) => {
       requests += 1
       response.writeHead(status, { location: '/elsewhere' }).end()
     })
@@ -124,28 +124,28 @@ describe('a good server', () => {
     expect(requests).toBe(1)
   })
 
-  test('is not reached through a proxy of the environment', async () => {
+  test('ignores proxy settings in the environment', async () => {
     const before = { ...process.env }
     Object.assign(process.env, { http_proxy: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' })
     try {
-      const url = await polite((_request, response) => response.end('direct'))
+      const url = await serveHttp((_request, response) => response.end('direct'))
       expect((await client().request(post(url))).status).toBe(200)
     } finally {
       process.env = before
     }
   })
 
-  test('may send what claims to be compressed: it is not opened', async () => {
-    const url = await polite((_request, response) => {
+  test('does not decompress a response', async () => {
+    const url = await serveHttp((_request, response) => {
       response.setHeader('content-encoding', 'gzip')
-      response.end('no gzip at all')
+      response.end('not gzip')
     })
-    expect(`${Buffer.from((await client().request(post(url))).body)}`).toBe('no gzip at all')
+    expect(`${Buffer.from((await client().request(post(url))).body)}`).toBe('not gzip')
   })
 })
 
-describe('nothing was sent', () => {
-  test('when nobody listens', async () => {
+describe('a request fails as not_sent', () => {
+  test('when the port is closed', async () => {
     const { authority, close } = await serve(createServer())
     await close(0)
     expect(await failure(client().request(post(`http://${authority}/`)))).toBe('not_sent refused')
@@ -166,9 +166,9 @@ describe('nothing was sent', () => {
     expect(await answer).toBe('not_sent timeout_connect')
   })
 
-  test('when all connections are busy for the whole time', async () => {
+  test('when all connections are busy until its timeout', async () => {
     const clock = stopClock()
-    const { url, requests, read } = await hostile(() => {})
+    const { url, requests, read } = await serveHostile(() => {})
     const http = client({ connections_per_host: 2 })
     const answers = Array.from({ length: 5 }, (_, n) =>
       failure(http.request(post(url, { timeout_ms: n < 2 ? 400 : 100 }))),
@@ -185,7 +185,7 @@ describe('nothing was sent', () => {
 
   test('when too many are in flight', async () => {
     const clock = stopClock()
-    const { url, read } = await hostile(() => {})
+    const { url, read } = await serveHostile(() => {})
     const http = client({ in_flight_max: 1 })
     const first = failure(http.request(post(url)))
     expect(await failure(http.request(post(url)))).toBe('not_sent busy')
@@ -194,8 +194,8 @@ describe('nothing was sent', () => {
     expect(await first).toBe('unknown timeout')
   })
 
-  test('when the certificate is not trusted, or it is not TLS at all', async () => {
-    const { url } = await hostile((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  test('when the server does not speak TLS', async () => {
+    const { url } = await serveHostile((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     expect(await failure(client().request(post(url.replace('http:', 'https:'))))).toBe('not_sent tls')
   })
 
@@ -206,47 +206,50 @@ describe('nothing was sent', () => {
     'http://user:x@127.0.0.1/',
     'file:///etc/passwd',
     'http://127.0.0.1:99999/',
-  ])('to %j', async (url) => {
+  ])('when the URL is %j', async (url) => {
     expect(await failure(client().request(post(url)))).toBe('not_sent bad_request')
   })
 
-  test.each([{ 'a b': 'x' }, { a: 'x\r\ny: z' }, { a: 'x\0' }])('with the headers %j', async (headers) => {
-    const { url, requests } = await hostile(() => {})
-    expect(await failure(client().request(post(url, { headers })))).toBe('not_sent bad_request')
-    expect(requests()).toBe(0)
-  })
+  test.each([{ 'a b': 'x' }, { a: 'x\r\ny: z' }, { a: 'x\0' }])(
+    'when its headers are %j',
+    async (headers) => {
+      const { url, requests } = await serveHostile(() => {})
+      expect(await failure(client().request(post(url, { headers })))).toBe('not_sent bad_request')
+      expect(requests()).toBe(0)
+    },
+  )
 
-  test('when it is given up before it began', async () => {
-    const { url } = await hostile(() => {})
-    const given_up = failure(client().request(post(url, { signal: AbortSignal.abort() })))
-    expect(await given_up).toBe('not_sent aborted')
+  test('when it is aborted before it begins', async () => {
+    const { url } = await serveHostile(() => {})
+    const aborted = failure(client().request(post(url, { signal: AbortSignal.abort() })))
+    expect(await aborted).toBe('not_sent aborted')
   })
 })
 
-describe('the rule for addresses', () => {
+describe('the address policy', () => {
   test.each([
     'http://127.0.0.1:1/',
     'http://[::1]:1/',
     'http://2130706433:1/',
     'http://localhost:1/',
     'http://[::ffff:7f00:1]:1/',
-  ])('stops %s before a connection is made', async (url) => {
+  ])('refuses %s before a connection is made', async (url) => {
     expect(await failure(client({ allow: allowPublicAddresses }).request(post(url)))).toBe(
       'not_sent refused_address',
     )
   })
 
-  test('refuses a name when any of its addresses is bad, and asks at every connection', async () => {
-    const url = await polite((_request, response) => response.end())
+  test('refuses a host when any of its addresses is refused, and checks again for every connection', async () => {
+    const url = await serveHttp((_request, response) => response.end())
     const { port } = new URL(url)
-    let asked = 0
+    let look_ups = 0
     const http = client({
       allow: (address) => address === '127.0.0.1',
       keep_alive_ms: 0,
       resolve: async () => {
-        asked += 1
-        const good = { address: '127.0.0.1', family: 4 } as const
-        return asked === 1 ? [good] : [good, { address: '10.0.0.1', family: 4 }]
+        look_ups += 1
+        const permitted = { address: '127.0.0.1', family: 4 } as const
+        return look_ups === 1 ? [permitted] : [permitted, { address: '10.0.0.1', family: 4 }]
       },
     })
     expect((await http.request(post(`http://rebinds.example:${port}/`))).status).toBe(200)
@@ -256,21 +259,21 @@ describe('the rule for addresses', () => {
   })
 })
 
-describe('the fate is unknown', () => {
+describe('a request fails as unknown', () => {
   test.each<[string, (socket: Socket) => void, string]>([
     ['resets after the request was read', (socket) => void socket.resetAndDestroy(), 'reset'],
     ['closes without an answer', (socket) => void socket.end(), 'reset'],
     ['closes within the header', (socket) => void socket.end(`${OK}x: `), 'reset'],
-    ['sends no HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response'],
+    ['does not speak HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response'],
     ['sends huge headers', (socket) => pour(socket, `${OK}x: ${'y'.repeat(65_536)}`), 'too_large'],
-    ['sends headers without end', (socket) => pour(socket, 'x: y\r\n'.repeat(1000), OK), 'too_large'],
+    ['sends endless headers', (socket) => pour(socket, 'x: y\r\n'.repeat(1000), OK), 'too_large'],
     [
-      'sends 103 without end',
+      'sends endless 103 responses',
       (socket) => pour(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(20)),
       'bad_response',
     ],
     [
-      'sends 100 without end',
+      'sends endless 100 responses',
       (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20)),
       'bad_response',
     ],
@@ -279,24 +282,24 @@ describe('the fate is unknown', () => {
       (socket) => void socket.write('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
       'bad_response',
     ],
-    ['tears its body', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 'reset'],
+    ['closes within its body', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 'reset'],
     [
-      'sends chunks without end',
+      'sends endless chunks',
       (socket) => pour(socket, `3e8\r\n${'a'.repeat(1000)}\r\n`, `${OK}transfer-encoding: chunked\r\n\r\n`),
       'too_large',
     ],
     [
-      'sends a bad chunk',
+      'sends an invalid chunk',
       (socket) => void socket.write(`${OK}transfer-encoding: chunked\r\n\r\nzz\r\n`),
       'bad_response',
     ],
     [
-      'sends two lengths',
+      'sends two content-length headers',
       (socket) => void socket.write(`${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
       'bad_response',
     ],
-  ])('of a server that %s', async (_name, speak, reason) => {
-    const { url, requests } = await hostile(speak)
+  ])('when the server %s', async (_name, speak, reason) => {
+    const { url, requests } = await serveHostile(speak)
     expect(await failure(client().request(post(url)))).toBe(`unknown ${reason}`)
     expect(requests()).toBe(1)
   })
@@ -304,10 +307,10 @@ describe('the fate is unknown', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['never answers', () => {}],
     ['stops within the header', (socket) => void socket.write(`${OK}x: `)],
-    ['drips its body', (socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`)],
-  ])('of a server that %s for the whole time', async (_name, speak) => {
+    ['stops within its body', (socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`)],
+  ])('at the timeout when the server %s', async (_name, speak) => {
     const clock = stopClock()
-    const { url, requests, read } = await hostile(speak)
+    const { url, requests, read } = await serveHostile(speak)
     const answer = failure(client().request(post(url)))
     await read(1)
     await clock.advance(TIMEOUT_MS)
@@ -315,17 +318,17 @@ describe('the fate is unknown', () => {
     expect(requests()).toBe(1)
   })
 
-  test('when it is given up after it was sent', async () => {
-    const given_up = new AbortController()
-    const { url } = await hostile(() => given_up.abort())
-    expect(await failure(client().request(post(url, { signal: given_up.signal })))).toBe('unknown aborted')
+  test('when it is aborted after it was sent', async () => {
+    const aborted = new AbortController()
+    const { url } = await serveHostile(() => aborted.abort())
+    expect(await failure(client().request(post(url, { signal: aborted.signal })))).toBe('unknown aborted')
   })
 
   test.each(['POST', 'GET'] as const)(
-    'of a %s on a kept connection that breaks, which is not sent again',
+    'when a kept connection breaks: a %s is not sent again',
     async (method) => {
       let seen = 0
-      const { url, requests } = await hostile((socket) => {
+      const { url, requests } = await serveHostile((socket) => {
         seen += 1
         if (seen === 1) socket.write(`${OK}content-length: 0\r\n\r\n`)
         else socket.resetAndDestroy()
@@ -339,11 +342,11 @@ describe('the fate is unknown', () => {
   )
 })
 
-describe('when the status is the answer (body_grace_ms)', () => {
+describe('with body_grace_ms', () => {
   const grace = { response_max_bytes: 100, body_grace_ms: 5_000 }
 
   test.each<[string, (socket: Socket) => void, number]>([
-    ['torn', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 1],
+    ['incomplete', (socket) => void socket.end(`${OK}content-length: 99\r\n\r\nx`), 1],
     ['endless', (socket) => pour(socket, 'x'.repeat(1000), `${OK}\r\n`), 100],
     [
       'larger than allowed',
@@ -351,27 +354,27 @@ describe('when the status is the answer (body_grace_ms)', () => {
       100,
     ],
   ])('a body that is %s is cut', async (_name, speak, length) => {
-    const { url } = await hostile(speak)
+    const { url } = await serveHostile(speak)
     const answer = await client().request(post(url, grace))
     expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, length, true])
   })
 
-  test('a body of exactly the permitted size is whole', async () => {
-    const { url } = await hostile(
+  test('a body of exactly the permitted size is not cut', async () => {
+    const { url } = await serveHostile(
       (socket) => void socket.write(`${OK}content-length: 100\r\n\r\n${'x'.repeat(100)}`),
     )
     expect(await client().request(post(url, grace))).toMatchObject({ status: 200, truncated: false })
   })
 
-  test('a body that is dripping is cut when the grace ends', async () => {
-    const { url } = await hostile((socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`))
+  test('a body that is late is cut when the grace time ends', async () => {
+    const { url } = await serveHostile((socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`))
     const answer = await client().request(post(url, { ...grace, body_grace_ms: 100 }))
     expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, 1, true])
   })
 
-  test('the time still bounds the header', async () => {
+  test('timeout_ms still limits the header', async () => {
     const clock = stopClock()
-    const { url, read } = await hostile((socket) => void socket.write(OK))
+    const { url, read } = await serveHostile((socket) => void socket.write(OK))
     const answer = failure(client().request(post(url, grace)))
     await read(1)
     await clock.advance(TIMEOUT_MS)
@@ -379,14 +382,14 @@ describe('when the status is the answer (body_grace_ms)', () => {
   })
 })
 
-test('closing ends what is under way after a moment, as unknown, and takes nothing more', async () => {
+test('closing fails running requests as unknown after a moment, and refuses new ones', async () => {
   const arrived = Promise.withResolvers<void>()
-  const { url } = await hostile(() => arrived.resolve())
+  const { url } = await serveHostile(() => arrived.resolve())
   const http = createHttpClient({ allow: allowAnyAddress })
-  const under_way = failure(http.request(post(url)))
+  const running = failure(http.request(post(url)))
   await arrived.promise
   await http.close()
-  expect(await under_way).toBe('unknown aborted')
+  expect(await running).toBe('unknown aborted')
   expect(await failure(http.request(post(url)))).toBe('not_sent aborted')
   await http.close()
 })

@@ -5,8 +5,9 @@ import { RefusedAddressError } from './http-failure.ts'
 import type { ResolveHost } from './resolve-host.ts'
 
 /**
- * Opens connections to permitted addresses only, and to exactly the addresses that were judged. A name with several
- * is refused when any of them is. The check stands in two places because a literal address is never looked up.
+ * Opens connections to permitted addresses only. It resolves a host once and connects to exactly the addresses that it
+ * checked, so that DNS rebinding cannot exchange them. A host is refused when any of its addresses is. A host that is
+ * an IP address is checked separately, because it never reaches the look-up.
  */
 export function createConnect(
   allow: AddressPolicy,
@@ -18,7 +19,7 @@ export function createConnect(
       (addresses) => {
         const [first] = addresses
         if (first === undefined || !addresses.every(({ address }) => allow(address))) {
-          callback(new RefusedAddressError(`${hostname} leads to an address that is not permitted`), '')
+          callback(new RefusedAddressError(`${hostname} resolves to an address that is not permitted`), '')
         } else if (options.all === true) callback(null, [...addresses])
         else callback(null, first.address, first.family)
       },

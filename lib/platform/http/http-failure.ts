@@ -1,4 +1,4 @@
-/** What went wrong with an exchange. */
+/** Why a request got no response. */
 export type FailureReason =
   | 'bad_request'
   | 'busy'
@@ -14,8 +14,9 @@ export type FailureReason =
   | 'aborted'
 
 /**
- * An exchange that gave no answer. `not_sent`: no byte of the request has left this system, for certain. `unknown`:
- * it may have arrived and may have been acted upon. This is the line between correct and paying twice (P4).
+ * A request without a response. `not_sent`: it is certain that no byte of the request left this system. `unknown`: the
+ * receiver may have got the request and acted on it. Payments rely on this difference: a repetition after `unknown`
+ * could pay twice (P4).
  */
 export class HttpFailure extends Error {
   override readonly name = 'HttpFailure'
@@ -29,12 +30,12 @@ export class HttpFailure extends Error {
   }
 }
 
-/** The rule for addresses forbids this destination. */
+/** The address policy refuses this destination. */
 export class RefusedAddressError extends Error {
   override readonly name = 'AddressRefused'
 }
 
-/** The name has no address, or no name server answered. */
+/** The host name has no address, or no name server answered. */
 export class UnresolvedNameError extends Error {
   override readonly name = 'NameUnresolved'
 }
@@ -42,7 +43,7 @@ export class UnresolvedNameError extends Error {
 const TLS_CODE =
   /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO)/
 
-const BY_CODE: Readonly<Record<string, FailureReason>> = {
+const REASON_BY_CODE: Readonly<Record<string, FailureReason>> = {
   ECONNREFUSED: 'refused',
   ETIMEDOUT: 'timeout_connect',
   UND_ERR_CONNECT_TIMEOUT: 'timeout_connect',
@@ -53,12 +54,12 @@ const BY_CODE: Readonly<Record<string, FailureReason>> = {
   UND_ERR_CLOSED: 'aborted',
 }
 
-/** The reason behind an error of the transport; `sent` says whether the request had begun to be written. */
+/** Maps an error of the transport to a reason. `sent`: whether the first byte of the request was already written. */
 export function toFailureReason(error: Error, sent: boolean): FailureReason {
   if (error instanceof RefusedAddressError) return 'refused_address'
   if (error instanceof UnresolvedNameError) return 'dns'
   const code = 'code' in error ? String(error.code) : ''
   if (error.name === 'HTTPParserError' || /^bad (response|upgrade)/.test(error.message)) return 'bad_response'
-  if (sent) return code === 'ETIMEDOUT' ? 'timeout' : (BY_CODE[code] ?? 'reset')
-  return TLS_CODE.test(code) ? 'tls' : (BY_CODE[code] ?? 'refused')
+  if (sent) return code === 'ETIMEDOUT' ? 'timeout' : (REASON_BY_CODE[code] ?? 'reset')
+  return TLS_CODE.test(code) ? 'tls' : (REASON_BY_CODE[code] ?? 'refused')
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { isIpRange, parseIpRanges } from './ip-ranges.ts'
 
-const listOf = (...entries: string[]) => parseIpRanges(entries) ?? { contain: () => false }
+const rangesOf = (...entries: string[]) => parseIpRanges(entries) ?? { contain: () => false }
 
 test.each([
   ['10.0.0.1', '10.0.0.1', true],
@@ -18,8 +18,8 @@ test.each([
   ['10.0.0.0/8', '10.1', false],
   ['10.0.0.0/8', 'fe80::1%eth0', false],
   ['10.0.0.0/8', '', false],
-])('%s has %s: %s', (entry, address, expected) => {
-  expect(listOf(entry).contain(address)).toBe(expected)
+])('%s contains %s: %s', (entry, address, expected) => {
+  expect(rangesOf(entry).contain(address)).toBe(expected)
 })
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   '::/129',
   '10.0.0.0/8/8',
   '0x7f.1',
-])('refuses %p as an entry', (entry) => {
+])('refuses the entry %p', (entry) => {
   expect(isIpRange(entry)).toBe(false)
   expect(parseIpRanges(['10.0.0.1', entry])).toBeUndefined()
 })

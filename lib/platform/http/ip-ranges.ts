@@ -1,21 +1,22 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** An IP address. */
+/** A parsed IPv4 or IPv6 address. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** A set of addresses and CIDR ranges. */
+/** A set of IP addresses and CIDR ranges. */
 export interface IpRanges {
+  /** Whether an address is in the set. A text that is not an IP address is in no set. */
   contain(address: string): boolean
 }
 
-type Range = readonly [address: IpAddress, prefix_length: number]
+type IpRange = readonly [address: IpAddress, prefix_length: number]
 
-/** Makes a list; `undefined` when one of its entries is no address or range, for then it says nothing reliable. */
+/** Parses addresses and CIDR ranges; `undefined` when any entry is invalid, so that no list is half applied. */
 export function parseIpRanges(entries: readonly string[]): IpRanges | undefined {
-  const ranges: Range[] = []
+  const ranges: IpRange[] = []
   for (const entry of entries) {
-    const range = parseRange(entry)
+    const range = parseIpRange(entry)
     if (range === undefined) return undefined
     ranges.push(range)
   }
@@ -27,14 +28,15 @@ export function parseIpRanges(entries: readonly string[]): IpRanges | undefined 
   }
 }
 
-/** Whether a text is an address or a CIDR range. Whoever keeps one for others asks this, so that all can read it. */
+/** Whether a text is an IP address or a CIDR range, such as `10.0.0.0/8`. Check it before you store one. */
 export function isIpRange(text: string): boolean {
-  return parseRange(text) !== undefined
+  return parseIpRange(text) !== undefined
 }
 
 /**
- * Reads an address; `undefined` when it is none, or one of a zone. IPv4 written as IPv6 (`::ffff:a.b.c.d`) is the IPv4
- * that it reaches. The library takes spellings such as 127.1; Node's check does not.
+ * Parses an IP address; `undefined` for anything else and for an address with a zone (`fe80::1%eth0`). An IPv4-mapped
+ * IPv6 address (`::ffff:a.b.c.d`) becomes the IPv4 address that a connection to it reaches. Node checks the spelling
+ * first, because the library also accepts short spellings such as `127.1`.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   return isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.process(text)
@@ -42,7 +44,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 
 const PREFIX_LENGTH = /^(?:0|[1-9][0-9]{0,2})$/
 
-function parseRange(entry: string): Range | undefined {
+function parseIpRange(entry: string): IpRange | undefined {
   const [text = '', prefix, ...more] = entry.split('/')
   const address = parseIpAddress(text)
   if (address === undefined || more.length > 0) return undefined
@@ -54,6 +56,6 @@ function parseRange(entry: string): Range | undefined {
   return length >= 0 && length <= bits ? [address, length] : undefined
 }
 
-function isWithin(address: IpAddress, [range, prefix_length]: Range): boolean {
+function isWithin(address: IpAddress, [range, prefix_length]: IpRange): boolean {
   return address.kind() === range.kind() && address.match(range, prefix_length)
 }

@@ -2,13 +2,13 @@ import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { UnresolvedNameError } from './http-failure.ts'
 
-/** One address of a host. */
+/** One IP address of a host. */
 export interface HostAddress {
   readonly address: string
   readonly family: 4 | 6
 }
 
-/** Finds all addresses of a host; throws `NameUnresolved` when there is none. */
+/** Resolves a host to all its addresses. Throws `UnresolvedNameError` when it has none. */
 export type ResolveHost = (hostname: string) => Promise<readonly HostAddress[]>
 
 const QUERY_TIMEOUT_MS = 1_500
@@ -21,9 +21,9 @@ const LOCALHOST: readonly HostAddress[] = [
 ]
 
 /**
- * Resolves names by asking name servers directly: the system's own look-up occupies one of the four threads that the
- * whole process has for files and compression, for as long as a slow name server likes. So neither the hosts file
- * nor search domains count: names are full ones, and `localhost` is this machine by definition (RFC 6761).
+ * Makes a resolver that asks name servers directly. The look-up of the operating system would block one of the four
+ * threads that the process shares for files and compression, for as long as a slow name server takes. Consequently the
+ * hosts file and search domains are not used, and `localhost` is always this machine (RFC 6761).
  */
 export function createHostResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })

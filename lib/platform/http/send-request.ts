@@ -2,27 +2,27 @@ import type { Dispatcher } from 'undici'
 import { clock } from '#lib/platform/time.ts'
 import { type FailureReason, HttpFailure, toFailureReason } from './http-failure.ts'
 
-/** One request. */
+/** A request and its limits. */
 export interface HttpRequest {
   readonly method: Dispatcher.HttpMethod
-  /** http or https, without user info. */
+  /** An http or https URL without user info. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Bounds the whole exchange, from the name look-up to the last byte of the answer (but see `body_grace_ms`). */
+  /** Limits the whole request, from the name look-up to the last byte of the response (but see `body_grace_ms`). */
   readonly timeout_ms: number
-  /** A larger body is the failure `too_large`; with `body_grace_ms` it is cut. 1 MiB unless given. */
+  /** A larger response body is the failure `too_large`; with `body_grace_ms` it is cut. 1 MiB unless given. */
   readonly response_max_bytes?: number
   /**
-   * For callers to whom the status is the answer (N4): `timeout_ms` then ends with the complete header, the body may
-   * take so much longer, and one that is late, too large or torn is cut (`truncated`) instead of a failure.
+   * For callers that need the status only (N4). `timeout_ms` then limits the time to the complete header, and the body
+   * has this much longer. A body that is late, too large or incomplete is cut (`truncated`) and is not a failure.
    */
   readonly body_grace_ms?: number
-  /** Gives the exchange up; its fate is then that of a time-out at the same moment. */
+  /** Aborts the request. It then fails like a timeout at that moment, with the reason `aborted`. */
   readonly signal?: AbortSignal
 }
 
-/** The answer. Header names are lower case; values that came repeatedly are joined by a comma. */
+/** A response. Header names are lower case; the values of a repeated header are joined by a comma. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -32,12 +32,12 @@ export interface HttpResponse {
 
 const RESPONSE_MAX_BYTES = 1024 * 1024
 
-/** More interim answers (1xx) than any real server sends. */
+/** No real server sends more interim responses (1xx) than this. */
 const INTERIM_MAX = 16
 
 /**
- * Runs one exchange on a dispatcher: the time, the sizes, and what is certain about a failure. It ends when `closing`
- * is aborted, as it does by the request's own signal.
+ * Sends one request: applies the time and size limits, and decides whether a failure is `not_sent` or `unknown`. It is
+ * aborted by `closing` or by the request's own signal.
  */
 export function sendRequest(
   dispatcher: Dispatcher,
@@ -48,67 +48,68 @@ export function sendRequest(
   const { body_grace_ms, response_max_bytes = RESPONSE_MAX_BYTES } = request
   const signals = request.signal === undefined ? [closing] : [closing, request.signal]
   return new Promise((resolve, reject) => {
-    // Set by the transport right before it writes the first byte: until then nothing has left, whatever happens.
+    // Set right before the transport writes the first byte. While it is unset, nothing can have left.
     let writing: Dispatcher.DispatchController | undefined
     let head: Pick<HttpResponse, 'status' | 'headers'> | undefined
-    let settled = false
-    let interim = 0
+    let is_settled = false
+    let interim_count = 0
     let size = 0
     const chunks: Uint8Array[] = []
 
     const settle = (finish: () => void): void => {
-      if (settled) return
-      settled = true
+      if (is_settled) return
+      is_settled = true
       timer.cancel()
-      for (const signal of signals) signal.removeEventListener('abort', abort)
+      for (const signal of signals) signal.removeEventListener('abort', onAbort)
       finish()
     }
-    /** What is still under way is broken off. An exchange that ended has nothing to break off, and an error costs. */
-    const abandon = (): void => writing?.abort(new Error('the exchange is over'))
-    const answer = (truncated: boolean): void =>
+    /** Aborts the transport. A completed request is not aborted: creating the error costs time. */
+    const abortTransport = (): void => writing?.abort(new Error('the request has ended'))
+    const succeed = (truncated: boolean): void =>
       settle(() => {
         if (head) resolve({ ...head, body: Buffer.concat(chunks), truncated })
-        if (truncated) abandon()
+        if (truncated) abortTransport()
       })
     const fail = (reason: FailureReason, cause?: unknown): void =>
       settle(() => {
         reject(new HttpFailure(writing === undefined ? 'not_sent' : 'unknown', reason, cause))
-        abandon()
+        abortTransport()
       })
-    /** Where the body does not matter, a header that is complete stands; else the whole exchange has failed. */
-    const cut = (reason: FailureReason, cause?: unknown): void =>
-      head !== undefined && body_grace_ms !== undefined ? answer(true) : fail(reason, cause)
+    /** Succeeds with what was read if the header is complete and the body may be cut; otherwise fails. */
+    const cutOrFail = (reason: FailureReason, cause?: unknown): void =>
+      head !== undefined && body_grace_ms !== undefined ? succeed(true) : fail(reason, cause)
 
-    const late = (): void => cut(writing === undefined ? 'timeout_connect' : 'timeout')
-    const abort = (): void => cut('aborted')
-    let timer = clock.after(request.timeout_ms, late)
-    for (const signal of signals) signal.addEventListener('abort', abort)
-    if (signals.some((signal) => signal.aborted)) return abort()
+    const onTimeout = (): void => cutOrFail(writing === undefined ? 'timeout_connect' : 'timeout')
+    const onAbort = (): void => cutOrFail('aborted')
+    let timer = clock.after(request.timeout_ms, onTimeout)
+    for (const signal of signals) signal.addEventListener('abort', onAbort)
+    if (signals.some((signal) => signal.aborted)) return onAbort()
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
-        // Too late, or a second time on another connection: neither may be written.
-        if (settled || writing !== undefined) controller.abort(new Error('must not be sent'))
+        // The request has already failed, or this would be a second try on another connection.
+        if (is_settled || writing !== undefined) controller.abort(new Error('the request must not be sent'))
         else writing = controller
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) {
-          if (++interim > INTERIM_MAX) fail('bad_response')
+          if (++interim_count > INTERIM_MAX) fail('bad_response')
           return
         }
         head = { status, headers: joinHeaders(headers) }
         if (body_grace_ms === undefined) return
         timer.cancel()
-        timer = clock.after(body_grace_ms, late)
+        timer = clock.after(body_grace_ms, onTimeout)
       },
       onResponseData(_controller, chunk) {
-        if (settled) return
+        if (is_settled) return
         chunks.push(chunk.subarray(0, response_max_bytes - size))
         size += chunk.length
-        if (size > response_max_bytes) cut('too_large')
+        if (size > response_max_bytes) cutOrFail('too_large')
       },
-      onResponseEnd: () => answer(false),
-      onResponseError: (_controller, error) => cut(toFailureReason(error, writing !== undefined), error),
+      onResponseEnd: () => succeed(false),
+      onResponseError: (_controller, error) =>
+        cutOrFail(toFailureReason(error, writing !== undefined), error),
     }
     dispatcher.dispatch(toDispatch(url, request), handler)
   })
