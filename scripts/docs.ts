@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** The parts of pages that the code makes, each between two comments that name it. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'docs/running.md': { settings: settingsTable },
+  'docs/operators/settings.md': { settings: settingsTable },
   'docs/merchants/errors.md': { errors: errorTable },
   'docs/merchants/limits.md': { quotas: quotaTable, sizes: sizeTable },
 }
