@@ -12,7 +12,7 @@ import { resendScheme } from './auth/resend-scheme.ts'
 import type { SignatureScheme } from './auth/signature-scheme.ts'
 import { v1Scheme } from './auth/v1-scheme.ts'
 import { V2_SCHEME } from './auth/v2-scheme.ts'
-import { holdBody } from './hostile-connections/body-memory-budget.ts'
+import { type BodyMemoryBudget, createBodyMemoryBudget } from './hostile-connections/body-memory-budget.ts'
 import { limitConnectionsPerNetwork } from './hostile-connections/connection-limit.ts'
 import { networkOf } from './hostile-connections/network.ts'
 import { clientAddress } from './http/address.ts'
@@ -37,57 +37,66 @@ import type { JsonSchema } from './openapi/json-schema.ts'
 import { referenceRoute } from './openapi/serve.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 
-/** What the gateway is made of. */
+/** What the gateway needs. */
 export interface GatewayDeps extends AuthenticationDeps {
-  /** How far the timestamp of a v1 request, or of one to the resend route, may be from now (A3). */
+  /** How far the timestamp of a v1 or resend request may differ from the clock (A3). */
   readonly v1_window_ms: number
   readonly methods: MethodRegistry
-  /** What the resend route does. */
+  /** The method of the resend route. */
   readonly resend: Method
   readonly limits: Limits
   readonly flood: FloodLimiter
-  /** The document that is shown to anybody at /openapi.json; nothing is there without it. */
+  /** The public document at /openapi.json; without it the path does not exist. */
   readonly reference?: JsonSchema | undefined
-  /** Whether requests are taken: not before the gateway can judge them, and not once it stops. */
+  /** `false` until the registry is read for the first time, and again from the start of shutdown. */
   readonly isServing: () => boolean
 }
 
-/** A public route: how its callers prove themselves, and which method a request calls. */
-interface Route extends Omit<PublicRoute, 'serve'> {
-  readonly proof: SignatureScheme
+/** A public route with its signature scheme and its methods. */
+interface MethodRoute extends Omit<PublicRoute, 'serve'> {
+  readonly scheme: SignatureScheme
   readonly methodOf: (request: JsonObject, caller: Caller) => Method
-  /** What the path names, exactly as it stands there. */
+  /** The id in the path, exactly as it was sent. */
   readonly pathId?: (request: IncomingMessage) => string | undefined
 }
 
-/** Makes the gateway as a Fastify application that does not listen yet. */
-export function createGateway(options: GatewayDeps): FastifyInstance {
-  const { methods, resend, v1_window_ms, log, isServing } = options
+/** What the requests of all routes share. */
+interface SharedCapacity {
+  readonly merchant_requests: Shares
+  readonly body_memory: BodyMemoryBudget
+}
+
+/** Makes the gateway as a Fastify application that is not listening yet. */
+export function createGateway(deps: GatewayDeps): FastifyInstance {
+  const { methods, resend, v1_window_ms, log, isServing } = deps
   const methodOf = (request: JsonObject, caller: Caller): Method => findMethod(methods, request, caller)
-  const routes: readonly Route[] = [
-    { path: V1_PATH, target: V1_TARGET, proof: v1Scheme(v1_window_ms), methodOf },
-    { path: V2_PATH, target: V2_TARGET, proof: V2_SCHEME, methodOf },
+  const routes: readonly MethodRoute[] = [
+    { path: V1_PATH, target: V1_TARGET, scheme: v1Scheme(v1_window_ms), methodOf },
+    { path: V2_PATH, target: V2_TARGET, scheme: V2_SCHEME, methodOf },
     {
       path: resendPath(':payment_id'),
       target: RESEND_TARGET,
-      proof: resendScheme(v1_window_ms),
+      scheme: resendScheme(v1_window_ms),
       methodOf: (_request, caller) => enabledMethod(resend, caller),
       pathId: ({ url = '' }) => RESEND_TARGET.exec(url)?.[1],
     },
   ]
-  const answerer = createResponder(log)
-  const shares = createShares(HTTP_LIMITS.merchant_requests_max)
-  const served = routes.map((route): PublicRoute => {
-    const answerTo = createPipeline(route, shares, options)
+  const responder = createResponder(log)
+  const capacity: SharedCapacity = {
+    merchant_requests: createShares(HTTP_LIMITS.merchant_requests_max),
+    body_memory: createBodyMemoryBudget(),
+  }
+  const method_routes = routes.map((route): PublicRoute => {
+    const handle = createPipeline(route, capacity, deps)
     const { path, target } = route
     return {
       path,
       target,
-      serve: async (exchange) => answerer.sendSuccess(exchange, await answerTo(exchange)),
+      serve: async (exchange) => responder.sendSuccess(exchange, await handle(exchange)),
     }
   })
-  const shown = options.reference === undefined ? [] : [referenceRoute(options.reference)]
-  const refusing = ({ serve, ...route }: PublicRoute): PublicRoute => ({
+  const reference_routes = deps.reference === undefined ? [] : [referenceRoute(deps.reference)]
+  const withRefusals = ({ serve, ...route }: PublicRoute): PublicRoute => ({
     ...route,
     serve: (exchange) =>
       withRequest({ request_id: exchange.request_id }, async () => {
@@ -95,41 +104,51 @@ export function createGateway(options: GatewayDeps): FastifyInstance {
           await serve(exchange)
         } catch (error) {
           if (!(error instanceof RequestAborted))
-            return answerer.sendFailure(exchange, refusalFor(exchange, error, options))
-          log.info({ outcome: 'caller gone' }, 'a request ended before it was complete')
+            return responder.sendFailure(exchange, refusalFor(exchange, error, deps))
+          log.info({ outcome: 'aborted' }, 'the caller closed the connection before its request was complete')
         }
       }),
   })
-  const app = createServer({ routes: [...served, ...shown].map(refusing), answerer, log, isServing })
-  limitConnectionsPerNetwork(app.server, options.trusted_proxies)
+  const app = createServer({
+    routes: [...method_routes, ...reference_routes].map(withRefusals),
+    responder,
+    log,
+    isServing,
+  })
+  limitConnectionsPerNetwork(app.server, deps.trusted_proxies)
   return app
 }
 
-/** The steps of A1, in their order; each refuses by throwing. */
-function createPipeline({ proof, methodOf, pathId }: Route, shares: Shares, options: GatewayDeps) {
-  const authenticate = createRequestAuthenticator(options, proof)
-  const { limits, trusted_proxies } = options
-  const addressOf = (request: IncomingMessage) => clientAddress(request, trusted_proxies)
-  // By itself, so that the bytes of the body are gone while the method waits for others.
-  const judge = async (exchange: Exchange) => {
-    const held = holdBody(() => networkOf(addressOf(exchange.request)))
-    let leave: (() => void) | undefined
+/** Makes the steps of A1 for one route, in their order. Each step refuses by throwing. */
+function createPipeline(
+  { scheme, methodOf, pathId }: MethodRoute,
+  { merchant_requests, body_memory }: SharedCapacity,
+  deps: GatewayDeps,
+) {
+  const authenticate = createRequestAuthenticator(deps, scheme)
+  const { limits, trusted_proxies } = deps
+  // A function of its own, so that the bytes of the body are collectable while the method waits for other services.
+  const admit = async (exchange: Exchange) => {
+    const reservation = body_memory.openReservation(() =>
+      networkOf(clientAddress(exchange.request, trusted_proxies)),
+    )
+    let releaseMerchant: (() => void) | undefined
     try {
-      const body = await readBody(exchange, held)
+      const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
-      leave = shares.enter(caller.merchant_id)
+      releaseMerchant = merchant_requests.enter(caller.merchant_id)
       await limits.countRequest(caller)
-      return { caller, leave, request: parseRequest(body) }
+      return { caller, releaseMerchant, request: parseRequest(body) }
     } catch (error) {
-      leave?.()
+      releaseMerchant?.()
       throw error
     } finally {
-      held.release()
+      reservation.release()
     }
   }
   return async (exchange: Exchange): Promise<unknown> => {
     checkFraming(exchange.request)
-    const { caller, leave, request } = await judge(exchange)
+    const { caller, releaseMerchant, request } = await admit(exchange)
     try {
       const method = methodOf(request, caller)
       exchange.context.method = method.name
@@ -137,20 +156,20 @@ function createPipeline({ proof, methodOf, pathId }: Route, shares: Shares, opti
       await limits.admit(method.name, caller)
       return await method.call(request, caller, pathId?.(exchange.request))
     } finally {
-      leave()
+      releaseMerchant()
     }
   }
 }
 
 /**
- * What a refused caller is told. Proofs that failed are counted by address, and too many are 429 instead (E10); nobody
- * whose proof holds is ever asked for that count.
+ * The error to answer with. Failed authentications are counted per network, and too many become 429 (E10). The counter is
+ * never read for a caller whose signature was verified.
  */
 function refusalFor(
-  { request, context: found }: Exchange,
+  { request, context }: Exchange,
   error: unknown,
   { flood, trusted_proxies }: GatewayDeps,
 ): unknown {
-  if (found.sign !== undefined || !isAuthenticationFailure(error)) return error
+  if (context.sign !== undefined || !isAuthenticationFailure(error)) return error
   return flood.recordFailure(clientAddress(request, trusted_proxies)) ?? error
 }

@@ -31,9 +31,9 @@ import { openGatewayStore } from './store.ts'
 /** The settings of the gateway. */
 export const GATEWAY_CONFIG = {
   host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: described('Where the public interface is served.', port('MULTIHUB_HTTP_PORT', 8080)),
+  port: described('The port of the public interface.', port('MULTIHUB_HTTP_PORT', 8080)),
   trusted_proxies: described(
-    'Whose X-Forwarded-For is believed.',
+    'The proxies whose X-Forwarded-For header is believed.',
     list('MULTIHUB_TRUSTED_PROXIES', {
       of: 'addresses or address ranges',
       item: z.string().refine(isIpRange),
@@ -42,25 +42,25 @@ export const GATEWAY_CONFIG = {
   ),
   callback_allow: CALLBACK_ALLOW_SETTING,
   v1_window_ms: described(
-    'How far a timestamp may be from now, on v1 and the resend route.',
+    'How far the timestamp of a v1 or resend request may differ from the clock.',
     duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
   ),
   failures_per_minute: described(
-    'How many proofs may fail in a minute from one address before its failures are answered 429.',
+    'How many authentications may fail per minute and address before further failures are answered with 429.',
     integer('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
   ),
   openapi: described(
-    'Serves the merchants’ reference at GET /openapi.json, to anybody.',
+    'Serves the API reference at GET /openapi.json, without authentication.',
     boolean('MULTIHUB_OPENAPI', false),
   ),
-  /** How long payments waits for a provider (P5); the gateway waits longer. */
+  /** How long the payments service waits for a provider (P5); the gateway waits longer. */
   create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
 }
 
-/** What a create takes beside its provider's answer, at the most. */
-const CREATE_SLACK_MS = 10_000
+/** The most time that a create needs in addition to its provider's response. */
+const CREATE_OVERHEAD_MS = 10_000
 
-/** The public JSON edge. It keeps what was used up, nonces and quotas; all else is a cache of what others own. */
+/** The public JSON edge. It stores used nonces and quota counters; everything else is cached from other services. */
 export const role: Role = {
   name: 'gateway',
   settings: GATEWAY_CONFIG,
@@ -80,7 +80,7 @@ export const role: Role = {
       keyring,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
-      create_timeout_ms: config.create_timeout_ms + CREATE_SLACK_MS,
+      create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     })
     const resend = webhookResend(payments)
     const app = createGateway({
@@ -109,7 +109,10 @@ export const role: Role = {
         return { base_url: `http://${listening.authority}` }
       },
       async check() {
-        if (!directory.answered()) throw new Unavailable('the registry has not answered yet')
+        if (!directory.answered())
+          throw new Unavailable(
+            'the registry was not read yet; check that the merchants service is reachable',
+          )
       },
       async stop() {
         await listening?.close()

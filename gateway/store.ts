@@ -1,17 +1,17 @@
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 
-/** A nonce that was used; it is there until no request that carries it could still be fresh (A3). */
+/** A nonce that was used. It is stored until no request with it can be fresh any more (A3). */
 export interface UsedNonce {
   readonly application_id: string
   readonly nonce: string
-  /** Chosen at random by the request that spent it, which knows its own by this when the store's answer was lost. */
+  /** A random id of the request that used the nonce. The request recognises its own write by it after a lost reply. */
   readonly consumer_id: string
   readonly expires_at: Date
 }
 
 /**
- * How much of a quota is gone in the window that opened last. What processes hold as leases counts as `used`, whether
- * they have admitted anybody with it or not.
+ * The used part of a quota in its newest window. Tokens that processes hold as leases count as `used` already, whether
+ * or not a call was admitted with them.
  */
 export interface QuotaCounter {
   readonly application_id: string
@@ -21,13 +21,13 @@ export interface QuotaCounter {
   readonly expires_at: Date
 }
 
-/** What the gateway keeps: it is shared by all its processes, and all of it is forgotten in time. */
+/** The collections of the gateway. All gateway processes share them, and every document expires. */
 export interface GatewayStore {
   readonly nonces: Collection<UsedNonce>
   readonly counters: Collection<QuotaCounter>
 }
 
-/** Opens the collections. Each document is a partition of its own: requests only ever ask for one by its whole key. */
+/** Opens the collections. Each document is its own partition, because requests only read by the whole key. */
 export async function openGatewayStore(store: Store): Promise<GatewayStore> {
   const nonces = await store.collection<UsedNonce>({
     name: 'nonces',

@@ -1,7 +1,7 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CredentialSettings } from './credential.ts'
 
-/** Who calls a method: a credential that has proved itself and may be used here and now. */
+/** The authenticated caller of a method: a credential whose signature and policy checks passed. */
 export interface Caller
   extends Pick<
     CredentialSettings,
@@ -15,6 +15,6 @@ export interface Caller
     | 'disabled_methods'
   > {
   readonly application_id: string
-  /** The one of its secrets that the request was signed with. */
+  /** The secret that signed the request; during a rotation a credential has two. */
   readonly secret: Secret
 }

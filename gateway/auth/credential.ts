@@ -7,54 +7,62 @@ import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 
-/** A secret that verifies until an instant of the wall clock; for ever when there is none (A6). */
+/** A secret that verifies signatures until `expires_at_ms`, in wall-clock time; without one, permanently (A6). */
 export interface UnsealedSecret {
   readonly secret: Secret
   readonly expires_at_ms: number | undefined
 }
 
-/** The one version of the public API that a credential may use (A2). */
+/** A version of the public API. Each credential may use one (A2). */
 export type PublicApiVersion = 'v1' | 'v2'
 
-/** Everything about a credential that has to make sense before it may be used; otherwise it is 3007. */
+/** The settings of a credential. If any of them is invalid, the credential is refused with 3007. */
 export interface CredentialSettings {
   readonly merchant_id: string
   readonly environment: Environment
   readonly version: PublicApiVersion
   readonly status: 'active' | 'disabled' | 'blocked'
-  /** Where it may be used from; `undefined` means anywhere. */
+  /** The addresses that may use the credential; `undefined` means all. */
   readonly allowlist: IpRanges | undefined
-  /** Whether its environment is one of the merchant's. */
+  /** Whether the merchant may use the credential's environment. */
   readonly environment_granted: boolean
-  /** What support methods and the resend route ask for (spec: v1 headers, 6); the others need none (A8). */
+  /** Support methods and the resend route require scopes (spec: v1 headers, 6); other methods do not (A8). */
   readonly scopes: ReadonlySet<string>
-  /** Empty means all of the merchant's. */
+  /** The routes that the credential may use; empty means all routes of the merchant. */
   readonly service_ids: readonly string[]
-  /** Empty means all. */
+  /** The currencies that the credential may use; empty means all. */
   readonly currencies: readonly string[]
-  /** Requests in a UTC day; `0n` means no limit. */
+  /** Requests per UTC day; `0n` means no limit. */
   readonly daily_limit: bigint
-  /** What its buckets hold a minute where that is not the default, by the name of the method (E10). */
+  /** Calls per minute by method name, where they differ from the default quota (E10). */
   readonly rate_limits: ReadonlyMap<string, number>
   readonly disabled_methods: ReadonlySet<string>
 }
 
-/** A credential as requests need it, made once a read of the registry. */
+/** A credential with its secrets decrypted. It is made once per read of the registry, not per request. */
 export interface UnsealedCredential {
   readonly application_id: string
-  /** The newest first. One that cannot be opened is missing, so that nothing verifies with it. */
+  /** Newest first. A secret that cannot be decrypted is left out, so that no signature verifies with it. */
   readonly secrets: readonly UnsealedSecret[]
-  /** `undefined` when they are broken. */
+  /** `undefined` when the settings are invalid. */
   readonly settings: CredentialSettings | undefined
 }
 
-/** Makes the opener of credentials that the directory is given. It never throws: what is broken is a finding. */
+/**
+ * Makes the function that the directory uses to decrypt credentials. It never throws: it logs invalid settings and secrets
+ * that cannot be decrypted, and leaves them out of the result.
+ */
 export function createCredentialUnsealer(keyring: Keyring, log: Log) {
-  return (answer: GetCredentialResponse): UnsealedCredential => {
-    const application_id = answer.credential?.applicationId ?? ''
-    const settings = readSettings(answer)
-    if (settings === undefined) log.error({ application_id }, 'the settings of a credential are broken')
-    return { application_id, secrets: unsealSecrets(answer.secrets, application_id, keyring, log), settings }
+  return (response: GetCredentialResponse): UnsealedCredential => {
+    const application_id = response.credential?.applicationId ?? ''
+    const settings = readSettings(response)
+    if (settings === undefined)
+      log.error({ application_id }, 'the settings of a credential are invalid; correct them in the registry')
+    return {
+      application_id,
+      secrets: unsealSecrets(response.secrets, application_id, keyring, log),
+      settings,
+    }
   }
 }
 
@@ -70,7 +78,10 @@ function unsealSecrets(
       const secret = keyring.open(text, `credential:${application_id}`)
       secrets.push({ secret, expires_at_ms: expireTime && timestampMs(expireTime) })
     } catch (error) {
-      log.error({ application_id, error }, 'a secret of a credential could not be opened')
+      log.error(
+        { application_id, error },
+        'a secret of a credential cannot be decrypted; provide the master key that encrypted it',
+      )
     }
   }
   return secrets

@@ -6,34 +6,37 @@ import { clock, withTimeout } from '#lib/platform/time.ts'
 import type { UsedNonce } from '../store.ts'
 
 /**
- * What became of a nonce. `unsure`: the store is down, or its answer was lost, and nobody can tell whether the nonce was
- * spent now, before, or not at all.
+ * The result of consuming a nonce: `consumed` by this call, `reused` if an earlier call consumed it, or `unknown` if the
+ * store is down or its reply was lost.
  */
 export type NonceResult = 'consumed' | 'reused' | 'unknown'
 
-/** Sees to it that an application uses a nonce once, whichever gateway it asks (A3). */
+/** Lets an application use each nonce once, across all gateways on one store (A3). */
 export interface NonceStore {
-  /** Spends a nonce of an application. */
+  /** Consumes a nonce of an application. */
   consume(application_id: string, nonce: string): Promise<NonceResult>
 }
 
-/** Short: a store that lost an answer has taken its time already. */
-const READ_BACK_MS = 1_000
+/** Short, because a write whose reply was lost has already used most of the caller's time. */
+const READ_BACK_TIMEOUT_MS = 1_000
 
 /**
- * Makes the nonces. `ttl_ms` has to be at least twice the window of freshness, because a timestamp may lie as
- * far ahead as behind, and on top of it what the clocks of the gateways differ by.
+ * Makes the nonce store. `ttl_ms` must be at least twice the freshness window, because a timestamp may be in the future
+ * as well as in the past, plus the clock skew between gateways: see `nonceTtlMs`.
  */
 export function createNonceStore(
   nonces: Collection<UsedNonce>,
   { ttl_ms }: { readonly ttl_ms: number },
 ): NonceStore {
-  /** Whose nonce it is, when the answer to the insert of `attempt` was lost. One that is not there may yet come. */
-  async function readBack(application_id: string, nonce: string, attempt: string): Promise<NonceResult> {
+  /**
+   * Decides after the reply to the insert of `consumer_id` was lost. A nonce that is absent is `unknown`, because the
+   * insert may still arrive.
+   */
+  async function readBack(application_id: string, nonce: string, consumer_id: string): Promise<NonceResult> {
     try {
-      const there = await withTimeout(nonces.get({ application_id, nonce }), READ_BACK_MS)
-      if (there === undefined) return 'unknown'
-      return there.consumer_id === attempt ? 'consumed' : 'reused'
+      const used = await withTimeout(nonces.get({ application_id, nonce }), READ_BACK_TIMEOUT_MS)
+      if (used === undefined) return 'unknown'
+      return used.consumer_id === consumer_id ? 'consumed' : 'reused'
     } catch (error) {
       if (error instanceof Unavailable) return 'unknown'
       throw error
@@ -42,14 +45,14 @@ export function createNonceStore(
 
   return {
     async consume(application_id, nonce) {
-      const attempt = randomHex(8)
+      const consumer_id = randomHex(8)
       try {
         const expires_at = new Date(clock.now_ms() + ttl_ms)
-        await nonces.insert({ application_id, nonce, consumer_id: attempt, expires_at })
+        await nonces.insert({ application_id, nonce, consumer_id, expires_at })
         return 'consumed'
       } catch (error) {
         if (error instanceof Duplicate) return 'reused'
-        if (error instanceof Ambiguous) return readBack(application_id, nonce, attempt)
+        if (error instanceof Ambiguous) return readBack(application_id, nonce, consumer_id)
         if (error instanceof Unavailable) return 'unknown'
         throw error
       }

@@ -2,8 +2,9 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { CredentialSettings, PublicApiVersion, UnsealedCredential } from './credential.ts'
 
 /**
- * What a credential that has proved its secret may still be refused for, in the order of A1: broken settings 3007,
- * disabled 3004, blocked 3005, the caller's address 3006, the API version and the environment 3008.
+ * Checks whether a credential with a verified signature may be used, in the order of A1. Throws 3007 for invalid settings,
+ * 3004 for a disabled and 3005 for a blocked credential, 3006 for the caller's address, and 3008 for the API version or
+ * the environment.
  */
 export function checkPolicy(
   { settings }: UnsealedCredential,

@@ -162,7 +162,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     else if (name === 'v1') expect(body.success).toBe(true)
     // The bucket of the resend route is small, and kept in the same store.
     else expect([status, body.error?.code]).toEqual([400, 2002])
-    expect(lines.join('')).toContain(name === 'v2' ? '"code":2002' : 'a nonce could not be reserved')
+    expect(lines.join('')).toContain(name === 'v2' ? '"code":2002' : 'nonce could not be checked')
     const outcome = name === 'v2' ? 'refused' : 'accepted'
     expect(await metricsText()).toMatch(
       new RegExp(`multihub_gateway_nonces_unverified_total\\{outcome="${outcome}"\\} [1-9]`),

@@ -3,13 +3,13 @@ import { type ReplayPair, readReplayPair } from './replay.ts'
 import type { SignatureScheme } from './signature-scheme.ts'
 import { responseBody, V1_NONCE_PATTERN } from './v1-scheme.ts'
 
-/** The first line of what a request to the resend route signs when it has a replay pair. */
+/** The first line of the text that a resend request with a replay pair signs. */
 export const RESEND_REQUEST_PREFIX = 'service-merchant-webhook-resend-v1'
 
 /**
- * The proof of the resend route: v1's hash, which covers the path and the replay pair too when there is a pair (spec:
- * Resend route signature). So half a pair, of which nobody knows what is signed, is refused before the hash is looked
- * at. Takes the credentials of both versions.
+ * The scheme of the resend route: the v1 hash, which also covers the path and the replay pair if a pair is sent (spec:
+ * Resend route signature). Half a pair is refused before the hash is checked, because the signed text would be
+ * undefined. Accepts credentials of both versions.
  */
 export function resendScheme(window_ms: number): SignatureScheme {
   return {
@@ -21,7 +21,7 @@ export function resendScheme(window_ms: number): SignatureScheme {
     readSignedContent({ rawHeaders, url = '' }, _application_id, body) {
       const pair = readReplayPair(rawHeaders, V1_NONCE_PATTERN)
       return {
-        request_bytes: pair === undefined ? body : Buffer.concat([headOf(url, pair), body]),
+        request_bytes: pair === undefined ? body : Buffer.concat([signedHead(url, pair), body]),
         responseBytes: responseBody,
         replayPair: () => pair,
       }
@@ -29,6 +29,7 @@ export function resendScheme(window_ms: number): SignatureScheme {
   }
 }
 
-function headOf(target: string, { timestamp, nonce }: ReplayPair): Buffer {
+/** What precedes the body in the signed text. */
+function signedHead(target: string, { timestamp, nonce }: ReplayPair): Buffer {
   return Buffer.from(`${RESEND_REQUEST_PREFIX}\nPOST\n${target}\n${timestamp}\n${nonce}\n\n`)
 }

@@ -1,19 +1,20 @@
 import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import type { SignableResponse } from '../http/exchange.ts'
 import { readReplayPair } from './replay.ts'
-import type { SignableResponse, SignatureScheme } from './signature-scheme.ts'
+import type { SignatureScheme } from './signature-scheme.ts'
 
-/** How far a timestamp of v1 or of the resend route may be from now, unless the operator sets another window (A3). */
+/** The default window of v1 and resend timestamps, in either direction (A3). */
 export const V1_WINDOW_MS = 300_000
 
 /** The form of a v1 nonce (A3). */
 export const V1_NONCE_PATTERN = /^[\x21-\x7e]{1,128}$/
 
-/** What a v1 answer's hash is over: its bytes, and nothing else. */
+/** What the hash of a v1 response covers: its body only. */
 export const responseBody = ({ body }: SignableResponse): Uint8Array => body
 
 /**
- * The proof of v1: SHA-512 over the body's bytes followed by the secret (spec: v1 request headers). The hash does not
- * cover the replay pair, which is optional; that is the contract, and what keeps a payment single is its c_id.
+ * The v1 scheme: SHA-512 over the body's bytes followed by the secret (spec: v1 request headers). By contract the hash
+ * does not cover the optional replay pair; the unique c_id protects payments from repetition instead.
  */
 export function v1Scheme(window_ms: number): SignatureScheme {
   return {

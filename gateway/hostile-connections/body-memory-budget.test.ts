@@ -9,7 +9,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { BALANCE, PING, portOf, requestText, sendBytes } from '../http/socket.fixture.ts'
-import { holdBody } from './body-memory-budget.ts'
+import { createBodyMemoryBudget } from './body-memory-budget.ts'
 
 const MIB = 1024 * 1024
 const LONG_PING = PING.padEnd(256 * 1024)
@@ -22,8 +22,8 @@ afterEach(async () => {
   await app?.close()
 })
 
-/** A stranger that announces a body and sends all of it but the last byte. */
-async function unfinished(): Promise<void> {
+/** Announces a body and sends all of it but the last byte. */
+async function sendUnfinishedBody(): Promise<void> {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
   sockets.push(socket)
   const head = requestText(PING, { header_lines: [`content-length: ${MIB}`], body_on_wire: '' })
@@ -34,11 +34,11 @@ async function unfinished(): Promise<void> {
 const codeOf = async (text: string): Promise<unknown> =>
   JSON.parse((await sendBytes(app, text, 1)).responses[0]?.body ?? '{}').error?.code
 
-test('unfinished bodies take the share of their address, and nothing of what ordinary requests need', async () => {
+test('limits the unfinished bodies of a network, but not ordinary requests or other networks', async () => {
   app = await createTestGateway({ trusted_proxies: ['127.0.0.1'] })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const share = HTTP_LIMITS.network_body_memory_bytes / MIB
-  for (let count = 0; count < share; count += 1) await unfinished()
+  for (let count = 0; count < share; count += 1) await sendUnfinishedBody()
   await eventually(
     () => codeOf(requestText(LONG_PING)),
     (code) => code === 2002,
@@ -55,14 +55,14 @@ test('unfinished bodies take the share of their address, and nothing of what ord
   expect(await codeOf(requestText(LONG_PING))).toBeUndefined()
 }, 20_000)
 
-/** Sends a whole request whose answer nobody waits for. */
-function begun(text: string): void {
+/** Sends a whole request and does not wait for its response. */
+function sendWithoutReading(text: string): void {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
   sockets.push(socket)
   socket.write(text)
 }
 
-test('complete bodies of callers who have not proved who they are take the same share', async () => {
+test('counts complete bodies of callers that are not authenticated yet', async () => {
   const lookup = Promise.withResolvers<object>()
   const lines: Record<string, unknown>[] = []
   app = await createTestGateway({
@@ -70,8 +70,8 @@ test('complete bodies of callers who have not proved who they are take the same 
     log: createLog('gateway', { level: 'info', writer: { write: (line) => lines.push(JSON.parse(line)) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  for (let count = 0; count < 20; count += 1) begun(requestText(LONG_BALANCE))
-  // A body that was not read has not named its application.
+  for (let count = 0; count < 20; count += 1) sendWithoutReading(requestText(LONG_BALANCE))
+  // A request whose body was refused has no application id in its log line.
   const refused = () => lines.filter((line) => line['code'] === 2002 && line['application_id'] === undefined)
   await eventually(
     async () => refused().length,
@@ -85,10 +85,10 @@ test('complete bodies of callers who have not proved who they are take the same 
   expect(await codeOf(requestText(LONG_PING))).toBe(3003)
 }, 30_000)
 
-test('the bytes of a body are gone while its request waits for others', async () => {
+test('keeps no body bytes while its request waits for another service', async () => {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('no collector to call')
+  if (typeof collect !== 'function') throw new Error('the garbage collector is not exposed')
   const gate = Promise.withResolvers<object>()
   let waiting = 0
   app = await createTestGateway({
@@ -107,7 +107,7 @@ test('the bytes of a body are gone while its request waits for others', async ()
   })
   const before = process.memoryUsage().arrayBuffers
   for (const count of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
-    begun(count % 2 === 0 ? chunked : requestText(LONG_BALANCE))
+    sendWithoutReading(count % 2 === 0 ? chunked : requestText(LONG_BALANCE))
     await eventually(
       async () => waiting,
       (seen) => seen === count,
@@ -123,15 +123,15 @@ test('the bytes of a body are gone while its request waits for others', async ()
   gate.resolve({})
 }, 30_000)
 
-test('a body in crumbs is refused before it costs more than it weighs, and small pieces are taken', async () => {
+test('refuses a body in too many tiny fragments, and accepts a short body in single bytes', async () => {
   app = await createTestGateway()
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const crumbs = (count: number): string =>
+  const fragmented = (count: number): string =>
     requestText(PING, {
       header_lines: ['transfer-encoding: chunked'],
       body_on_wire: '1\r\n \r\n'.repeat(count),
     })
-  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, crumbs(20_000))
+  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, fragmented(20_000))
   expect(answers.map(({ body }) => JSON.parse(body).error)).toMatchObject([
     { code: 1003, details: { description: 'body' } },
   ])
@@ -147,22 +147,23 @@ test('a body in crumbs is refused before it costs more than it weighs, and small
   ).toBeUndefined()
 })
 
-test('the process has a share too, and what is given back can be taken again', () => {
+test('limits the memory of the process too, and released memory can be reserved again', () => {
   const { short_body_bytes, network_body_memory_bytes, body_memory_bytes } = HTTP_LIMITS
-  const takes = (at: number, bytes: number) => {
-    const body = holdBody(() => `198.51.100.${at}`)
-    return { taken: body.take(bytes), release: body.release }
+  const budget = createBodyMemoryBudget()
+  const reserve = (host: number, bytes: number) => {
+    const reservation = budget.openReservation(() => `198.51.100.${host}`)
+    return { is_reserved: reservation.reserve(bytes), release: reservation.release }
   }
   const long = network_body_memory_bytes + short_body_bytes
   const most = body_memory_bytes / network_body_memory_bytes
-  const bodies = Array.from({ length: 20 }, (_, at) => takes(at, long))
-  expect(bodies.map(({ taken }) => taken)).toEqual(bodies.map((_, at) => at < most))
-  expect(takes(100, short_body_bytes).taken).toBe(true)
-  expect(takes(100, short_body_bytes + 1).taken).toBe(false)
+  const bodies = Array.from({ length: 20 }, (_, host) => reserve(host, long))
+  expect(bodies.map(({ is_reserved }) => is_reserved)).toEqual(bodies.map((_, host) => host < most))
+  expect(reserve(100, short_body_bytes).is_reserved).toBe(true)
+  expect(reserve(100, short_body_bytes + 1).is_reserved).toBe(false)
   bodies[0]?.release()
   bodies[0]?.release()
-  const last = takes(100, long)
-  expect(last.taken).toBe(true)
-  expect(takes(101, short_body_bytes + 1).taken).toBe(false)
+  const last = reserve(100, long)
+  expect(last.is_reserved).toBe(true)
+  expect(reserve(101, short_body_bytes + 1).is_reserved).toBe(false)
   for (const { release } of [...bodies, last]) release()
 })

@@ -6,8 +6,8 @@ import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { networkOf } from './network.ts'
 
 /**
- * Closes at once what one network opens beyond its share of the connections, so that no single customer can take them all.
- * A trusted proxy brings the connections of many, and has no share of its own.
+ * Closes every new connection of a network that already has `each_max` open connections. So no single customer can use all
+ * connections of the process. Trusted proxies are exempt, because they carry the connections of many customers.
  */
 export function limitConnectionsPerNetwork(
   server: Server,

@@ -2,27 +2,31 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 
-/** Whether so many bytes came in more pieces than any honest sender makes of them: each costs far more than it weighs. */
-export function isTooFragmented(pieces: number, length: number): boolean {
-  return pieces > HTTP_LIMITS.body_fragments_min + length / HTTP_LIMITS.bytes_per_fragment
+/**
+ * Whether a body of `bytes` arrived in more fragments than any legitimate client sends. A fragment of one byte costs as
+ * much processor time as one of a thousand.
+ */
+export function isTooFragmented(fragments: number, bytes: number): boolean {
+  return fragments > HTTP_LIMITS.body_fragments_min + bytes / HTTP_LIMITS.bytes_per_fragment
 }
 
 /**
- * Reads and drops the rest of a request that is answered already, so that a caller that is busy sending gets to see the
- * answer and its next request is found. Hangs up on one that sends crumbs.
+ * Reads and discards the rest of a request that is already answered. So a client that is still sending can read the
+ * response, and the next request on the connection is found. Closes the connection when the rest is too fragmented.
  */
 export function drainRequest(request: IncomingMessage, response: ServerResponse): void {
-  let length = 0
-  let pieces = 0
-  const drop = (piece: Buffer): void => {
-    length += piece.length
-    pieces += 1
-    if (!isTooFragmented(pieces, length)) return
-    request.off('data', drop)
+  let bytes = 0
+  let fragments = 0
+  const discard = (fragment: Buffer): void => {
+    bytes += fragment.length
+    fragments += 1
+    if (!isTooFragmented(fragments, bytes)) return
+    request.off('data', discard)
     closeAfterResponse(response)
   }
-  request.on('data', drop)
+  request.on('data', discard)
   const { socket } = request
-  // Behind an answer that says that it is the last, Node would close at once, and what still comes would reset it.
+  // After a response with `Connection: close` Node calls this. Its own version closes at once, and bytes that arrive
+  // later would reset the connection.
   socket.destroySoon = () => closeLingering(socket)
 }

@@ -7,71 +7,76 @@ import { failureText } from '../http/envelope.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { closeLingering } from './lingering-close.ts'
 
-/** What is not HTTP, has too large a head, or comes too slowly never becomes a request: it is answered here. */
+/** Answers bytes that never become a request: invalid HTTP, a head that is too large, a request that is too slow. */
 export interface InvalidRequestHandler {
   /**
-   * To be told of every request, so that nothing is written between the answers that are still due. `false` when too many
-   * are: then it is not taken, and the connection is closed.
+   * Records the pending response of every request. `false` when the connection already has too many pending responses:
+   * then the connection is closed and the request must be ignored.
    */
   trackRequest(request: IncomingMessage, response: ServerResponse): boolean
-  /** Takes what the server calls a client error. */
+  /** Handles a `clientError` of the server. */
   handleClientError(error: NodeJS.ErrnoException, socket: Socket): void
-  /** Takes a request for a tunnel: the server has let go of its connection. */
+  /** Handles a CONNECT request; the server has already detached its parser from the connection. */
   refuseTunnel(socket: Socket): void
 }
 
-/** Where a connection is. It holds on to no answer that is over: what many connections held would slow the collector. */
-interface Connection {
-  /** The answers that are not over yet, in their order. */
-  readonly due: ServerResponse[]
-  /** The newest request, if it was refused before its end came. */
-  cut_short: IncomingMessage | undefined
+/** The requests of one connection. Completed responses are removed: keeping them would slow the garbage collector. */
+interface ConnectionState {
+  /** Responses that are not sent completely, in the order of their requests. */
+  readonly pending: ServerResponse[]
+  /** The newest request, if it was answered before its body ended. */
+  incomplete_request: IncomingMessage | undefined
 }
 
 /**
- * Answers a broken request with the envelope (1003) and ends the connection, for nobody knows where the next request
- * would begin. Whole requests before it are answered first. A request that was refused before its end came is not
- * answered again: then the connection just ends.
+ * Makes the handler. It answers an invalid request with the envelope of 1003 and closes the connection, because the start
+ * of the next request is unknown. Responses of earlier, complete requests are sent first. A request that was already
+ * refused before its body ended gets no second answer.
  */
 export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
-  const connections = new WeakMap<Socket, Connection>()
+  const connections = new WeakMap<Socket, ConnectionState>()
   const refused = new WeakSet<Socket>()
-  // One for all answers: a function of its own for each would cost every request.
-  function over(this: ServerResponse): void {
+  // One listener for all responses: a closure for each would cost every request.
+  function removePending(this: ServerResponse): void {
     const connection = connections.get(this.req.socket)
     if (connection === undefined) return
-    connection.due.splice(connection.due.indexOf(this), 1)
-    if (connection.due.length === 0 && !this.req.complete) connection.cut_short = this.req
+    connection.pending.splice(connection.pending.indexOf(this), 1)
+    if (connection.pending.length === 0 && !this.req.complete) connection.incomplete_request = this.req
   }
   const refuse = (reason: string | undefined, socket: Socket): void => {
     if (refused.has(socket)) return
     refused.add(socket)
-    log.info({ code: 1003, reason }, 'a connection brought no valid request')
-    const { due, cut_short } = connections.get(socket) ?? { due: [], cut_short: undefined }
-    const newest = due.at(-1)
-    const is_part = (newest?.req ?? cut_short)?.complete === false
-    const is_told = is_part && (newest === undefined || newest.headersSent)
-    const before = due.at(is_part && !is_told ? -2 : -1)
-    const text = is_told ? '' : envelope()
-    if (before === undefined) end(socket, text)
-    else before.once('close', () => end(socket, text))
+    log.info({ code: 1003, reason }, 'invalid request; closing the connection')
+    const { pending, incomplete_request } = connections.get(socket) ?? {
+      pending: [],
+      incomplete_request: undefined,
+    }
+    const newest = pending.at(-1)
+    // The invalid bytes belong to the newest request when that request is incomplete.
+    const is_within_request = (newest?.req ?? incomplete_request)?.complete === false
+    const is_answered = is_within_request && (newest === undefined || newest.headersSent)
+    const earlier = pending.at(is_within_request && !is_answered ? -2 : -1)
+    const text = is_answered ? '' : refusalText()
+    if (earlier === undefined) closeDiscarding(socket, text)
+    else earlier.once('close', () => closeDiscarding(socket, text))
   }
   return {
     trackRequest(request, response) {
       const connection = connections.get(request.socket)
-      if (connection !== undefined && connection.due.length >= HTTP_LIMITS.pending_responses_max) {
-        // What was parsed with it would wait in memory for as long as the answers are not read.
+      if (connection !== undefined && connection.pending.length >= HTTP_LIMITS.pending_responses_max) {
+        // Requests that were parsed already would stay in memory until the client reads its responses.
         request.socket.destroy()
         return false
       }
-      // What came behind an offer to change the protocol is lost, so that the connection cannot go on.
+      // Bytes after an offer to change the protocol are lost, so the connection cannot continue.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-      if (connection === undefined) connections.set(request.socket, { due: [response], cut_short: undefined })
+      if (connection === undefined)
+        connections.set(request.socket, { pending: [response], incomplete_request: undefined })
       else {
-        connection.due.push(response)
-        connection.cut_short = undefined
+        connection.pending.push(response)
+        connection.incomplete_request = undefined
       }
-      response.on('close', over)
+      response.on('close', removePending)
       return true
     },
     handleClientError: (error, socket) => refuse(error.code, socket),
@@ -82,13 +87,14 @@ export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
   }
 }
 
-/** What still comes meanwhile is read and dropped, so that a peer that is busy sending gets to see the text. */
-function end(socket: Socket, text: string): void {
+/** Closes the connection after a text. Bytes that still arrive are discarded, so that a sending peer can read the text. */
+function closeDiscarding(socket: Socket, text: string): void {
   closeLingering(socket, text)
   socket.resume()
 }
 
-function envelope(): string {
+/** A complete HTTP response with the envelope of 1003. */
+function refusalText(): string {
   const request_id = uuidv7()
   const body = failureText(new PublicError(1003), request_id, 0)
   return [

@@ -4,32 +4,33 @@ import { clock } from '#lib/platform/time.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 
 /**
- * Ends our side of a connection behind a last text, and all of it a moment later: closed at once with bytes that nobody
- * read, it would be reset, and with that the peer could lose what it was told.
+ * Ends our side of a connection after `last_text`, and destroys the connection `lingering_close_ms` later.
+ *
+ * A connection that is closed with unread bytes is reset, and the reset can destroy the response before the peer reads it.
  */
-export function closeLingering(socket: Socket, text = ''): void {
+export function closeLingering(socket: Socket, last_text = ''): void {
   if (!socket.writable) return void socket.destroy()
-  socket.end(text)
-  const late = clock.after(HTTP_LIMITS.lingering_close_ms, () => socket.destroy())
-  socket.once('close', () => late.cancel())
+  socket.end(last_text)
+  const timeout = clock.after(HTTP_LIMITS.lingering_close_ms, () => socket.destroy())
+  socket.once('close', () => timeout.cancel())
 }
 
 /**
- * Reads nothing more from the connection of an answer, and ends it gently behind that answer. For peers whose bytes cost
- * more than they are worth, even to drop.
+ * Stops reading from the connection of a response, and closes it lingering once the response is sent. For peers whose
+ * bytes cost too much even to discard.
  */
 export function closeAfterResponse(response: ServerResponse): void {
   const { socket } = response.req
-  // Only a listener takes Node's parser off a connection; from then on the bytes stay where they are.
-  socket.on('data', nothing).removeAllListeners('data').pause()
-  const leave = (): void => {
+  // Adding a listener detaches Node's parser from the socket; then the bytes stay in the kernel.
+  socket.on('data', ignore).removeAllListeners('data').pause()
+  const close = (): void => {
     if (!socket.writableEnded) closeLingering(socket)
   }
-  // Behind an answer that says that it is the last, Node would call this and close at once.
-  socket.destroySoon = leave
+  // After a response with `Connection: close` Node calls this. Its own version closes at once.
+  socket.destroySoon = close
   response.shouldKeepAlive = false
-  if (response.writableFinished) leave()
-  else response.once('close', leave)
+  if (response.writableFinished) close()
+  else response.once('close', close)
 }
 
-function nothing(): void {}
+function ignore(): void {}

@@ -2,15 +2,15 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Who is behind an address, for whatever is shared out to strangers: one host of IPv4, but a whole /48 of IPv6, for that
- * is the most that one customer commonly has. What is no address shares one name; the zone of a link-local one is only
- * our own name for the line that it came by.
+ * The network of an address: the unit that shares a budget of unauthenticated resources. It is one IPv4 host, or one /48
+ * of IPv6, because one customer commonly has no more than a /48. Text that is not an address maps to `unknown`. The zone
+ * of a link-local address is dropped, because it only names an interface of this machine.
  */
-export function networkOf(text: string | undefined): string {
-  const version = isIP(text ?? '')
-  if (text === undefined || version === 0) return 'unknown'
-  if (version === 4) return text
-  const [bare = ''] = text.split('%')
-  const address = ipaddr.process(bare)
-  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 3).join(':') : address.toString()
+export function networkOf(address: string | undefined): string {
+  const version = isIP(address ?? '')
+  if (address === undefined || version === 0) return 'unknown'
+  if (version === 4) return address
+  const [without_zone = ''] = address.split('%')
+  const parsed = ipaddr.process(without_zone)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 3).join(':') : parsed.toString()
 }

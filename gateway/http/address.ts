@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { type IpRanges, parseIpAddress } from '#lib/platform/http/ip-ranges.ts'
 
 /**
- * Where a request comes from (A7): the socket's address, or the nearest hop of `X-Forwarded-For` that is no trusted
- * proxy. Only what trusted proxies appended is believed. `undefined` when that hop cannot be read.
+ * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.
+ * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address.
  */
 export function clientAddress(request: IncomingMessage, trusted: IpRanges | undefined): string | undefined {
   let address = request.socket.remoteAddress

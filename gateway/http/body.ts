@@ -1,67 +1,68 @@
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import type { HeldBody } from '../hostile-connections/body-memory-budget.ts'
+import type { BodyReservation } from '../hostile-connections/body-memory-budget.ts'
 import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
 import { closeAfterResponse } from '../hostile-connections/lingering-close.ts'
 import type { Exchange } from './exchange.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
 
 /**
- * The bytes of the body, exactly as they came: signatures are over them. More than 1 MiB is 1003, told at once when
- * the length is announced, and so is one that comes in crumbs; a long body that cannot be held now is told to come again
- * (2002). Rejects with a `CallerGone` when the connection breaks first. What was taken of `held` is the caller's to
- * release once it lets go of the bytes: of a long body the request keeps nothing.
+ * Reads the body and resolves with its exact bytes, because signatures cover them.
+ *
+ * Rejects with 1003 for more than 1 MiB (at once when the length is announced) and for a body that is too fragmented,
+ * with 2002 when no memory can be reserved, and with `RequestAborted` when the connection breaks. The caller releases the
+ * reservation when it drops the bytes; the request itself keeps no long body alive.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
-  held: HeldBody,
+  reservation: BodyReservation,
 ): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? Number.NaN)
   if (announced > BODY_MAX_BYTES) return Promise.reject(fieldError(1003, 'body'))
   return new Promise((resolve, reject) => {
     let body: Buffer | undefined
     let length = 0
-    let pieces = 0
+    let fragments = 0
     const settle = (error?: Error): void => {
-      // The request lives until its answer is there, and with its listeners so does what they know. Of a short body that
-      // is less than it costs to take them off.
+      // The request lives until its response is sent, and its listeners keep the body alive that long. For short bodies,
+      // removing the listeners costs more than keeping them.
       if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
-        request.off('data', take).off('end', settle).off('error', broke)
+        request.off('data', append).off('end', settle).off('error', abort)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
       else reject(error)
     }
-    const take = (piece: Buffer): void => {
-      length += piece.length
-      pieces += 1
-      if (isTooFragmented(pieces, length)) {
+    const append = (fragment: Buffer): void => {
+      length += fragment.length
+      fragments += 1
+      if (isTooFragmented(fragments, length)) {
         closeAfterResponse(response)
         settle(fieldError(1003, 'body'))
       } else if (length > BODY_MAX_BYTES) settle(fieldError(1003, 'body'))
-      else if (!held.take(piece.length)) settle(new PublicError(2002))
-      else if (pieces === 1 && piece.length === announced) body = piece
-      else body = appended(body, length, piece)
+      else if (!reservation.reserve(fragment.length)) settle(new PublicError(2002))
+      else if (fragments === 1 && fragment.length === announced) body = fragment
+      else body = appendFragment(body, length, fragment)
     }
-    const broke = (cause: Error): void => settle(new RequestAborted('the connection broke', { cause }))
-    request.on('data', take).on('end', settle).on('error', broke)
+    const abort = (cause: Error): void => settle(new RequestAborted('the connection broke', { cause }))
+    request.on('data', append).on('end', settle).on('error', abort)
   })
 }
 
 /**
- * The body so far and one piece more. It is copied into one buffer that doubles: a piece by itself, however small,
- * keeps all of the 64 KiB that the socket read it into.
+ * Copies a fragment to the end of the body, whose length is then `length`. The buffer doubles when it is full. Fragments
+ * are not kept themselves, because each, however small, keeps the 64 KiB buffer alive that the socket read it into.
  */
-function appended(body: Buffer | undefined, length: number, piece: Buffer): Buffer {
-  let room = body
-  if (room === undefined || room.length < length) {
-    room = Buffer.allocUnsafeSlow(Math.max(PIECE_ROOM_BYTES, 2 * length))
-    body?.copy(room)
+function appendFragment(body: Buffer | undefined, length: number, fragment: Buffer): Buffer {
+  let buffer = body
+  if (buffer === undefined || buffer.length < length) {
+    buffer = Buffer.allocUnsafeSlow(Math.max(BUFFER_MIN_BYTES, 2 * length))
+    body?.copy(buffer)
   }
-  piece.copy(room, length - piece.length)
-  return room
+  fragment.copy(buffer, length - fragment.length)
+  return buffer
 }
 
-const PIECE_ROOM_BYTES = 512
+const BUFFER_MIN_BYTES = 512
 
-/** The caller broke off before its request was complete: there is nobody to answer and nothing was done. */
+/** The caller closed the connection before its request was complete: nothing was done, and nothing can be answered. */
 export class RequestAborted extends Error {
-  override readonly name = 'CallerGone'
+  override readonly name = 'RequestAborted'
 }

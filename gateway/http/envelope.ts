@@ -1,12 +1,12 @@
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 
-/** The envelope of a success (E2). `result` is plain JSON; the rest needs no escaping. */
+/** Renders the envelope of a success (E2). `result` must be plain JSON; the other values need no escaping. */
 export function successText(result: unknown, request_id: string, processing_time: number): string {
   const text = JSON.stringify(result)
   return `{"success":true,"result":${text},"request_id":"${request_id}","processing_time":${processing_time}}`
 }
 
-/** The envelope of a failure (E2): `details` and `context` are always there. */
+/** Renders the envelope of a failure (E2). `details` and `context` are always present, as `null` if need be. */
 export function failureText(
   { code, message, details, context }: PublicError,
   request_id: string,

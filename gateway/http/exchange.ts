@@ -3,43 +3,48 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { clock, elapsedSince } from '#lib/platform/time.ts'
 
-/** Signs an answer: the header's name and value over the bytes exactly as they are sent. */
-export type SignResponse = (answer: {
+/** The parts of a response that a signature can cover. */
+export interface SignableResponse {
   readonly request_id: string
   readonly http_status: number
+  /** The bytes exactly as they are sent. */
   readonly body: Uint8Array
-}) => readonly [name: string, value: string]
+}
 
-/**
- * One request and its answer. What is found out on the way (who calls, which method, how to sign) is noted here for
- * the answer and the log line, because both are needed after a failure at any step too.
- */
+/** Signs a response; returns the name and the value of the signature header. */
+export type SignResponse = (response: SignableResponse) => readonly [name: string, value: string]
+
+/** What is known of a request so far. The response and the log line need it after a failure at any step too. */
+export interface ExchangeContext {
+  /** Set when the caller's signature is verified; from then on every response is signed, refusals too (A5). */
+  sign?: SignResponse
+  application_id?: string | undefined
+  merchant_id?: string | undefined
+  environment?: Environment | undefined
+  method?: string | undefined
+}
+
+/** One request and its response. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Made here (E1); the caller's own is only logged. */
+  /** Made by the gateway (E1); the caller's own request id is only logged. */
   readonly request_id: string
   /**
-   * On the monotonic clock: when the head of the request had come in, which for a head of one packet is when its first
-   * byte did. Listening for that byte takes the parser off the socket: 4 us, a fifth of what bare Node takes a request.
+   * When the head had arrived, on the monotonic clock. For a head of one packet that is when its first byte arrived.
+   * Listening for the first byte would detach the parser from the socket, which costs 4 us: a fifth of what bare Node
+   * needs per request.
    */
   readonly started_ms: number
-  readonly context: {
-    /** Set once the caller has proved its secret; from then on every answer is signed, refusals too (A5). */
-    sign?: SignResponse
-    application_id?: string | undefined
-    merchant_id?: string | undefined
-    environment?: Environment | undefined
-    method?: string | undefined
-  }
+  readonly context: ExchangeContext
 }
 
-/** Begins an exchange: its clock and its request id. */
+/** Starts an exchange: its clock and its request id. */
 export function beginExchange(request: IncomingMessage, response: ServerResponse): Exchange {
   return { request, response, request_id: uuidv7(), started_ms: clock.monotonic_ms(), context: {} }
 }
 
-/** How long the exchange has lasted, in milliseconds with at most 3 decimals (E3). */
+/** The time since the start of an exchange in milliseconds, with at most 3 decimals (E3). */
 export function elapsedMs({ started_ms }: Exchange): number {
   return elapsedSince(started_ms)
 }

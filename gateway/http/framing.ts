@@ -3,12 +3,12 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { hasHeader, singleHeader } from './headers.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 
-/** JSON is UTF-8 whether it says so or not; an empty parameter is allowed by HTTP. */
+/** `application/json`, with `charset=utf-8` or no charset. HTTP allows empty parameters. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|"utf-8")[ \t]*)?)*$/i
 
 /**
- * Refuses a request whose head is wrong, before its body is read, in the order of A1 and E7: content type and
- * encoding 1006, then whatever else does not belong on a public route 1003.
+ * Refuses a request with a wrong head before its body is read, in the order of A1 and E7: 1006 for the content type or a
+ * content encoding, then 1003 for everything that `checkHead` refuses.
  */
 export function checkFraming(request: IncomingMessage): void {
   const { rawHeaders } = request
@@ -18,21 +18,21 @@ export function checkFraming(request: IncomingMessage): void {
   checkHead(request)
 }
 
-/** The part of it that holds on every public route, with or without a body. The 1003 says in `details` what is wrong. */
+/** The checks of every public route, with or without a body. Throws 1003 with the wrong part in `details`. */
 export function checkHead(request: IncomingMessage): void {
   const { rawHeaders, url = '', httpVersion } = request
   if (url.includes('?')) throw fieldError(1003, 'query')
   if (rawHeaders.length > 2 * HTTP_LIMITS.headers_max) throw fieldError(1003, 'headers')
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw fieldError(1003, 'version')
   if (httpVersion === '1.1' && singleHeader(rawHeaders, 'host') === undefined) throw fieldError(1003, 'host')
-  if (!isFramedPlainly(request)) throw fieldError(1003, 'transfer-encoding')
+  if (!hasUnambiguousFraming(request)) throw fieldError(1003, 'transfer-encoding')
 }
 
 /**
- * Whether nobody on the way can have read the end of the body in another way than we do: HTTP/1.0 has no chunks, and
- * of a body that is compressed as well (`gzip, chunked`) we would take the compressed bytes for the body.
+ * Rejects framing that a proxy may read differently (request smuggling): chunks in HTTP/1.0, which has none, and any
+ * coding beside `chunked`. Of `gzip, chunked` Node would return the compressed bytes as the body.
  */
-function isFramedPlainly({ headers, httpVersion }: IncomingMessage): boolean {
+function hasUnambiguousFraming({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   return coding === undefined || (httpVersion === '1.1' && coding.toLowerCase() === 'chunked')
 }

@@ -61,10 +61,10 @@ test.each([
   [
     'with its cause',
     new Error('nobody there'),
-    ['a request met a dependency that is down', 'request answered'],
+    ['request failed because a dependency is unavailable', 'request answered'],
   ],
   ['in one line if there is no cause', undefined, ['request answered']],
-])('a dependency that is down is logged %s', (_what, cause, messages) => {
+])('logs an unavailable dependency %s', (_what, cause, messages) => {
   const lines: Record<string, unknown>[] = []
   const log = createLog('gateway', {
     level: 'info',

@@ -7,14 +7,14 @@ import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import { singleHeader } from './headers.ts'
 
-/** Answers a request. The one place where bytes leave: they are made, signed, sent and logged here. */
+/** Sends responses. The only place that renders, signs, sends and logs them. */
 export interface Responder {
   sendSuccess(exchange: Exchange, result: unknown): void
-  /** Anything that was thrown: a `PublicError` as it is, a fault as 2001 with its cause in the log only (E7). */
+  /** Sends any thrown value: a `PublicError` as it is, everything else as 2001 with its cause in the log only (E7). */
   sendFailure(exchange: Exchange, error: unknown): void
 }
 
-/** Makes the answerer of a gateway. */
+/** Makes the responder of a gateway. */
 export function createResponder(log: Log): Responder {
   return {
     sendSuccess(exchange, result) {
@@ -29,7 +29,7 @@ export function createResponder(log: Log): Responder {
         failureText(error, exchange.request_id, elapsedMs(exchange)),
         retryHeaders(error),
       )
-      // A metric counts those: strangers must not fill the log, nor pay for it with the time of others.
+      // Flood refusals are counted by a metric only: unauthenticated callers must not fill the log.
       if (isFloodRefusal(error)) return
       logFault(log, exchange, error)
       logExchange(log, exchange, error.http, error.code)
@@ -38,7 +38,7 @@ export function createResponder(log: Log): Responder {
 }
 
 function send(
-  { request, response, request_id, context: found }: Exchange,
+  { request, response, request_id, context }: Exchange,
   http_status: number,
   text: string,
   more_headers: readonly string[] = [],
@@ -55,31 +55,31 @@ function send(
     request_id,
     ...more_headers,
   ]
-  if (found.sign !== undefined) headers.push(...found.sign({ request_id, http_status, body }))
+  if (context.sign !== undefined) headers.push(...context.sign({ request_id, http_status, body }))
   response.writeHead(http_status, headers)
-  // As a text it leaves in one write with its head, which a buffer does not; the bytes are the same.
+  // Node sends a string in one write with the head, and a buffer in a second write. The bytes are the same.
   response.end(text)
   if (!request.complete) drainRequest(request, response)
 }
 
 /**
- * A refusal is the caller's affair; a fault or a dependency that is down is ours. Of a 2002 without a cause the line of
- * the exchange says all there is: an outage must not fill the log with more.
+ * Logs faults and dependencies that are down; refusals are the caller's concern. A 2002 without a cause is logged by the
+ * line of the exchange only, so that an outage does not fill the log.
  */
 function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicError): void {
-  if (code === 2001) log.error({ request_id, error: cause }, 'a request met an unexpected fault')
+  if (code === 2001) log.error({ request_id, error: cause }, 'request failed with an unexpected fault')
   else if (code === 2002 && cause !== undefined) {
-    log.warn({ request_id, error: cause }, 'a request met a dependency that is down')
+    log.warn({ request_id, error: cause }, 'request failed because a dependency is unavailable')
   }
 }
 
-/** The form of a caller's own name for a request. One of another form is not logged. */
+/** The form of a caller's own request id. A value of another form is not logged. */
 export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 function logExchange(log: Log, exchange: Exchange, http_status: number, code?: number): void {
-  const { request, request_id, context: found } = exchange
+  const { request, request_id, context } = exchange
   const client_request_id = singleHeader(request.rawHeaders, 'x-request-id')
-  const { application_id, merchant_id, environment, method } = found
+  const { application_id, merchant_id, environment, method } = context
   log.info(
     {
       request_id,
