@@ -71,7 +71,7 @@ describe('the flood limiter', () => {
   })
 
   test('remembers a bounded number of addresses, the latest ones', () => {
-    const limiter = createFloodLimiter({ failures_per_minute: 1, addresses_max: 2 })
+    const limiter = createFloodLimiter({ failures_per_minute: 1, networks_max: 2 })
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) limiter.recordFailure(address)
     expect(limiter.recordFailure('192.0.2.3')).toBeDefined()
     expect(limiter.recordFailure('192.0.2.2')).toBeDefined()

@@ -5,68 +5,68 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'
 
-/** The leases of this process, which do not keep from others what nobody here asks for. */
+/** The token leases of this process. Unused tokens are returned, so that other processes can use them. */
 export interface LeaseCache {
-  /** The lease under a key, made when it is first asked for. Throws 2002 once they are closed. */
+  /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
   getOrCreate(key: string, make: () => TokenLease): TokenLease
-  /** Gives back what is left, once, for as long as that may take. */
+  /** Returns all unused tokens, once, within `CLOSE_TIMEOUT_MS`. */
   close(): Promise<void>
 }
 
-/** What does not fit is pushed out, the one that went unused for longest first. */
+/** Beyond it the least recently used lease is evicted. */
 const LEASES_MAX = 20_000
 const EVICTED_MAX = 20_000
-const SWEEP_MS = 1_000
+const SWEEP_INTERVAL_MS = 1_000
 const IDLE_MS = 5_000
 const RETURN_CONCURRENCY = 50
-/** A part of the 15 seconds that a process has to end in (R5). */
-const CLOSE_MAX_MS = 3_000
+/** A part of the 15 seconds in which a process must stop (R5). */
+const CLOSE_TIMEOUT_MS = 3_000
 
-/** Makes an empty set and starts its sweeps, which give back what was not used lately or was pushed out. */
+/** Makes an empty cache and starts its sweeps, which return the tokens of idle and of evicted leases. */
 export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
-  const pushed_out: TokenLease[] = []
+  const evicted: TokenLease[] = []
   const leases = createLru<TokenLease>(leases_max, (lease) => {
-    // With a store that is so far behind, what is left of this one is lost until its window ends.
-    if (pushed_out.length < EVICTED_MAX) pushed_out.push(lease)
+    // When the store is so far behind, the tokens of this lease are lost until its window ends.
+    if (evicted.length < EVICTED_MAX) evicted.push(lease)
   })
-  let closed = false
+  let is_closed = false
   let sweeping = Promise.resolve()
   const sweeps = every(
-    SWEEP_MS,
+    SWEEP_INTERVAL_MS,
     () => {
       sweeping = sweep()
       return sweeping
     },
-    (error) => log.error({ error }, 'a sweep of leases failed'),
+    (error) => log.error({ error }, 'returning unused tokens failed unexpectedly'),
   )
 
   async function sweep(): Promise<void> {
-    await returnAll(pushed_out)
+    await returnAll(evicted)
     await returnAll(findIdleLeases(leases.values()))
   }
 
   return {
     getOrCreate(key, make) {
-      if (closed) throw publicErrorOf(new Unavailable('the limits are closed'))
-      const known = leases.get(key)
-      if (known !== undefined) return known
+      if (is_closed) throw publicErrorOf(new Unavailable('the limits are closed'))
+      const existing = leases.get(key)
+      if (existing !== undefined) return existing
       const lease = make()
       leases.set(key, lease)
       return lease
     },
     async close() {
-      closed = true
+      is_closed = true
       sweeps.cancel()
-      const held = [...leases.values(), ...pushed_out]
+      const open_leases = [...leases.values(), ...evicted]
       leases.clear()
-      await withTimeout(Promise.all([sweeping, returnAll(held)]), CLOSE_MAX_MS)
-      // What is not under way by now is lost until its window ends.
-      held.length = 0
+      await withTimeout(Promise.all([sweeping, returnAll(open_leases)]), CLOSE_TIMEOUT_MS)
+      // Stops `returnAll` after a time-out: tokens that are not returned by now are lost until their window ends.
+      open_leases.length = 0
     },
   }
 }
 
-/** Those that hold something and were not used lately; the leases come in the order of their use. */
+/** The leases with tokens that were not used lately. `leases` must be ordered from least to most recently used. */
 function findIdleLeases(leases: Iterable<TokenLease>): TokenLease[] {
   const idle_since_ms = clock.monotonic_ms() - IDLE_MS
   const idle: TokenLease[] = []
@@ -77,15 +77,15 @@ function findIdleLeases(leases: Iterable<TokenLease>): TokenLease[] {
   return idle
 }
 
-/** Takes them from the list. When the store fails it goes no further: what stays on the list keeps until another time. */
-async function returnAll(list: TokenLease[]): Promise<void> {
-  while (list.length > 0) {
-    const group = list.splice(0, RETURN_CONCURRENCY)
+/** Returns the tokens of all leases and empties the list. It stops at the first failure; the rest stays on the list. */
+async function returnAll(leases: TokenLease[]): Promise<void> {
+  while (leases.length > 0) {
+    const group = leases.splice(0, RETURN_CONCURRENCY)
     const results = await Promise.allSettled(group.map((lease) => lease.returnUnused()))
     const failed = results.find((result) => result.status === 'rejected')
     if (failed === undefined) continue
-    list.unshift(...group)
-    log.warn({ error: failed.reason }, 'leases of limits could not be given back')
+    leases.unshift(...group)
+    log.warn({ error: failed.reason }, 'returning unused tokens failed; trying again at the next sweep')
     return
   }
 }

@@ -7,37 +7,40 @@ import { DEFAULT_QUOTAS } from './quotas.ts'
 import { DAILY_BUCKET } from './refusal.ts'
 import { createTokenLease } from './token-lease.ts'
 
-/** What of a caller decides how much it may ask. */
+/** The parts of a caller that its limits depend on. */
 export interface LimitedCaller {
   readonly application_id: string
-  /** Requests in a UTC day; 0 means no limit. */
+  /** Requests per UTC day; 0 means no limit. */
   readonly daily_limit: bigint
-  /** Calls a minute of the buckets for which the operator wants another quota than the default. */
+  /** Calls per minute by bucket, where the operator replaced the default quota. */
   readonly rate_limits: ReadonlyMap<string, number>
 }
 
-/** What callers may use up. All gateways on one store together admit no more than a limit, whatever fails. */
+/**
+ * The rate and daily limits of callers. All gateways on one store together never admit more calls than a limit, whatever
+ * fails; after a failure they may admit fewer.
+ */
 export interface Limits {
-  /** Counts a request against the credential's UTC day; throws 3009 (429) with details when it is used up. */
+  /** Counts a request against the credential's UTC day; throws 3009 (429) with details when the limit is used up. */
   countRequest(caller: LimitedCaller): Promise<void>
-  /** Takes one call from the caller's bucket; throws 1000 (429). A method without a bucket costs nothing. */
+  /** Uses one token of the caller's bucket; throws 1000 (429) when none is left. A method without a quota is free. */
   admit(bucket: string, caller: LimitedCaller): Promise<void>
-  /** Gives back what is left of the leases, once (R5); from then on every call is 2002. */
+  /** Returns the unused tokens, once (R5); from then on every call throws 2002. */
   close(): Promise<void>
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** Makes the limits over the shared counters, of which this process holds at most `leases_max` leases at a time. */
+/** Makes the limits over the shared counters. This process holds at most `leases_max` leases at a time. */
 export function createLimits(
   counters: Collection<QuotaCounter>,
   { leases_max }: { readonly leases_max?: number } = {},
 ): Limits {
-  const { getOrCreate: leaseOf, close } = createLeaseCache(leases_max)
+  const { getOrCreate, close } = createLeaseCache(leases_max)
 
-  // The limit is a part of the key: when the operator changes it, its callers start afresh, and what the old one ran
-  // out of does not bind them.
+  // The limit is a part of each key: after the operator changes it, callers get a new lease, so a refusal that was
+  // remembered under the old limit does not apply.
   return {
     async countRequest({ application_id, daily_limit }) {
       if (daily_limit === 0n) return
@@ -45,7 +48,7 @@ export function createLimits(
       const day = Math.floor(clock.now_ms() / DAY_MS)
       const make = () =>
         createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
-      await leaseOf(`${application_id} ${day} ${limit}`, make).acquire()
+      await getOrCreate(`${application_id} ${day} ${limit}`, make).acquire()
     },
     async admit(bucket, { application_id, rate_limits }) {
       const limit = rate_limits.get(bucket) ?? DEFAULT_QUOTAS.get(bucket)
@@ -54,7 +57,7 @@ export function createLimits(
         const quota = { application_id, name: bucket, limit, window_ms: MINUTE_MS }
         return createTokenLease({ counters, bucket, quota })
       }
-      await leaseOf(`${application_id} ${bucket} ${limit}`, make).acquire()
+      await getOrCreate(`${application_id} ${bucket} ${limit}`, make).acquire()
     },
     close,
   }

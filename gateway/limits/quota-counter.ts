@@ -3,58 +3,63 @@ import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
 
-/** So many calls in a window. Everybody who counts for one quota counts in one document. */
+/** A number of calls per window. All gateways count a quota in one document. */
 export interface Quota {
   readonly application_id: string
   readonly name: string
   readonly limit: number
   readonly window_ms: number
-  /** When its window opens, if the name stands for one window only; else one opens with the first call after another. */
+  /**
+   * The start of the window, for a quota with only one window, such as a UTC day. Without it a window opens with the first
+   * call after the previous window.
+   */
   readonly opens_at_ms?: number
 }
 
-/** What a take came to. */
+/** Tokens that a process acquired from a counter; one token admits one call. */
 export interface TokenGrant {
-  /** How many calls may be admitted: as many as wait, or more for a lease, or fewer when no more are left. */
+  /** As many tokens as callers wait; more when the grant is a lease; fewer when the quota has no more. */
   readonly granted: number
   readonly opened_at_ms: number
-  readonly exhausted: boolean
+  readonly is_exhausted: boolean
 }
 
-/** Quotas up to here are leased one by one, so that nothing of them lies unused with another process. */
+/** Quotas up to this limit are granted one token at a time, so that no process holds unused tokens of them. */
 const SINGLE_TOKEN_LIMIT_MAX = 1_000
 const LEASE_MAX = 1_000
-/** Leases shrink with what remains, so that near the limit processes do not hold much that others could use. */
+/** A lease is at most this fraction of what remains, so that near the limit no process holds tokens that others need. */
 const LEASE_FRACTION = 64
-/** So long a document outlives its window at the least: far longer than clocks differ. */
+/** How long a document outlives its window at least: far longer than clocks differ. */
 const RETENTION_MIN_MS = 3_600_000
-/** By so much the clock of another gateway may be ahead of this one. */
+/** How far the clock of another gateway may be ahead of this one. */
 const CLOCK_AHEAD_MAX_MS = 300_000
 
 /**
- * Whether the window that opened then is the one that counts now. One that a gateway opened whose clock is ahead of
- * this one does: otherwise the two would for ever reset what the other counted. One that lies too far ahead does not: a
- * clock that was wrong for a moment must not lock anybody out for as long as it was wrong by.
+ * Whether the window that opened at `opened_at_ms` is the current window of the quota.
+ *
+ * A window from the near future is current: a gateway whose clock is ahead opened it, and otherwise the two gateways would
+ * reset each other's counter endlessly. A window from the far future is not current: a clock that was wrong once must not
+ * lock callers out for hours.
  */
 export function isCurrentWindow(quota: Quota, opened_at_ms: number, now_ms: number): boolean {
   return quota.opens_at_ms !== undefined || isOpenWindow(quota, opened_at_ms, now_ms)
 }
 
-/** Whether anybody may still be admitted in the window that opened then, as far as this clock knows. */
+/** Whether calls may still be admitted in the window that opened at `opened_at_ms`, by the clock of this process. */
 export function isOpenWindow({ window_ms }: Quota, opened_at_ms: number, now_ms: number): boolean {
   const age_ms = now_ms - opened_at_ms
   return age_ms < window_ms && age_ms >= -CLOCK_AHEAD_MAX_MS
 }
 
-/** What becomes of a counter when `waiting` calls ask for their share, and how many of its tokens they get. */
+/** Decides how many tokens `waiting` callers get, and the counter after that. */
 export function decideGrant(
   quota: Quota,
   before: QuotaCounter | undefined,
   waiting: number,
   now_ms: number,
 ): { readonly granted: number; readonly counter: QuotaCounter } {
-  const current = before !== undefined && isCurrentWindow(quota, before.opened_at.getTime(), now_ms)
-  const counter = current ? before : openWindow(quota, now_ms)
+  const is_current = before !== undefined && isCurrentWindow(quota, before.opened_at.getTime(), now_ms)
+  const counter = is_current ? before : openWindow(quota, now_ms)
   const remaining = Math.max(0, quota.limit - counter.used)
   const granted = Math.min(remaining, Math.max(waiting, leaseSize(quota.limit, remaining)))
   return { granted, counter: { ...counter, used: counter.used + granted } }
@@ -72,8 +77,8 @@ function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now
 }
 
 /**
- * Takes tokens for `waiting` calls in one guarded write; none is written when nothing is left. Throws `Unavailable`;
- * after its `Ambiguous` the tokens may be gone, but nobody has them.
+ * Acquires tokens for `waiting` callers in one guarded write; writes nothing when no token is left. Throws `Unavailable`.
+ * After an `Ambiguous` the tokens may be counted as used, but no process holds them.
  */
 export async function acquireTokens(
   counters: Collection<QuotaCounter>,
@@ -85,17 +90,19 @@ export async function acquireTokens(
   await upsert(counters, { application_id, name }, (before) => {
     const { granted, counter } = decideGrant(quota, before, waiting, clock.now_ms())
     const opened_at_ms = counter.opened_at.getTime()
-    grant = { granted, opened_at_ms, exhausted: counter.used >= quota.limit }
+    grant = { granted, opened_at_ms, is_exhausted: counter.used >= quota.limit }
     return granted > 0 ? counter : undefined
   })
-  if (grant === undefined) throw new Error('no decision was made')
+  if (grant === undefined) throw new Error('the counter was updated without a decision')
   return grant
 }
 
 /**
- * Puts back what `withdraw` hands out, if the counter is still in the window of `opened_at_ms`. It is asked when a write
- * is about to go out, and from then on nobody else may have those tokens. Throws `Unavailable`: then they are not back,
- * and who handed them out may have them again. WARNING: not after its `Ambiguous`: that could admit more than the limit.
+ * Returns the tokens that `withdraw` hands out, if the counter is still in the window of `opened_at_ms`. `withdraw` is
+ * called just before a write; after it, no caller may use those tokens.
+ *
+ * Throws `Unavailable` when the tokens were not returned; then the holder may use them again. WARNING: not after an
+ * `Ambiguous`: the tokens may be returned, and using them again could admit more calls than the limit.
  */
 export async function returnTokens(
   counters: Collection<QuotaCounter>,

@@ -7,7 +7,7 @@ const SUMMARY = 30
 const ATTACHMENT = 20
 const RARE = 10
 
-/** A method that is not here does not type-check; only the ping is free. */
+/** The types require an entry for every method except `gateway.ping`, which is free. */
 const DEFAULTS: Readonly<Record<Exclude<MethodName, 'gateway.ping'> | typeof RESEND_BUCKET, number>> = {
   'payment.in': CEILING,
   'payment.out': CEILING,
@@ -40,5 +40,5 @@ const DEFAULTS: Readonly<Record<Exclude<MethodName, 'gateway.ping'> | typeof RES
   'attachment.get': ATTACHMENT,
 }
 
-/** The quota of each bucket in calls a minute, for credentials of which the operator said nothing else (E10). */
+/** The default quota of each bucket in calls per minute; the operator may replace it per credential (E10). */
 export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(Object.entries(DEFAULTS))

@@ -3,24 +3,24 @@ import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { titled } from '../methods/titled.ts'
 
-/** The bucket that a credential's daily limit is called by in a refusal. */
+/** The bucket name of the daily limit in a refusal. */
 export const DAILY_BUCKET = 'daily'
 
-/** The bucket that failed proofs are called by in a refusal. */
+/** The bucket name of failed authentications in a refusal. */
 export const FLOOD_BUCKET = 'authentication'
 
-/** A quota that is used up, as its caller is told of it (E10). */
+/** A quota that is used up, with what its refusal reports (E10). */
 export interface ExhaustedQuota {
   readonly bucket: string
   readonly limit: number
   readonly window_ms: number
-  /** How long until there is room again. A caller that waits for what it is told must find some: it is rounded up. */
+  /** The time until calls are admitted again. It is rounded up, so that a caller that waits is admitted. */
   readonly retry_after_ms: number
 }
 
 const refusals = counter('multihub_limit_refusals_total', 'Requests refused by a limit.', ['bucket'])
 
-/** Makes the 429 of an exhausted quota, 3009 for the daily limit and 1000 for every other, and counts it. */
+/** Makes the 429 of an exhausted quota and counts it: 3009 for the daily limit, 1000 for all others. */
 export function createLimitRefusal({
   bucket,
   limit,
@@ -41,8 +41,8 @@ const METHOD_HEADERS: ReadonlyMap<unknown, string> = new Map(
 )
 
 /**
- * The headers of a refusal, names and values in turn: `Retry-After`, and `Retry-After-<Method>` when it was the bucket
- * of a method (E10). None when the error is no such refusal.
+ * The headers of a limit refusal as alternating names and values: `Retry-After`, and `Retry-After-<Method>` for the
+ * bucket of a method (E10). Empty for every other error.
  */
 export function retryHeaders({ http, details }: PublicError): readonly string[] {
   const seconds = details?.['retry_after_seconds']
@@ -52,7 +52,7 @@ export function retryHeaders({ http, details }: PublicError): readonly string[] 
   return ['Retry-After', String(seconds), ...own]
 }
 
-/** Whether this is how those are refused whose proofs failed too often. */
+/** Whether an error is the refusal of too many failed authentications. */
 export function isFloodRefusal({ details }: PublicError): boolean {
   return details?.['bucket'] === FLOOD_BUCKET
 }

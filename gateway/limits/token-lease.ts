@@ -9,29 +9,29 @@ import type { QuotaCounter } from '../store.ts'
 import { acquireTokens, isCurrentWindow, isOpenWindow, type Quota, returnTokens } from './quota-counter.ts'
 import { createLimitRefusal } from './refusal.ts'
 
-/** What this process holds of one quota, and who waits for more of it. */
+/** The tokens of one quota that this process holds, and the callers that wait for more. */
 export interface TokenLease {
   /**
-   * Takes one call. Throws the quota's refusal when it is used up, and 2002 when the store cannot say: with the cause
-   * to those who waited for it, without one while it is not asked, or the log would have it for every call.
+   * Acquires one token. Throws the quota's refusal when the quota is exhausted, and 2002 when the store is unavailable.
+   * The 2002 has a cause only for callers that waited for the store; otherwise the log would repeat the cause per call.
    */
   acquire(): Promise<void>
-  /** When somebody asked it last, on the monotonic clock. */
+  /** When a token was last requested, on the monotonic clock. */
   lastUsedMs(): number
-  /** How many calls it can admit without asking the store, unless their window has ended. */
+  /** The tokens that are held; they are void once their window has ended. */
   remaining(): number
   /**
-   * Puts back what is left in a window that is still open, after the takes under way; it can be used on. Throws
-   * `Unavailable`: then what was left is here again, or lost if the write of it was `Ambiguous`.
+   * Returns the unused tokens to the counter, if their window is still open. It waits for acquisitions under way first;
+   * the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
    */
   returnUnused(): Promise<void>
 }
 
-/** What makes a lease. */
+/** What a token lease needs. */
 export interface TokenLeaseOptions {
   readonly counters: Collection<QuotaCounter>
   readonly quota: Quota
-  /** What the quota is called by in a refusal. */
+  /** The name of the quota in a refusal. */
   readonly bucket: string
 }
 
@@ -39,77 +39,74 @@ type Waiter = PromiseWithResolvers<void>
 
 const WAITERS_MAX = 5_000
 /**
- * So long the store is not asked again after it said that nothing is left, or failed to say anything. What others give
- * back can be used soon, and callers do not all wait for a store that is away.
+ * How long the store is not read again after it reported an exhausted quota or failed. Short, so that returned tokens are
+ * usable soon; long enough that not every caller waits for a store that is down.
  */
 const STORE_RETRY_MS = 1_000
 
-/** Makes an empty lease; it costs nothing until somebody takes from it. */
+/** Makes a lease without tokens. It reads the store when a token is requested first. */
 export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions): TokenLease {
   let tokens = 0
   let opened_at_ms = 0
-  let used_at_ms = 0
-  let rests_until_ms = 0
-  /** Set from a take that failed until one that does not; until then only one call at a time waits for the store. */
-  let failed = false
+  let last_used_ms = 0
+  let retry_store_at_ms = 0
+  /** Whether the last acquisition failed. While it did, only one caller at a time waits for the store. */
+  let is_store_down = false
   let waiting: Waiter[] = []
   let serving: Promise<void> | undefined
 
-  function refusal(): PublicError {
+  function exhaustedRefusal(): PublicError {
     const { limit, window_ms } = quota
-    return createLimitRefusal({
-      bucket,
-      limit,
-      window_ms,
-      retry_after_ms: opened_at_ms + window_ms - clock.now_ms(),
-    })
+    const retry_after_ms = opened_at_ms + window_ms - clock.now_ms()
+    return createLimitRefusal({ bucket, limit, window_ms, retry_after_ms })
   }
 
-  /** Takes one of the tokens that are here. */
-  function takeHere(): boolean {
+  function useHeldToken(): boolean {
     if (tokens === 0 || !isCurrentWindow(quota, opened_at_ms, clock.now_ms())) return false
     tokens -= 1
     return true
   }
 
-  /** What a call without a token is refused with; `undefined` when the store has to be asked. */
-  function refusalHere(): PublicError | undefined {
-    const rests = clock.monotonic_ms() < rests_until_ms
-    if (failed) return rests || serving !== undefined ? new PublicError(2002) : undefined
-    return rests && isCurrentWindow(quota, opened_at_ms, clock.now_ms()) ? refusal() : undefined
+  /** The refusal of a caller without a token; `undefined` when the store must be read first. */
+  function refusalWithoutStore(): PublicError | undefined {
+    const is_too_early = clock.monotonic_ms() < retry_store_at_ms
+    if (is_store_down) return is_too_early || serving !== undefined ? new PublicError(2002) : undefined
+    return is_too_early && isCurrentWindow(quota, opened_at_ms, clock.now_ms())
+      ? exhaustedRefusal()
+      : undefined
   }
 
-  /** One take for all of them: the first get what it grants, the others learn that there is no more. */
-  async function takeFor(waiters: readonly Waiter[]): Promise<void> {
+  /** Acquires tokens for all waiters at once; the first waiters are admitted, the others are refused. */
+  async function acquireFor(waiters: readonly Waiter[]): Promise<void> {
     try {
-      const taken = await acquireTokens(counters, quota, waiters.length)
-      // A give-back that failed meanwhile may have left some here.
-      const granted = taken.granted + (taken.opened_at_ms === opened_at_ms ? tokens : 0)
-      opened_at_ms = taken.opened_at_ms
+      const grant = await acquireTokens(counters, quota, waiters.length)
+      // A return that failed meanwhile may have left held tokens.
+      const granted = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
+      opened_at_ms = grant.opened_at_ms
       tokens = Math.max(0, granted - waiters.length)
-      rests_until_ms = taken.exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
-      failed = false
+      retry_store_at_ms = grant.is_exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
+      is_store_down = false
       for (const waiter of waiters.slice(0, granted)) waiter.resolve()
-      for (const waiter of waiters.slice(granted)) waiter.reject(refusal())
+      for (const waiter of waiters.slice(granted)) waiter.reject(exhaustedRefusal())
     } catch (error) {
-      // Whatever was written, nobody was granted it: that admits fewer than the limit, never more.
-      failed = true
-      rests_until_ms = clock.monotonic_ms() + STORE_RETRY_MS
+      // The tokens may be counted as used, but no caller got one: that admits fewer calls than the limit, never more.
+      is_store_down = true
+      retry_store_at_ms = clock.monotonic_ms() + STORE_RETRY_MS
       const failure = publicErrorOf(error)
       for (const waiter of waiters) waiter.reject(failure)
     }
   }
 
-  /** Those who come during a take are served from what it brought, or by the next one. */
+  /** Serves waiters until none is left. Callers that come during an acquisition use its surplus, or the next one. */
   async function serve(): Promise<void> {
     while (waiting.length > 0) {
-      await takeFor(waiting.splice(0))
+      await acquireFor(waiting.splice(0))
       waiting = waiting.filter((waiter) => {
-        if (takeHere()) waiter.resolve()
+        if (useHeldToken()) waiter.resolve()
         else {
-          const refused = refusalHere()
-          if (refused === undefined) return true
-          waiter.reject(refused)
+          const refusal = refusalWithoutStore()
+          if (refusal === undefined) return true
+          waiter.reject(refusal)
         }
         return false
       })
@@ -119,10 +116,10 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
 
   return {
     async acquire() {
-      used_at_ms = clock.monotonic_ms()
-      if (takeHere()) return
-      const refused = refusalHere()
-      if (refused !== undefined) throw refused
+      last_used_ms = clock.monotonic_ms()
+      if (useHeldToken()) return
+      const refusal = refusalWithoutStore()
+      if (refusal !== undefined) throw refusal
       if (waiting.length >= WAITERS_MAX)
         throw publicErrorOf(new Unavailable('too many calls wait for a quota'))
       const waiter = Promise.withResolvers<void>()
@@ -130,30 +127,30 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
       serving ??= withoutRequest(serve)
       await waiter.promise
     },
-    lastUsedMs: () => used_at_ms,
+    lastUsedMs: () => last_used_ms,
     remaining: () => tokens,
     async returnUnused() {
       await serving
-      const window = opened_at_ms
-      if (tokens === 0 || !isOpenWindow(quota, window, clock.now_ms())) return
+      const window_opened_ms = opened_at_ms
+      if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, clock.now_ms())) return
       let withdrawn = 0
       try {
-        await returnTokens(counters, quota, window, () => {
-          if (opened_at_ms !== window) return 0
-          const left = tokens
+        await returnTokens(counters, quota, window_opened_ms, () => {
+          if (opened_at_ms !== window_opened_ms) return 0
+          const unused = tokens
           tokens = 0
-          withdrawn += left
-          return left
+          withdrawn += unused
+          return unused
         })
       } catch (error) {
-        if (isCertainlyUnwritten(error) && opened_at_ms === window) tokens += withdrawn
+        if (isCertainlyUnwritten(error) && opened_at_ms === window_opened_ms) tokens += withdrawn
         throw error
       }
     },
   }
 }
 
-/** Whether it is certain that what failed was not written. After a fault that nobody thought of it is not. */
+/** Whether the failed write certainly changed nothing. After an unexpected fault that is not certain. */
 function isCertainlyUnwritten(error: unknown): boolean {
   return error instanceof Unavailable && !(error instanceof Ambiguous)
 }
