@@ -13,6 +13,7 @@ import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_p
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
+import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import { createDirectory } from '#lib/patterns/directory/directory.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
@@ -162,7 +163,7 @@ function serviceOf<S extends DescService>(descriptor: S, given: Partial<ServiceI
 }
 
 function directoryOf(options: FixtureOptions): Partial<ServiceImpl<typeof DirectoryService>> {
-  const bound_to = `credential:${options.secrets_broken ? 'another' : APPLICATION_ID}`
+  const bound_to = credentialContext(options.secrets_broken ? 'another' : APPLICATION_ID)
   const sealed = (secret: string) => keyring.seal(new Secret(secret), bound_to)
   const old = timestampFromMs(options.old_secret_expires_ms ?? clock.now_ms() + 60_000)
   return {

@@ -10,6 +10,7 @@ import {
 import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/directory/watch.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
@@ -133,7 +134,7 @@ describe('what the operator changes acts within seconds', () => {
   let bus: Bus
 
   beforeAll(async () => {
-    const sealed = (secret: string) => keyring.seal(new Secret(secret), `credential:${APPLICATION_ID}`)
+    const sealed = (secret: string) => keyring.seal(new Secret(secret), credentialContext(APPLICATION_ID))
     const active = {
       applicationId: APPLICATION_ID,
       merchantId: '7001',

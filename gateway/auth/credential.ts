@@ -2,6 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
@@ -75,7 +76,7 @@ function unsealSecrets(
   const secrets: UnsealedSecret[] = []
   for (const { sealed: text, expireTime } of sealed) {
     try {
-      const secret = keyring.open(text, `credential:${application_id}`)
+      const secret = keyring.open(text, credentialContext(application_id))
       secrets.push({ secret, expires_at_ms: expireTime && timestampMs(expireTime) })
     } catch (error) {
       log.error(

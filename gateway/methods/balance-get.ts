@@ -4,9 +4,10 @@ import type { BalanceService } from '#gen/multihub/balances/v1/balance_service_p
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { permits, permitsRoute } from '#lib/contract/policy.ts'
 import { safeNumber } from '#lib/contract/public-payment/public-values.ts'
-import type { Frozen } from '#lib/patterns/deep-freeze.ts'
 import type { Directory } from '#lib/patterns/directory/directory.ts'
+import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import type { Caller } from '../auth/caller.ts'
 import { exactNumber } from '../json/exact-number.ts'
 import { serviceId } from '../json/scalars.ts'
@@ -54,8 +55,7 @@ export function balanceGet({ balances, directory }: BalanceGetOptions): Method {
 function currencyOfRoute(service_id: string, routes: readonly Frozen<Route>[], caller: Caller): string {
   const route = routes.find((candidate) => candidate.serviceId === service_id)
   if (route === undefined) throw new PublicError(1004)
-  const permitted = permits(caller.service_ids, service_id) && permits(caller.currencies, route.currency)
-  if (!permitted) throw new PublicError(3008)
+  if (!permitsRoute(caller, service_id, route.currency)) throw new PublicError(3008)
   return route.currency
 }
 
@@ -72,11 +72,6 @@ function permittedCurrencies(
     .filter((currency) => service_ids.length === 0 || of_routes.includes(currency))
     .filter((currency) => permits(permitted, currency))
     .sort()
-}
-
-/** An empty restriction is none. */
-function permits(restriction: readonly string[], value: string): boolean {
-  return restriction.length === 0 || restriction.includes(value)
 }
 
 /** `value_blocking` and `enabled` are compatibility fields (spec: Balance object). */

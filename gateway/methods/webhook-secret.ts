@@ -1,3 +1,4 @@
+import { webhookContext } from '#lib/contract/sealing-contexts.ts'
 import { hmacHex } from '#lib/platform/crypto/hash.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
@@ -17,5 +18,5 @@ export function sealWebhook(
   keyring: Keyring,
 ): { readonly url: string; readonly sealedSecret: string } {
   const derived = new Secret(hmacHex('sha256', secret, DERIVATION))
-  return { url, sealedSecret: keyring.seal(derived, `webhook:${merchant_id}:${c_id}`) }
+  return { url, sealedSecret: keyring.seal(derived, webhookContext({ merchant_id, c_id })) }
 }

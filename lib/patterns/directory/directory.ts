@@ -9,8 +9,8 @@ import {
 } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
-import { deepFreeze, type Frozen } from '#lib/patterns/deep-freeze.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
+import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { clock } from '#lib/platform/time.ts'
 import { CACHE_LIMITS, type Cache, type CacheLimits, createCache, type Found } from './cache.ts'
 import { createGivenNumbers } from './issued-id-range.ts'
@@ -47,7 +47,7 @@ export interface Directory {
   route(service_id: string): Promise<RouteEntry | undefined>
   /** The routes of a merchant in the order of their numbers. */
   merchantRoutes(merchant_id: string, environment: Environment): Promise<readonly Frozen<Route>[]>
-  /** The endpoints of a merchant in the order of their creation, secrets sealed for `endpoint:<endpoint_id>`. */
+  /** The endpoints of a merchant in the order of their creation, secrets sealed under `endpointContext`. */
   merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
   /** The same, at least as new as something that happened at `instant`: an endpoint added before it is there. */
   endpointsAsOf(

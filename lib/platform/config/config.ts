@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 
 /** What reading one variable gave: its value, or what is wrong with it (never the text itself, which may be secret). */
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
@@ -112,10 +113,4 @@ function where(error: z.ZodError): string {
   const places = error.issues.filter(({ path }) => path.length > 0)
   if (places.length === 0) return ''
   return ` (${places.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')})`
-}
-
-function deepFreeze<T>(value: T): T {
-  const freezable = Array.isArray(value) || Object.getPrototypeOf(value ?? 0) === Object.prototype
-  if (freezable) for (const inner of Object.values(Object.freeze(value) as object)) deepFreeze(inner)
-  return value
 }

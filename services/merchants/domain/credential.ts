@@ -71,11 +71,6 @@ const SERVICE_IDS_MAX = 500
 const RATE_MAX = 1_000_000
 const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_BUCKET]
 
-/** The encryption context of a credential's secrets: a secret that is copied to another credential cannot be decrypted. */
-export function sealedFor(application_id: number): string {
-  return `credential:${application_id}`
-}
-
 /** Checks every given field of a policy except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
 export function checkPolicy(input: Partial<PolicyInput>): Partial<Omit<CredentialPolicy, 'service_ids'>> {
   return {

@@ -22,11 +22,6 @@ export interface Endpoint {
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
-/** The encryption context of an endpoint's secret: a secret that is copied to another endpoint cannot be decrypted. */
-export function sealedForEndpoint(endpoint_id: string): string {
-  return `endpoint:${endpoint_id}`
-}
-
 /** Accepts a URL by those rules of N9 that need no DNS look-up. The others are checked before each delivery. */
 export function checkUrl(text: string, rules: CallbackUrlRules): string {
   if (text === '') throw missing('url')

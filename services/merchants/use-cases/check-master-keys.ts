@@ -1,3 +1,4 @@
+import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import type { MerchantsDeps } from './deps.ts'
 
@@ -14,7 +15,7 @@ export async function checkMasterKeys({
 }: Pick<MerchantsDeps, 'store' | 'keyring'>): Promise<void> {
   const credentials = await store.credentials.listChangedSince(new Date(0), CREDENTIALS_TRIED)
   const secrets = credentials.flatMap(({ application_id, secrets }) =>
-    secrets.map(({ sealed }) => ({ sealed, context: `credential:${application_id}` })),
+    secrets.map(({ sealed }) => ({ sealed, context: credentialContext(application_id) })),
   )
   const canDecrypt = ({ sealed, context }: (typeof secrets)[number]): boolean => {
     try {

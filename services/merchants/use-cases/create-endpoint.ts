@@ -1,10 +1,11 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { endpointContext } from '#lib/contract/sealing-contexts.ts'
 import { PAYMENT_EVENTS } from '#lib/contract/vocabulary.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkDelivery, checkEvents, checkUrl, type Endpoint, sealedForEndpoint } from '../domain/endpoint.ts'
+import { checkDelivery, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
 import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
@@ -52,7 +53,7 @@ export async function createEndpoint(
     environment,
     ...content,
     enabled: true,
-    sealed_secret: keyring.seal(secret, sealedForEndpoint(endpoint_id)),
+    sealed_secret: keyring.seal(secret, endpointContext(endpoint_id)),
     created_at,
     updated_at: created_at,
   })

@@ -1,7 +1,8 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { now } from '#lib/platform/time.ts'
-import { type StoredSecret, sealedFor } from '../domain/credential.ts'
+import type { StoredSecret } from '../domain/credential.ts'
 import { checkInteger, invalid, notFound } from '../domain/field-checks.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getCredential } from './get-credential.ts'
@@ -24,7 +25,7 @@ export async function rotateSecret(
   const { store, keyring } = deps
   const { application_id: id } = await getCredential(deps, application_id)
   const secret = newSecret()
-  const sealed = keyring.seal(secret, sealedFor(id))
+  const sealed = keyring.seal(secret, credentialContext(id))
   const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
   const credential = await store.credentials.update(id, ({ secrets }) => ({
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],

@@ -1,3 +1,4 @@
+import { endpointContext } from '#lib/contract/sealing-contexts.ts'
 import type { Directory } from '#lib/patterns/directory/directory.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
@@ -14,8 +15,10 @@ export function createFindSecret(
 ): AttemptDeps['findSecret'] {
   return async (delivery: Delivery): Promise<Secret | undefined> => {
     if (delivery.secret) return keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
+    const { endpoint_id } = delivery
+    if (endpoint_id === undefined) return undefined
     const endpoints = await directory.merchantEndpoints(delivery.merchant_id, delivery.environment)
-    const sealed = endpoints.find(({ endpoint }) => endpoint?.endpointId === delivery.endpoint_id)?.secret
-    return sealed && keyring.open(sealed.sealed, `endpoint:${delivery.endpoint_id}`)
+    const secret = endpoints.find(({ endpoint }) => endpoint?.endpointId === endpoint_id)?.secret
+    return secret && keyring.open(secret.sealed, endpointContext(endpoint_id))
   }
 }

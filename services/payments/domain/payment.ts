@@ -42,7 +42,7 @@ export interface Attempt {
   readonly created_at: Date
 }
 
-/** The callback address of the payment alone; the secret is sealed for `webhookOwner`. */
+/** The callback address of the payment alone; the secret is sealed under `webhookContext`. */
 export interface Webhook {
   readonly url: string
   readonly sealed_secret: string
@@ -86,11 +86,6 @@ export interface Payment extends EffectDocument {
   /** When it ended; for a success the provider's own time. */
   readonly finished_at?: Date
   readonly expires_at: Date
-}
-
-/** What the sealed secret of a payment's own callback address is bound to. */
-export function webhookOwner({ merchant_id, c_id }: { merchant_id: string; c_id: string }): string {
-  return `webhook:${merchant_id}:${c_id}`
 }
 
 /** The key by which the provider knows an attempt: repeated requests under it are one payment there. */

@@ -2,8 +2,9 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
+import { webhookContext } from '#lib/contract/sealing-contexts.ts'
 import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
-import { type Payment, webhookOwner } from '../domain/payment.ts'
+import type { Payment } from '../domain/payment.ts'
 import { toProto } from '../rpc/payment-to-proto.ts'
 
 /** What is published of a payment as it is now; `event_key` tells it from everything else that is told of it. */
@@ -18,7 +19,7 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
     callback: payment.webhook && {
       url: payment.webhook.url,
       sealedSecret: payment.webhook.sealed_secret,
-      boundTo: webhookOwner(payment),
+      boundTo: webhookContext(payment),
     },
   })
 }

@@ -12,16 +12,12 @@ import {
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { type Environment, environmentFromProto, environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { Policy } from '#lib/contract/policy.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Payer } from '../domain/payment.ts'
 import type { Anomaly } from '../effects/record-anomaly.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
-import {
-  type CreateParts,
-  type CreateRequest,
-  createPayment,
-  type Policy,
-} from '../use-cases/create-payment.ts'
+import { type CreateParts, type CreateRequest, createPayment } from '../use-cases/create-payment.ts'
 import { getPayment, type LookUp, listAnomalies, listPayments, lookUpPayment } from '../use-cases/look-up.ts'
 import { type NotifyParts, notifyPayment } from '../use-cases/notify-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'

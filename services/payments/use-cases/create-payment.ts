@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import { effect } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
@@ -12,12 +13,6 @@ import { createEffect } from '../domain/apply-provider-update.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
 import { eventEffect } from '../effects/publish-event.ts'
 import type { PaymentKey } from '../store/payments-store.ts'
-
-/** What a credential may touch; an empty list does not restrict. */
-export interface Policy {
-  readonly service_ids: readonly string[]
-  readonly currencies: readonly string[]
-}
 
 /** A route as far as a payment needs it. */
 export interface PaymentRoute {
@@ -92,18 +87,11 @@ async function insertOnce(
   }
 }
 
-/** Whether a policy allows a route and a currency (E9). */
-export function permits(policy: Policy, service_id: string, currency: string): boolean {
-  const { service_ids, currencies } = policy
-  const route_allowed = service_ids.length === 0 || service_ids.includes(service_id)
-  return route_allowed && (currencies.length === 0 || currencies.includes(currency))
-}
-
 async function admit(parts: CreateParts, request: CreateRequest): Promise<PaymentRoute> {
   const { merchant_id, environment } = request
   const route = await parts.route(request.service_id)
   if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
-  if (!permits(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
+  if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
   const { provider_accounts } = route
   const configured = provider_accounts.every((account) =>

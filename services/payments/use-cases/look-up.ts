@@ -1,10 +1,10 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Payment, PaymentState } from '../domain/payment.ts'
 import type { Anomaly } from '../effects/record-anomaly.ts'
-import { type Policy, permits } from './create-payment.ts'
 
 /** A merchant's look-up by its own identifiers. */
 export interface LookUp {
@@ -24,7 +24,7 @@ export async function lookUpPayment(payments: Collection<Payment>, request: Look
       ? (await payments.find('by_h_id', { equals: [merchant_id, environment, h_id ?? ''] }, { limit: 1 }))[0]
       : await payments.get({ merchant_id, environment, c_id })
   if (!payment || (h_id !== undefined && payment.h_id !== h_id)) throw new PublicError(6010)
-  if (!permits(request.policy, payment.service_id, payment.currency)) throw new PublicError(3008)
+  if (!permitsRoute(request.policy, payment.service_id, payment.currency)) throw new PublicError(3008)
   return payment
 }
 
