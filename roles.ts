@@ -32,8 +32,8 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { every } from '#lib/platform/time.ts'
 
-/** Each role's code is loaded when it is played, so that a process of one role holds no more than that. */
-const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {
+/** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
+const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {
   sandbox: () => import('./services/sandbox/service.ts'),
   merchants: () => import('./services/merchants/service.ts'),
   balances: () => import('./services/balances/service.ts'),
@@ -42,86 +42,86 @@ const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> =
   gateway: () => import('./gateway/service.ts'),
 }
 
-/** Where the parts of a system meet. */
-const MEETING_SETTINGS = {
+/** The infrastructure that all processes of a system share. */
+const INFRASTRUCTURE_SETTINGS = {
   mongodb_uri: described(
-    'The database, a replica set or a sharded cluster; without it state is in embedded files.',
+    'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
     optional(secret('MONGODB_URI')),
   ),
   nats_url: described(
-    'What processes tell each other events over; one process alone needs none.',
+    'The NATS server over which processes exchange events. One process with all roles needs none.',
     optional(secret('NATS_URL')),
   ),
   embedded_store: described(
-    'Allows embedded files in Kubernetes, where they are refused otherwise.',
+    'Allows embedded files in Kubernetes, which are refused there by default.',
     boolean('MULTIHUB_EMBEDDED_STORE', false),
   ),
   kubernetes: described(
-    'Set by Kubernetes itself; tells that the process runs there.',
+    'Set by Kubernetes itself. It shows that the process runs there.',
     optional(text('KUBERNETES_SERVICE_HOST')),
   ),
 } as const
 
 const MASTER_KEYS = field<Keyring>(
   'MULTIHUB_MASTER_KEYS',
-  'keys such as 2026a:64-hex-digits divided by commas, the newest first, each id once',
+  'keys such as 2026a:64-hex-digits, separated by commas, the newest first, each id once',
   z.string().transform((keys, { addIssue }) => {
     try {
       return createKeyring(new Secret(keys))
     } catch {
-      addIssue('not such keys')
+      addIssue('not master keys')
       return z.NEVER
     }
   }),
 )
 
-/** What every process needs to know, whatever roles it plays. */
+/** The settings of every process, whichever roles it runs. */
 export const PROCESS_SETTINGS = {
-  home: described('Where embedded files are kept.', directory('MULTIHUB_HOME', '.local')),
-  ...MEETING_SETTINGS,
+  home: described('The directory of the embedded files.', directory('MULTIHUB_HOME', '.local')),
+  ...INFRASTRUCTURE_SETTINGS,
   database_prefix: described(
-    'Begins the name of every role’s database, so that systems can share a cluster.',
+    'The beginning of each role’s database name, so that several systems can share a cluster.',
     text('MULTIHUB_DATABASE_PREFIX', 'multihub'),
   ),
-  keyring: described('Seals the secrets that are stored; see Keys.', MASTER_KEYS),
+  keyring: described('Encrypts stored secrets; see Keys.', MASTER_KEYS),
   ...RPC_SETTINGS,
 } as const
 
-/** A process whose roles serve. */
+/** A process whose roles accept calls. */
 export interface RunningProcess {
   readonly urls: ReadyUrls
-  /** Clients with the operator's rights, for what this process does to itself (the demonstration's data). */
+  /** Clients with the operator's rights: `npm start` creates its demonstration data with them. */
   readonly operator: ClientOf
 }
 
 const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
 
-/** The roles that a command line asks for; `all` is every one. Throws `StartError` for any other word. */
+/** The roles named on a command line; `all` means every role. Throws `StartError` for an unknown word or for none. */
 export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
-  const asked = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
+  const named = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
   const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
-  if (unknown !== undefined || asked.length === 0) {
-    const fault = unknown === undefined ? 'No role is named' : `${unknown} is not a role`
-    throw new StartError(`${fault}: name some of ${ROLES.join(', ')}, or all.`)
+  if (unknown !== undefined || named.length === 0) {
+    const fault = unknown === undefined ? 'no role is named' : `${unknown} is not a role`
+    throw new StartError(`${fault}: name one or more of ${ROLES.join(', ')}, or all`)
   }
-  return asked
+  return named
 }
 
-/** Starts roles in this process, in the order in which they need each other, and opens their ports. */
+/** Starts roles in this process, each after the roles that it needs, and opens their ports. */
 export async function startRoles(
   names: readonly RoleName[],
   environment: Readonly<Record<string, string | undefined>>,
   lifecycle: Lifecycle,
 ): Promise<RunningProcess> {
-  const roles = await Promise.all(names.map(async (name) => (await LOAD[name]()).role))
-  const config = readAll(roles, environment)
+  const roles = await Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
+  const config = readProcessSettings(roles, environment)
   const { keyring } = config
   const bus = await openBus({ nats_url: config.nats_url, name: names.join('+') })
   lifecycle.onStop('bus', () => bus.close())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
-  const known: Record<string, string | undefined> = { ...environment }
+  const role_environment: Record<string, string | undefined> = { ...environment }
   const urls: Record<string, string> = {}
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
@@ -129,7 +129,7 @@ export async function startRoles(
   for (const role of roles) {
     const { name } = role
     const context: RoleContext = {
-      environment: known,
+      environment: role_environment,
       client: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       bus,
@@ -152,16 +152,16 @@ export async function startRoles(
     running.set(name, started)
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
-    // A sandbox in this process may have taken any free port: the roles after it are told which.
-    known['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
+    // A sandbox in this process may listen on any free port, so the roles after it need its URL.
+    role_environment['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
   const serving = await serve(rpc, lifecycle, config, urls)
-  await watch(lifecycle, bus, stores, running, serving)
+  await watchReadiness(lifecycle, bus, stores, running, serving)
   return { urls, operator: rpc.clientsOf('operator') }
 }
 
-/** Reads the settings of the process. Whatever is wrong with them or with those of its roles is said in one go. */
-function readAll(
+/** Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles. */
+function readProcessSettings(
   roles: readonly Role[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Config<typeof PROCESS_SETTINGS> {
@@ -177,29 +177,33 @@ function readAll(
   }
   const config = read(PROCESS_SETTINGS)
   for (const { settings } of roles) read(settings)
-  const meeting = read(MEETING_SETTINGS)
-  if (meeting !== undefined) for (const problem of partsApart(roles, meeting)) problems.add(problem)
+  const infrastructure = read(INFRASTRUCTURE_SETTINGS)
+  if (infrastructure !== undefined)
+    for (const problem of missingInfrastructure(roles, infrastructure)) problems.add(problem)
   if (config === undefined || problems.size > 0) throw new ConfigError([...problems])
   return config
 }
 
-/** Each part of such a system would start and work for itself, and nobody would see at once what is missing. */
-function partsApart(roles: readonly Role[], config: Config<typeof MEETING_SETTINGS>): readonly string[] {
+/** Refuses a process that would start alone, without the database or bus that it must share with the others. */
+function missingInfrastructure(
+  roles: readonly Role[],
+  config: Config<typeof INFRASTRUCTURE_SETTINGS>,
+): readonly string[] {
   const problems = []
   const alone = roles.length === 1 && roles[0]?.name === 'sandbox'
   if (roles.length < ROLES.length && !alone && config.nats_url === undefined) {
-    problems.push('NATS_URL is missing: roles in several processes tell each other what happened over NATS')
+    problems.push('NATS_URL is missing: roles in several processes exchange events over NATS')
   }
   if (config.kubernetes !== undefined && config.mongodb_uri === undefined && !config.embedded_store) {
     problems.push(
-      'MONGODB_URI is missing: in Kubernetes the embedded store must be asked for by MULTIHUB_EMBEDDED_STORE=true',
+      'MONGODB_URI is missing: set it, or set MULTIHUB_EMBEDDED_STORE=true to use embedded files in Kubernetes',
     )
   }
   return problems
 }
 
 const noClients: ClientOf = () => {
-  throw new TypeError('this role calls nobody')
+  throw new TypeError('the sandbox calls no other role')
 }
 
 async function serve(
@@ -224,40 +228,40 @@ async function serve(
   return serving
 }
 
-/** Asks every part once a second whether it can work, and tells whoever asks for the health of the process. */
-async function watch(
+/** Checks every part once per second and publishes the result as readiness and gRPC health. */
+async function watchReadiness(
   lifecycle: Lifecycle,
   bus: Bus,
   stores: ReadonlyMap<RoleName, Store>,
   running: ReadonlyMap<RoleName, RunningRole>,
   serving: ServingRpc,
 ): Promise<void> {
-  const look = async (): Promise<void> => {
+  const checkParts = async (): Promise<void> => {
     lifecycle.readiness.set('bus', bus.connected())
-    const looks = [...running].map(async ([name, role]) => {
-      const able = await works(async () => {
+    const checks = [...running].map(async ([name, role]) => {
+      const is_ready = await succeeds(async () => {
         await stores.get(name)?.ping()
         await role.check?.()
       })
-      lifecycle.readiness.set(name, able)
-      serving.setRoleServing(name, able)
+      lifecycle.readiness.set(name, is_ready)
+      serving.setRoleServing(name, is_ready)
     })
-    await Promise.all(looks)
+    await Promise.all(checks)
     serving.setServing(lifecycle.readiness.state().ready)
   }
-  const timer = every(CHECK_INTERVAL_MS, look, (error) =>
-    log.error({ error }, 'the readiness could not be found out'),
+  const timer = every(CHECK_INTERVAL_MS, checkParts, (error) =>
+    log.error({ error }, 'readiness check failed'),
   )
   lifecycle.onStop('readiness', () => timer.cancel())
-  await look()
+  await checkParts()
 }
 
-async function works(check: () => Promise<void>): Promise<boolean> {
+async function succeeds(check: () => Promise<void>): Promise<boolean> {
   try {
     await check()
     return true
   } catch (error) {
-    log.warn({ error }, 'a part cannot work now')
+    log.warn({ error }, 'a part of the process is not ready')
     return false
   }
 }

@@ -3,20 +3,20 @@ import { z } from 'zod'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import { parseJsonOrUndefined, readIfThere } from './local.ts'
 
-const ANSWER_LIMIT_MS = 1_000
+const ANSWER_TIMEOUT_MS = 1_000
 
 const demoSchema = z.object({ base_url: z.url(), connect_url: z.url() })
 
 /**
- * Refuses to start a second system on one home, whose demo.json would then name the wrong one's addresses. Only the
- * system of this home takes its operator's token, so another one that has got the old ports is not mistaken for it.
+ * Refuses to start a second system on one home directory, because demo.json holds the addresses of one system only. The
+ * check uses the operator's token of this home: another system that now has the old ports does not accept it.
  */
 export async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
   const text = await readIfThere(join(home, 'demo.json'))
   const demo = demoSchema.safeParse(text === undefined ? undefined : parseJsonOrUndefined(text)).data
   if (demo === undefined || !(await answers(demo.connect_url, operator_token))) return
   throw new StartError(
-    `Multihub already runs on ${home} and serves at ${demo.base_url}: stop it, or set MULTIHUB_HOME to another directory.`,
+    `a system already runs on ${home} and serves at ${demo.base_url}: stop it, or set MULTIHUB_HOME to another directory`,
   )
 }
 
@@ -26,7 +26,7 @@ function answers(connect_url: string, operator_token: string): Promise<boolean> 
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator_token}` },
     body: '{}',
     redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   }).then(
     ({ ok }) => ok,
     () => false,

@@ -1,7 +1,7 @@
 /**
- * Completes package-lock.json after `npm install`: where a registry does not serve the optional packages of other
- * platforms, npm leaves them out, and `npm ci` then refuses its own lock file. What is added says which system each
- * package is for, so that npm takes the one it needs and passes over the others.
+ * Completes package-lock.json after `npm install` with a registry that does not serve the optional packages of other
+ * platforms. npm leaves those packages out, and `npm ci` then refuses the lock file. The added entries name the platform
+ * of each package, so that npm installs the right one and skips the others.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 

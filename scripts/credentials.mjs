@@ -1,13 +1,12 @@
 /**
- * Prints what a first signed request needs, as shell variables: the address, the credential of the demonstration
- * merchant alpha, and its UPI route. Use it as eval "$(node scripts/credentials.mjs)", with v2 as an argument for the
- * credential of that version.
+ * Prints what a first signed request needs as shell variables: the address, a credential of the demonstration merchant
+ * alpha, and its UPI route. Use it as eval "$(node scripts/credentials.mjs)"; add v2 for the credential of that version.
  */
 import { fail, readDemo } from './read-demo.mjs'
 
 const [, , version = 'v1', ...more] = process.argv
 if (!['v1', 'v2'].includes(version) || more.length > 0) {
-  fail('usage: node scripts/credentials.mjs [v1|v2], where v1 is what you get without an argument.')
+  fail('usage: node scripts/credentials.mjs [v1|v2] (default v1)')
 }
 
 const demo = readDemo()

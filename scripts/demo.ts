@@ -25,7 +25,7 @@ const VERSIONS = { v1: ApiVersion.V1, v2: ApiVersion.V2 } as const
 /** 1,000,000.00 in minor units. */
 const OPENING_BALANCE = 100_000_000n
 
-interface Wanted {
+interface RouteSpec {
   readonly purpose: string
   readonly direction: Direction
   readonly method: string
@@ -43,8 +43,8 @@ interface Services {
 }
 
 /**
- * Brings the demonstration's data to what R3 says and writes demo.json beside the state. What is there already stays,
- * so it can be cut off anywhere and begun again; a secret that no demo.json remembers is replaced.
+ * Creates the demonstration data (R3) and writes demo.json. Existing data is kept, so the function can be interrupted
+ * anywhere and repeated. A credential whose secret is not in demo.json gets a new secret.
  */
 export async function writeDemo(
   home: string,
@@ -62,12 +62,11 @@ export async function writeDemo(
   const secrets = await readDemo(path)
   const { merchants: existing } = await services.merchants.listMerchants({ pageSize: 100 })
   const merchants = []
-  for (const wanted of MERCHANTS) {
-    const known = existing.find(({ name }) => name === wanted.name)
+  for (const spec of MERCHANTS) {
     const merchant =
-      known ??
-      (await services.merchants.createMerchant({ ...wanted, environments: [Environment.TEST] })).merchant
-    if (!merchant) throw new Error('a merchant was created and not shown')
+      existing.find(({ name }) => name === spec.name) ??
+      (await services.merchants.createMerchant({ ...spec, environments: [Environment.TEST] })).merchant
+    if (!merchant) throw new Error('CreateMerchant answered without a merchant')
     merchants.push(await seedMerchant(services, merchant, secrets))
   }
   await writePrivately(path, { ...urls, operator: { token: operator_token }, merchants })
@@ -81,10 +80,10 @@ async function seedMerchant(
   const { merchantId: merchant_id, name, timezone } = merchant
   const { routes: existing } = await services.routes.listRoutes({ merchantId: merchant_id })
   const routes = []
-  for (const wanted of wantedRoutes()) {
+  for (const spec of routeSpecs()) {
     const route =
-      existing.find((one) => isRoute(one, wanted)) ?? (await createRoute(services, merchant_id, wanted))
-    const { purpose, direction, method, currency } = wanted
+      existing.find((route) => matchesSpec(route, spec)) ?? (await createRoute(services, merchant_id, spec))
+    const { purpose, direction, method, currency } = spec
     routes.push({
       service_id: Number(route?.serviceId),
       purpose,
@@ -121,12 +120,12 @@ async function seedCredentials(
   const { credentials: existing } = await client.listCredentials({ merchantId })
   const seeded = []
   for (const [api_version, apiVersion] of Object.entries(VERSIONS)) {
-    const known = existing.find((credential) => credential.apiVersion === apiVersion)
+    const stored = existing.find((credential) => credential.apiVersion === apiVersion)
     const entry = { api_version, environment: 'test', scopes: SCOPES }
-    if (known) {
-      const application_id = Number(known.applicationId)
-      const remembered = secrets.get(application_id)
-      const secret = remembered ?? (await client.rotateSecret({ applicationId: known.applicationId })).secret
+    if (stored) {
+      const application_id = Number(stored.applicationId)
+      const { applicationId } = stored
+      const secret = secrets.get(application_id) ?? (await client.rotateSecret({ applicationId })).secret
       seeded.push({ application_id, ...entry, secret })
     } else {
       const created = await client.createCredential({
@@ -145,14 +144,14 @@ async function seedCredentials(
   return seeded
 }
 
-/** A route for every pair of P13, and in INR one for each way in which a route can be special (R3). */
-function wantedRoutes(): Wanted[] {
+/** One route for each method and currency of P13, and in INR one for each special purpose (R3). */
+function routeSpecs(): RouteSpec[] {
   const provider_accounts = ['sandbox']
-  const wanted: Wanted[] = []
+  const specs: RouteSpec[] = []
   for (const direction of ['in', 'out'] as const) {
     for (const [method, currencies] of Object.entries(PAYMENT_METHODS[direction])) {
       for (const currency of currencies)
-        wanted.push({ purpose: 'normal', direction, method, currency, provider_accounts })
+        specs.push({ purpose: 'normal', direction, method, currency, provider_accounts })
     }
   }
   for (const [direction, method] of [
@@ -160,16 +159,16 @@ function wantedRoutes(): Wanted[] {
     ['out', 'imps'],
   ] as const) {
     const inr = { direction, method, currency: 'INR' } as const
-    wanted.push({ purpose: 'provider_down', ...inr, provider_accounts: ['sandbox-down'] })
-    wanted.push({ purpose: 'failover', ...inr, provider_accounts: ['sandbox-down', 'sandbox'] })
-    wanted.push({ purpose: 'numeric_id', ...inr, provider_accounts, numeric: true })
+    specs.push({ purpose: 'provider_down', ...inr, provider_accounts: ['sandbox-down'] })
+    specs.push({ purpose: 'failover', ...inr, provider_accounts: ['sandbox-down', 'sandbox'] })
+    specs.push({ purpose: 'numeric_id', ...inr, provider_accounts, numeric: true })
     if (direction === 'in')
-      wanted.push({ purpose: 'short_expiry', ...inr, provider_accounts, expires_in_seconds: 5 })
+      specs.push({ purpose: 'short_expiry', ...inr, provider_accounts, expires_in_seconds: 5 })
   }
-  return wanted
+  return specs
 }
 
-function isRoute(route: Route, { purpose, direction, method, currency }: Wanted): boolean {
+function matchesSpec(route: Route, { purpose, direction, method, currency }: RouteSpec): boolean {
   const same_pair = route.method === method && route.currency === currency
   return route.purpose === purpose && route.direction === directionOf(direction) && same_pair
 }
@@ -177,9 +176,9 @@ function isRoute(route: Route, { purpose, direction, method, currency }: Wanted)
 async function createRoute(
   { routes }: Services,
   merchantId: string,
-  wanted: Wanted,
+  spec: RouteSpec,
 ): Promise<Route | undefined> {
-  const { purpose, direction, method, currency, provider_accounts, numeric, expires_in_seconds = 0 } = wanted
+  const { purpose, direction, method, currency, provider_accounts, numeric, expires_in_seconds = 0 } = spec
   const created = await routes.createRoute({
     merchantId,
     environment: Environment.TEST,

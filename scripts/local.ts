@@ -8,10 +8,10 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 
-/** What a local run is started with. */
+/** The settings of a local run. */
 export interface LocalRun {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where state, keys and demo.json live. */
+  /** The directory of the state, the keys and demo.json. */
   readonly home: string
   readonly operator_token: string
 }
@@ -21,8 +21,8 @@ const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY, operator_
 type Keys = z.infer<typeof keysSchema>
 
 /**
- * The environment of a local run: keys made once and kept under MULTIHUB_HOME, callbacks to this machine allowed (R4).
- * Whatever the given environment sets stands; callers named there may call beside the operator of demo.json.
+ * The environment of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows callbacks
+ * to this machine (R4). Variables of the given environment win. Its RPC callers are kept next to demo.json's operator.
  */
 export async function localEnvironment(
   given: Readonly<Record<string, string | undefined>>,
@@ -46,7 +46,7 @@ async function keysOf(home: string): Promise<Keys> {
   if (text === undefined) {
     if (await holdsFiles(join(home, 'data'))) {
       throw new StartError(
-        `${path} is missing, and without it nobody can read the secrets beside it: restore it.`,
+        `${path} is missing, and the stored secrets cannot be decrypted without it: restore it from a backup`,
       )
     }
     const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
@@ -55,7 +55,9 @@ async function keysOf(home: string): Promise<Keys> {
   }
   const parsed = keysSchema.safeParse(parseJsonOrUndefined(text))
   if (parsed.success) return parsed.data
-  throw new StartError(`${path} is damaged: restore it, or remove the whole directory to begin anew.`)
+  throw new StartError(
+    `${path} is damaged: restore it from a backup, or remove the directory ${home} to start with new data`,
+  )
 }
 
 /** The text of a file, or `undefined` when there is none. */
@@ -66,18 +68,18 @@ export function readIfThere(path: string): Promise<string | undefined> {
   })
 }
 
-/** What the first look into the directory stumbles over is the operator's to mend. */
+/** Turns an error of the first access to the directory into a sentence for the operator. */
 function inHome<T>(home: string, act: () => Promise<T>): Promise<T> {
   return act().catch((cause: NodeJS.ErrnoException) => {
     const reason = cause.code ?? cause.message
     throw new StartError(
-      `${home} cannot be used (${reason}): set MULTIHUB_HOME to a directory that this user can write.`,
+      `${home} cannot be used (${reason}): set MULTIHUB_HOME to a directory that this user can write`,
       { cause },
     )
   })
 }
 
-/** What a JSON file holds; `undefined`, which no schema takes, when it is damaged. */
+/** The value of a JSON text; `undefined`, which no schema accepts, when the text is damaged. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -94,8 +96,8 @@ function holdsFiles(folder: string): Promise<boolean> {
 }
 
 /**
- * Writes a JSON file that only its owner can read, whole or not at all. `place` is `rename`, or `link` for a file that
- * must be written once: when another process was first, its file stays.
+ * Writes a JSON file that only its owner can read, completely or not at all. Pass `link` as `place` for a file that must
+ * be written once: when another process was first, its file stays.
  */
 export async function writePrivately(path: string, content: unknown, place = rename): Promise<void> {
   await makeDirectory(dirname(path))
@@ -121,7 +123,7 @@ const demoSchema = z.object({
   ),
 })
 
-/** The secrets that an earlier run's demo.json remembers, by application id; none when there is no such file. */
+/** The secrets in the demo.json of an earlier run, by application id; empty when the file is absent or damaged. */
 export async function readDemo(path: string): Promise<ReadonlyMap<number, string>> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const demo = demoSchema.safeParse(parseJsonOrUndefined(text))

@@ -6,7 +6,7 @@ import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'
 import { localEnvironment, readIfThere } from './local.ts'
 
-/** The whole system in this process, on the embedded stores, with the demonstration's data: `npm start` (R1 to R4). */
+/** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
   const { environment, home, operator_token } = await localEnvironment(process.env)
   await refuseWhenRunning(home, operator_token)
@@ -17,7 +17,7 @@ runProcess(async (lifecycle) => {
   return urls
 })
 
-/** What a person needs who has started this for the first time. Programs wait for `ready` on standard output. */
+/** The next steps, shown at the first start. Programs wait for the line `ready` on standard output instead. */
 function welcome(home: string, urls: ReadyUrls): string {
   const elsewhere = relative(process.cwd(), home) === '.local' ? '' : `MULTIHUB_HOME='${home}' `
   return `
@@ -28,7 +28,7 @@ the operator's token are in ${join(home, 'demo.json')}. In another terminal:
   curl "$CONNECT_URL/multihub.merchants.v1.MerchantService/ListMerchants" -d '{}' \\
     -H 'Content-Type: application/json' -H "Authorization: Bearer $OPERATOR_TOKEN"
 
-README.md goes on with a first payment. Ctrl-C stops; the next start goes on with the same data.
+README.md continues with a first payment. Ctrl-C stops the system; the next start uses the same data.
 
 `
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findServers, serversInContainers } from '../test/support/servers.ts'
 
-/** One check beside the tests: it passes when its command does. */
+/** A check other than a test: it passes when its command does. */
 interface Check {
   readonly name: string
   readonly run: () => Promise<boolean>
@@ -32,7 +32,7 @@ interface JestReport {
 const root = join(import.meta.dirname, '..')
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
-/** Runs a command of the project in its folder; what it prints is shown. */
+/** Runs a command in the project's folder and shows what it prints. */
 function command(name: string, parameters: readonly string[], folder = root): Promise<boolean> {
   const child = spawn(name, parameters, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
   return new Promise((resolve) => {
@@ -41,7 +41,7 @@ function command(name: string, parameters: readonly string[], folder = root): Pr
   })
 }
 
-/** Generates the code once more, apart, and compares: `gen/` is committed and never edited. */
+/** Generates the code again in a temporary folder and compares it with `gen/`, which is committed and never edited. */
 async function generatedCodeIsCurrent(): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-gen-'))
   try {
@@ -92,7 +92,7 @@ async function check({ name, run }: Check): Promise<void> {
   )
 }
 
-/** Runs the tests, with the parameters of this script as the filter, and reads what Jest counted. */
+/** Runs the tests that match the filter and adds Jest's counts. */
 async function tests(filter: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-test-'))
   try {
@@ -107,7 +107,7 @@ async function tests(filter: readonly string[]): Promise<void> {
     const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
     counts.passed += report.numPassedTests
     counts.skipped += report.numPendingTests
-    // A suite that does not load has no tests to fail, and Jest may fail for a reason of its own.
+    // A suite that does not load has no tests to fail, and Jest itself may fail.
     const broken = report.numFailedTests + report.numRuntimeErrorTestSuites
     counts.failed += ended_well ? broken : Math.max(1, broken)
     const all = report.testResults.flatMap(({ assertionResults }) => assertionResults)
@@ -118,14 +118,14 @@ async function tests(filter: readonly string[]): Promise<void> {
   }
 }
 
-/** Finds or starts the real servers once, for all test files, and stops those that were started here. */
+/** Finds or starts the real servers once for all test files, and stops the servers that it started. */
 async function testsWithServers(filter: readonly string[], in_containers: boolean): Promise<void> {
   const { mongodb, nats } = await (in_containers ? serversInContainers() : findServers())
   if ('uri' in mongodb) process.env['MONGODB_URI'] = mongodb.uri
   if ('url' in nats) process.env['NATS_URL'] = nats.url
   for (const server of [mongodb, nats]) {
     if (!('skip' in server)) continue
-    console.error(`${in_containers ? 'FAILED' : 'without'}: ${server.skip}`)
+    console.error(`${in_containers ? 'FAILED' : 'skipping suites'}: ${server.skip}`)
     if (in_containers) counts.failed += 1
   }
   try {

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * What belongs to the request being served and travels with it through every RPC: the gateway's request id, the
- * W3C trace, who calls, and the instant on the monotonic clock by which an answer is worth having.
+ * The data of a request that travels with it through every RPC: the gateway's request id, the W3C trace, the calling
+ * role, and its deadline on the monotonic clock.
  */
 export interface RequestContext {
   readonly request_id: string
@@ -13,17 +13,17 @@ export interface RequestContext {
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** The request being served, or `undefined` in background work. */
+/** The request that is being served; `undefined` in background work. */
 export function currentRequest(): RequestContext | undefined {
   return storage.getStore()
 }
 
-/** Runs `work` as part of a request: its logs carry the request id, its RPCs the deadline and the trace. */
+/** Runs `work` as part of a request: its log lines carry the request id, its RPCs the deadline and the trace. */
 export function withRequest<T>(context: RequestContext, work: () => T): T {
   return storage.run(context, work)
 }
 
-/** Runs `work` as caused by the request that is being served, if any, but free of its deadline and of its caller. */
+/** Runs `work` with the request id and trace of the present request, but without its deadline and caller. */
 export function withoutDeadline<T>(work: () => T): T {
   const request = storage.getStore()
   if (!request) return work()
@@ -31,7 +31,7 @@ export function withoutDeadline<T>(work: () => T): T {
   return storage.run({ request_id, ...(trace === undefined ? {} : { trace }) }, work)
 }
 
-/** Runs `work` apart from the request that happened to start it: for work that is shared by all who wait for it. */
+/** Runs `work` outside the request that started it: for work whose result several requests share. */
 export function withoutRequest<T>(work: () => T): T {
   return storage.exit(work)
 }

@@ -20,7 +20,7 @@ describe('uuidv7', () => {
     expect(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toBe(1_800_000_000_123)
   })
 
-  test('ids sort in the order of their making, even when the clock steps back', () => {
+  test('ids sort in the order of their creation, even when the clock steps back', () => {
     const state = stopClockAt(1_800_000_001_000)
     const ids = []
     for (let i = 0; i < 20_000; i++) {
@@ -43,7 +43,7 @@ describe('numericIds', () => {
     expect(ids.includes(other())).toBe(false)
   })
 
-  test('refuses an instance that does not fit', () => {
+  test('refuses an instance number out of range', () => {
     expect(() => numericIds(10_000)).toThrow(TypeError)
   })
 })

@@ -3,7 +3,7 @@ import { clock } from './time.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Whether a text is a UUID in its canonical lower-case form. */
+/** Whether a text is a UUID in its canonical form: lower case with dashes. */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
@@ -12,8 +12,8 @@ let last_ms = 0
 let sequence = 0
 
 /**
- * A UUIDv7: its first 48 bits are the wall time in milliseconds, the next 12 a counter, so that the ids one process
- * makes sort in the order of their making (also when the clock steps back). The other 62 bits are random.
+ * A UUIDv7. The first 48 bits are the wall time in milliseconds and the next 12 a counter, so the ids of one process
+ * sort in the order of their creation, also when the clock steps back. The other 62 bits are random.
  */
 export function uuidv7(): string {
   const now_ms = Math.floor(clock.now_ms())
@@ -33,7 +33,7 @@ export function uuidv7(): string {
 let text_of_ms = Number.NaN
 let text = ''
 
-/** The first 12 digits, made once a millisecond. */
+/** The first 12 digits. The text of the present millisecond is kept, because many ids share it. */
 function timeText(time_ms: number): string {
   if (time_ms !== text_of_ms) {
     const digits = time_ms.toString(16).padStart(12, '0')
@@ -43,13 +43,13 @@ function timeText(time_ms: number): string {
   return text
 }
 
-/** 2020-01-01T00:00:00Z in seconds: where the 18-digit ids start to count. */
+/** 2020-01-01T00:00:00Z in seconds: the 18-digit ids count from here. */
 const NUMERIC_EPOCH_S = 1_577_836_800
 
 /**
- * Makes 18-digit, time-ordered ids (P1) that are unique by construction: 10 digits of seconds, 4 of an instance number that
- * is leased (no two live processes have the same), 4 of a counter. The counter running out within one second moves on to
- * the next second's ids, so an id is never given twice. A restart under the same instance number must wait a second.
+ * Creates a generator of 18-digit, time-ordered ids (P1): 10 digits of seconds, 4 of an instance number, 4 of a counter.
+ * They are unique by construction, because no two live processes lease the same instance number. A counter that runs
+ * out continues in the next second. A restart under the same instance number must wait for one second.
  */
 export function numericIds(instance: number): () => string {
   if (!Number.isInteger(instance) || instance < 0 || instance > 9999)

@@ -21,7 +21,7 @@ function watched(work: Promise<unknown>): () => boolean {
 }
 
 describe('sleep', () => {
-  test('lasts as long as asked for', async () => {
+  test('lasts for the given time', async () => {
     const woken = watched(sleep(100))
     await manual.advance(99)
     expect(woken()).toBe(false)
@@ -29,7 +29,7 @@ describe('sleep', () => {
     expect(woken()).toBe(true)
   })
 
-  test('ends at once when its signal is aborted, before or during it, and leaves nothing behind', async () => {
+  test('ends at once when its signal aborts, before or during the sleep, and removes its listener', async () => {
     const before = watched(sleep(100, AbortSignal.abort()))
     const abort = new AbortController()
     const during = watched(sleep(100, abort.signal))
@@ -41,8 +41,8 @@ describe('sleep', () => {
   })
 })
 
-describe('withinTime', () => {
-  test('answers what came in time, `undefined` otherwise, and passes a failure on', async () => {
+describe('withTimeout', () => {
+  test('resolves with the result in time, otherwise with `undefined`, and passes a failure on', async () => {
     expect(await withTimeout(Promise.resolve(1), 10)).toBe(1)
     const late = withTimeout(new Promise(() => {}), 10)
     await manual.advance(10)
@@ -52,7 +52,7 @@ describe('withinTime', () => {
 })
 
 describe('every', () => {
-  test('waits for its action to end before it counts the next pause', async () => {
+  test('counts the pause from the end of the action', async () => {
     const runs: Date[] = []
     const timer = every(
       100,
@@ -69,7 +69,7 @@ describe('every', () => {
     expect(runs.map((at) => at.getTime() - begin)).toEqual([100, 250, 400])
   })
 
-  test('goes on after a failure, which it reports', async () => {
+  test('continues after a failure, which it reports', async () => {
     const failures: unknown[] = []
     const timer = every(
       10,
@@ -83,7 +83,7 @@ describe('every', () => {
     expect(failures).toHaveLength(3)
   })
 
-  test('begins nothing any more when it is cancelled, not even behind an action that is under way', async () => {
+  test('starts no further action after it was cancelled, also during an action', async () => {
     let runs = 0
     const timer = every(
       10,

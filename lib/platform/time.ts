@@ -1,16 +1,16 @@
-/** Something that can be stopped before it runs. */
+/** A scheduled action that can still be cancelled. */
 export interface Timer {
   cancel(): void
 }
 
 /**
- * Where a process gets its time. Everything in Multihub asks this and not the machine, so that a whole system can
- * run under a simulated clock.
+ * The source of time of a process. All code reads it instead of the machine's clock, so that a whole system can run
+ * under a simulated clock.
  */
 export interface Clock {
-  /** Wall time in milliseconds since 1970. May step; never measure a duration with it. */
+  /** Wall time in milliseconds since 1970. It may step back or forth: never measure a duration with it. */
   now_ms(): number
-  /** Time in milliseconds that only moves forward, with fractions: for durations and deadlines. */
+  /** Milliseconds, with fractions, that only move forward: for durations and deadlines. */
   monotonic_ms(): number
   /** Runs `action` once after `delay_ms`; does not keep the process alive. */
   after(delay_ms: number, action: () => void): Timer
@@ -35,7 +35,7 @@ export const clock: Clock = {
   after: (delay_ms, action) => current.after(delay_ms, action),
 }
 
-/** Replaces the clock of this process (simulation and tests only) until the answered function is called. */
+/** Replaces the clock of this process, for simulation and tests only, until the returned function is called. */
 export function useClock(replacement: Clock): () => void {
   current = replacement
   return () => {
@@ -43,12 +43,12 @@ export function useClock(replacement: Clock): () => void {
   }
 }
 
-/** The milliseconds since an instant of the monotonic clock, with at most 3 decimals: what answers and logs show. */
+/** The milliseconds since an instant of the monotonic clock, with at most 3 decimals, as answers and logs show them. */
 export function elapsedSince(started_ms: number): number {
   return Math.round((clock.monotonic_ms() - started_ms) * 1_000) / 1_000
 }
 
-/** The instant now, as documents and protos carry it. */
+/** The present instant, as documents and protos carry it. */
 export function now(): Date {
   return new Date(clock.now_ms())
 }
@@ -69,7 +69,7 @@ export function sleep(delay_ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** The result of `work`, or `undefined` when it takes longer than `timeout_ms`; the work itself goes on. */
+/** Resolves with the result of `work`, or with `undefined` after `timeout_ms`. The work itself is not cancelled. */
 export async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>()
   const timer = clock.after(timeout_ms, () => late.resolve(undefined))
@@ -80,11 +80,11 @@ export async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Prom
   }
 }
 
-/** Calls `action` every `interval_ms` after it last ended, until cancelled. What it throws goes to `failed`. */
+/** Calls `action` again `interval_ms` after each end of it, until cancelled. Its errors go to `onError`. */
 export function every(
   interval_ms: number,
   action: () => Promise<void>,
-  failed: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Timer {
   let cancelled = false
   let timer: Timer | undefined
@@ -92,7 +92,7 @@ export function every(
     if (!cancelled) timer = clock.after(interval_ms, run)
   }
   const run = (): void => {
-    action().catch(failed).finally(schedule)
+    action().catch(onError).finally(schedule)
   }
   schedule()
   return {

@@ -59,7 +59,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
 
   test.each(PORTS)('%s is taken', async (variable) => {
     expect(await refusal({ [variable]: taken_port })).toEqual([
-      `127.0.0.1:${taken_port} is taken by another process: set ${variable} to a free port, or to 0 for any.`,
+      `127.0.0.1:${taken_port} is used by another process: set ${variable} to a free port, or to 0 for any free port`,
     ])
   })
 
@@ -72,7 +72,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
       MULTIHUB_CREATE_TIMEOUT: '5',
       MULTIHUB_SANDBOX_DELAY: '-1',
     })
-    expect(title).toBe('The configuration is not valid:')
+    expect(title).toBe('the configuration is not valid; correct these settings:')
     expect(problems.map((line) => line.trim().split(' ')[0]).sort()).toEqual([
       'MULTIHUB_CREATE_TIMEOUT',
       'MULTIHUB_GRPC_PORT',
@@ -89,7 +89,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     await writeFile(file, '')
     for (const place of [file, join(file, 'below')]) {
       expect(await refusal({ MULTIHUB_HOME: place })).toEqual([
-        `${place} cannot be used (ENOTDIR): set MULTIHUB_HOME to a directory that this user can write.`,
+        `${place} cannot be used (ENOTDIR): set MULTIHUB_HOME to a directory that this user can write`,
       ])
     }
   })
@@ -103,7 +103,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     const path = join(home, 'keys.json')
     await writeFile(path, text)
     expect(await refusal({})).toEqual([
-      `${path} is damaged: restore it, or remove the whole directory to begin anew.`,
+      `${path} is damaged: restore it from a backup, or remove the directory ${home} to start with new data`,
     ])
     expect(await readFile(path, 'utf8')).toBe(text)
   })
@@ -117,7 +117,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     for (const port of [await freePort(), taken_port]) {
       expect(await refusal({ MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${port}/` })).toEqual([
         expect.stringMatching(
-          /^Cannot start: MongoDB does not answer \((?!.*hidden).*: start it, or correct MONGODB_URI$/,
+          /^cannot start: MongoDB does not answer \((?!.*hidden).*: start it, or correct MONGODB_URI$/,
         ),
       ])
     }
@@ -126,29 +126,29 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
   test('no NATS there, or one that takes connections and never answers', async () => {
     for (const port of [await freePort(), taken_port]) {
       expect(await refusal({ NATS_URL: `nats://me:hidden@127.0.0.1:${port}` })).toEqual([
-        `Cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
+        `cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
       ])
     }
   }, 60_000)
 
   test('one role of several without NATS', async () => {
     expect(await refusal(KEYS, ['main.ts', 'merchants'])).toEqual([
-      'The configuration is not valid:',
-      '  NATS_URL is missing: roles in several processes tell each other what happened over NATS',
+      'the configuration is not valid; correct these settings:',
+      '  NATS_URL is missing: roles in several processes exchange events over NATS',
     ])
   })
 
   test('Kubernetes without MongoDB', async () => {
     expect(await refusal({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toEqual([
-      'The configuration is not valid:',
-      '  MONGODB_URI is missing: in Kubernetes the embedded store must be asked for by MULTIHUB_EMBEDDED_STORE=true',
+      'the configuration is not valid; correct these settings:',
+      '  MONGODB_URI is missing: set it, or set MULTIHUB_EMBEDDED_STORE=true to use embedded files in Kubernetes',
     ])
   })
 
   test('a role that does not exist, and none', async () => {
-    const roles = 'name some of sandbox, merchants, balances, notifier, payments, gateway, or all.'
+    const roles = 'name one or more of sandbox, merchants, balances, notifier, payments, gateway, or all'
     expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
-    expect(await refusal(KEYS, ['main.ts'])).toEqual([`No role is named: ${roles}`])
+    expect(await refusal(KEYS, ['main.ts'])).toEqual([`no role is named: ${roles}`])
   })
 })
 
@@ -232,7 +232,7 @@ describe('started, stopped and started again', () => {
         const second = launch('scripts/start.ts', [], { ...environment(), ...other })
         expect(await once(second.child, 'close')).toEqual([1, null])
         expect(second.log()).toBe(
-          `Multihub already runs on ${home} and serves at ${first.urls['base_url']}: stop it, or set MULTIHUB_HOME to another directory.\n`,
+          `a system already runs on ${home} and serves at ${first.urls['base_url']}: stop it, or set MULTIHUB_HOME to another directory\n`,
         )
         expect(await demo()).toBe(before)
       }

@@ -47,7 +47,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readConfig', () => {
-  test('gives the defaults when only what is required is set', () => {
+  test('gives the defaults when only required variables are set', () => {
     const config = readConfig(schema, least)
     expect(config).toMatchObject({
       http_port: 8080,
@@ -93,7 +93,7 @@ describe('readConfig', () => {
     expect(config.mongodb_uri?.reveal()).toBe('mongodb://user:hush@host')
   })
 
-  test('reports every problem at once, one a line, each with its variable', () => {
+  test('reports all problems at once, one per line, each with its variable', () => {
     const bad = {
       T_PORT: '65536',
       T_WORKERS: '1e1',
@@ -114,7 +114,7 @@ describe('readConfig', () => {
     expect(new ConfigError(problems).message.split('\n')).toHaveLength(problems.length + 1)
   })
 
-  test('never shows a value, a secret least of all', () => {
+  test('never shows a value', () => {
     const hush = 'hush-'.repeat(2000)
     const environment = Object.fromEntries(Object.values(schema).map(({ variable }) => [variable, hush]))
     expect(problemsOf(environment).join('\n')).not.toMatch(/hush/)
@@ -122,7 +122,7 @@ describe('readConfig', () => {
     expect(JSON.stringify(config)).not.toMatch(/hush/)
   })
 
-  test('takes an empty or blank variable for an absent one', () => {
+  test('treats an empty or blank variable as absent', () => {
     expect(readConfig(schema, { ...least, T_PORT: '', T_BASE_URL: '  ' })).toMatchObject({
       http_port: 8080,
       base_url: undefined,
@@ -130,7 +130,7 @@ describe('readConfig', () => {
     expect(problemsOf({ T_NAME: ' ', T_MASTER_KEY: 'k' })).toEqual(['T_NAME is missing: it must be a text'])
   })
 
-  test('freezes the result and what is in it', () => {
+  test('freezes the result deeply', () => {
     const config = readConfig(schema, { ...least, T_CALLERS: '{"gateway":{"roles":["read"]}}' })
     for (const value of [config, config.proxies, config.callers, config.callers['gateway']?.roles]) {
       expect(Object.isFrozen(value)).toBe(true)
@@ -149,7 +149,7 @@ describe('readConfig', () => {
   )
 })
 
-test('describeConfig gives the documentation one row a variable, with its default', () => {
+test('describeConfig gives one row per variable, with its default', () => {
   const rows = describeConfig(schema)
   expect(rows).toHaveLength(Object.keys(schema).length)
   expect(rows).toContainEqual({

@@ -1,26 +1,26 @@
 import type { z } from 'zod'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 
-/** What reading one variable gave: its value, or what is wrong with it (never the text itself, which may be secret). */
+/** The result of reading one variable: its value, or the problem. A problem never shows the text: it may be secret. */
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
-/** One setting: the variable it comes from, what is expected there in words, and what holds when it is absent. */
+/** One setting: its environment variable, the expected content in words, and its default. */
 export interface Field<T> {
   readonly variable: string
   readonly expected: string
-  /** What an operator sets it for, in a sentence for the documentation. */
+  /** What the setting is for, as one sentence for the documentation. */
   readonly purpose?: string
-  /** What the documentation shows as the default; `undefined` when the variable must be set. */
+  /** The default as the documentation shows it; `undefined` when the variable must be set. */
   readonly default_text: string | undefined
   /** The value when the variable is absent or empty. */
   readonly absent: () => Reading<T>
   readonly read: (text: string) => Reading<T>
 }
 
-/** The settings of one role, by the name under which its code reads them. */
+/** The settings of one role, by their names in code. */
 export type Schema = Readonly<Record<string, Field<unknown>>>
 
-/** What a schema reads into. */
+/** The values that a schema gives. */
 export type Config<S extends Schema> = {
   readonly [Name in keyof S]: S[Name] extends Field<infer T> ? T : never
 }
@@ -33,20 +33,25 @@ export interface FieldDescription {
   readonly default: string
 }
 
-/** The environment is not one that a role can start with. The message has one line a problem and no values. */
+/** The environment holds wrong settings. The message has one line per problem and shows no values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
-    super(['The configuration is not valid:', ...problems.map((problem) => `  ${problem}`)].join('\n'))
+    super(
+      [
+        'the configuration is not valid; correct these settings:',
+        ...problems.map((problem) => `  ${problem}`),
+      ].join('\n'),
+    )
     this.problems = problems
   }
 }
 
 /**
- * Reads a role's settings from the environment, once, at start. Every problem is reported in one `ConfigError`, so
- * that an operator corrects all of them in one go. The result is frozen; an empty variable counts as absent.
+ * Reads the settings of a role from the environment, once, at start. It reports all problems in one `ConfigError`, so
+ * that an operator can correct them together. The result is frozen. An empty variable counts as absent.
  */
 export function readConfig<S extends Schema>(
   schema: S,
@@ -74,7 +79,7 @@ export function describeConfig(schema: Schema): readonly FieldDescription[] {
   }))
 }
 
-/** The general field, from which the others are made: `schema` turns the text into the value or finds fault with it. */
+/** Creates a field. `schema` converts the text of the variable into the value, or refuses it. */
 export function field<T>(
   variable: string,
   expected: string,
@@ -98,7 +103,7 @@ export function field<T>(
   }
 }
 
-/** The same field with what the documentation says it is for. */
+/** The same field with its purpose for the documentation. */
 export function described<T>(purpose: string, field: Field<T>): Field<T> {
   return { ...field, purpose }
 }
@@ -108,7 +113,7 @@ export function optional<T>(required: Field<T>): Field<T | undefined> {
   return { ...required, default_text: 'not set', absent: () => ({ ok: true, value: undefined }) }
 }
 
-/** Where in a JSON text the faults are. Paths and zod's own sentences: they name types and keys, never values. */
+/** The places of the problems in a JSON text: paths and zod's sentences, which name types and keys, never values. */
 function where(error: z.ZodError): string {
   const places = error.issues.filter(({ path }) => path.length > 0)
   if (places.length === 0) return ''

@@ -9,7 +9,7 @@ interface Bounds {
   readonly fallback?: number
 }
 
-/** A default and the text that the documentation shows it by; nothing when the variable must be set. */
+/** A default and its text in the documentation; `undefined` when the variable must be set. */
 function shown<T>(value: T | undefined, text = String(value)): { value: T; text: string } | undefined {
   return value === undefined ? undefined : { value, text }
 }
@@ -19,7 +19,7 @@ export function text(variable: string, fallback?: string): Field<string> {
   return field(variable, 'a text', z.string().max(4096), shown(fallback))
 }
 
-/** A text that must not be seen, of up to 8,192 characters: a key, a token, a URL that holds a password. */
+/** A secret text of up to 8,192 characters: a key, a token, a URL with a password. */
 export function secret(variable: string): Field<Secret> {
   const schema = z
     .string()
@@ -46,7 +46,7 @@ export function port(variable: string, fallback?: number): Field<number> {
   return field(variable, 'a port from 0 (any free one) to 65535', integerSchema(0, 65_535), shown(fallback))
 }
 
-/** `true` or `false`; 1 and 0 are understood too. */
+/** `true` or `false`; 1 and 0 are accepted too. */
 export function boolean(variable: string, fallback?: boolean): Field<boolean> {
   const schema = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], case: 'sensitive' })
   return field(variable, 'true or false', schema, shown(fallback))
@@ -67,7 +67,7 @@ export function choice<const Word extends string>(
   return field(variable, `one of ${words.join(', ')}`, schema, shown(fallback))
 }
 
-/** An absolute URL, as it was written, with one of `protocols`. One that may hold a password is a `secret` instead. */
+/** An absolute URL with one of `protocols`, kept as written. Use `secret` for a URL that may hold a password. */
 export function url(
   variable: string,
   {
@@ -85,7 +85,7 @@ export function url(
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/
 
-/** A length of time in milliseconds, written with its unit (`250ms`, `30s`, `5m`, `2h`, `1d`); bounds in ms too. */
+/** A duration in milliseconds, written with a unit (`250ms`, `30s`, `5m`, `2h`, `1d`). Bounds are in ms too. */
 export function duration(variable: string, { min, max, fallback }: Bounds): Field<number> {
   const expected = `a time from ${durationText(min)} to ${durationText(max)}, such as 250ms, 30s or 5m`
   const schema = z.string().regex(DURATION).transform(toMilliseconds).pipe(z.int().min(min).max(max))
@@ -107,7 +107,7 @@ function durationText(time_ms: number): string {
   return `${time_ms / length_ms}${unit}`
 }
 
-/** Texts divided by commas, spaces around them dropped; at most `max`, each of which `item` accepts. */
+/** At most `max` texts separated by commas, without the spaces around them. `item` must accept each. */
 export function list(
   variable: string,
   options: {
@@ -128,10 +128,10 @@ export function list(
     )
     .pipe(z.array(item).max(max))
   const default_text = fallback?.length === 0 ? 'none' : fallback?.join(',')
-  return field(variable, `up to ${max} ${of} divided by commas`, schema, shown(fallback, default_text))
+  return field(variable, `up to ${max} ${of} separated by commas`, schema, shown(fallback, default_text))
 }
 
-/** The path of a directory, made absolute. Whether it can be written is found out by whoever opens it. */
+/** The path of a directory, made absolute. Whether it is writable shows when it is opened. */
 export function directory(variable: string, fallback?: string): Field<string> {
   const schema = z
     .string()
@@ -141,7 +141,7 @@ export function directory(variable: string, fallback?: string): Field<string> {
   return field(variable, 'the path of a directory', schema, shown(fallback && resolve(fallback), fallback))
 }
 
-/** A JSON text that `schema` accepts; `expected` says in words what it holds. For settings with an inner structure. */
+/** A JSON text that `schema` accepts, for structured settings. `expected` describes it in words. */
 export function json<T>(
   variable: string,
   {

@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from './secret.ts'
 
-/** SHA-512 over the body bytes followed by the UTF-8 of the secret, lower-case hex: the v1 hash (spec: v1 headers). */
+/** The v1 hash (spec: v1 request headers): SHA-512 over the body bytes and then the UTF-8 secret, in lower-case hex. */
 export function sha512WithSecret(body: Uint8Array, secret: Secret): string {
   return hash('sha512', Buffer.concat([body, Buffer.from(secret.reveal())]), 'hex')
 }
@@ -16,7 +16,7 @@ export function hmacHex(algorithm: 'sha256' | 'sha512', secret: Secret, data: Ui
   return createHmac(algorithm, secret.reveal()).update(data).digest('hex')
 }
 
-/** Whether two texts are equal, in a time that tells only whether their lengths are. */
+/** Whether two texts are equal. The time it takes reveals only whether their lengths are equal. */
 export function constantTimeEqual(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)

@@ -9,14 +9,14 @@ test('bytes never repeat, also across the ends of the pool and beyond its size',
   expect(randomBytes(0)).toHaveLength(0)
 })
 
-test('bytes belong to the caller alone: later ones do not change them', () => {
+test('bytes belong to the caller: later calls do not change them', () => {
   const first = randomBytes(32)
   const copy = Buffer.from(first)
   for (let number = 0; number < 1_000; number++) randomBytes(32).fill(0)
   expect(first.equals(copy)).toBe(true)
 })
 
-test('a fraction is in [0, 1), at both ends of what the source can give', () => {
+test('a fraction is in [0, 1) at both extremes of the source', () => {
   const ends = [0x00, 0xff].map((byte) => {
     const restore = useRandomness((target) => void target.fill(byte))
     const fraction = randomFraction()
@@ -28,7 +28,7 @@ test('a fraction is in [0, 1), at both ends of what the source can give', () => 
   expect(ends[1]).toBeGreaterThan(0.999_999)
 })
 
-test('with another source the same bytes come again, and nothing of it is left behind', () => {
+test('another source gives its own bytes, and none of them remain in the pool afterwards', () => {
   const draw = (): string => {
     const restore = useRandomness((target) => void target.fill(7))
     const drawn = randomHex(8)

@@ -7,7 +7,7 @@ let source: (target: Uint8Array) => void = (target) => {
   randomFillSync(target)
 }
 
-/** Replaces the source of randomness of this process (simulation only) until the answered function is called. */
+/** Replaces the source of randomness of this process, for simulation only, until the returned function is called. */
 export function useRandomness(replacement: (target: Uint8Array) => void): () => void {
   const before = source
   source = replacement
@@ -18,7 +18,7 @@ export function useRandomness(replacement: (target: Uint8Array) => void): () => 
   }
 }
 
-/** Unpredictable bytes from the system's generator, drawn from a pool because a call to the kernel costs 1 us. */
+/** Unpredictable bytes of the system's generator. They come from a pool, because a system call costs 1 us. */
 export function randomBytes(size: number): Buffer {
   if (size > POOL_BYTES) {
     const large = Buffer.alloc(size)
@@ -40,7 +40,7 @@ export function randomHex(size: number): string {
   return randomBytes(size).toString('hex')
 }
 
-/** A uniform number in [0, 1): for jitter and for picking, not for secrets. */
+/** A uniform number in [0, 1), for jitter and random choices; never for secrets. */
 export function randomFraction(): number {
   return randomBytes(6).readUIntBE(0, 6) / 2 ** 48
 }

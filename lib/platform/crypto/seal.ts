@@ -5,26 +5,26 @@ import { Secret } from './secret.ts'
 const KEY_TEXT = /^([A-Za-z0-9_-]{1,32}):([0-9a-f]{64})$/
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** The id of the master key, then nonce, ciphertext and tag in base64url. */
+/** A sealed text: the id of the master key, a dot, then nonce, ciphertext and tag in base64url. */
 const SEALED_TEXT = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{38,})$/
 
 /** Encrypts and decrypts secrets at rest. */
 export interface Keyring {
-  /** AES-256-GCM under the newest master key. `bound_to` names what the secret belongs to and must match at `open`. */
+  /** Encrypts with AES-256-GCM under the newest master key. `open` needs the same `bound_to`, the secret's owner. */
   seal(secret: Secret, bound_to: string): string
-  /** The secret again; throws when the text was altered, moved to another owner, or its master key is not known. */
+  /** Decrypts. Throws when the text was altered, belongs to another owner, or its master key is unknown. */
   open(sealed: string, bound_to: string): Secret
 }
 
 /**
- * Reads master keys written as `id:64-hex-digits`, comma-separated, the newest first. The id stands beside every
- * ciphertext, so that a new key can be put in front while texts under the old ones still open (A6).
+ * Creates a keyring from master keys written as `id:64-hex-digits`, separated by commas, the newest first. Every sealed
+ * text holds the id of its key, so that old texts still open after a new key was put in front (A6).
  */
 export function createKeyring(master_keys: Secret): Keyring {
   const keys = new Map<string, Buffer>()
   for (const part of master_keys.reveal().split(',')) {
     const match = KEY_TEXT.exec(part.trim())
-    if (!match?.[1] || !match[2]) throw new TypeError('a master key is written id:64-hex-digits')
+    if (!match?.[1] || !match[2]) throw new TypeError('a master key must have the form id:64-hex-digits')
     if (keys.has(match[1])) throw new TypeError('two master keys have the same id')
     keys.set(match[1], Buffer.from(match[2], 'hex'))
   }
@@ -40,10 +40,10 @@ export function createKeyring(master_keys: Secret): Keyring {
     },
     open(sealed, bound_to) {
       const [, id = '', body = ''] = SEALED_TEXT.exec(sealed) ?? []
-      // Nothing of it is shown: what was never sealed may be a secret in the wrong place.
+      // The message shows no part of the text, which may be a secret that was never sealed.
       if (body === '') throw new TypeError('not a sealed text')
       const key = keys.get(id)
-      if (!key) throw new Error(`no master key with the id ${id}`)
+      if (!key) throw new Error(`master key ${id} is not configured`)
       const bytes = Buffer.from(body, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,

@@ -6,7 +6,7 @@ import { newSecret } from './secret.ts'
 const secret = newSecret()
 const text = secret.reveal()
 
-test('a new secret is 64 lower-case hexadecimal characters, and never the same', () => {
+test('a new secret is 64 lower-case hexadecimal characters and unique', () => {
   expect(text).toMatch(/^[0-9a-f]{64}$/)
   expect(newSecret().reveal()).not.toBe(text)
 })
@@ -28,7 +28,7 @@ test.each<[string, () => string]>([
   expect(shown()).not.toContain(text.slice(0, 16))
 })
 
-test('nor in a log, under whatever field and inside whatever error', () => {
+test('is not shown in a log, in any field or error', () => {
   const lines: string[] = []
   const log = createLog(undefined, {
     level: 'debug',

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { randomHex } from './random.ts'
 
-/** A text that must not be seen. However it is printed, logged or serialised, it shows `[secret]`. */
+/** A text that must not be shown. Printing, logging or serialising it gives `[secret]`. */
 export class Secret {
   readonly #text: string
 
@@ -9,7 +9,7 @@ export class Secret {
     this.#text = text
   }
 
-  /** The text itself: only for computing with it or for the one answer that reveals it. */
+  /** The text itself. Use it only to compute with it, or in the one answer that shows it to its owner. */
   reveal(): string {
     return this.#text
   }

@@ -25,7 +25,7 @@ describe('a signed request', () => {
     })
   })
 
-  test('is proved by the same key and parts', () => {
+  test('is accepted with the same key and content', () => {
     expect(verifySignedRequest(key, request, headers)).toBe(true)
   })
 
@@ -49,7 +49,7 @@ describe('a signed request', () => {
     expect(verifySignedRequest(key, changed, given)).toBe(false)
   })
 
-  test('is not proved by another key', () => {
+  test('is refused with another key', () => {
     expect(verifySignedRequest(new Secret('f'.repeat(32)), request, headers)).toBe(false)
   })
 
@@ -66,7 +66,7 @@ describe('a signed request', () => {
   })
 })
 
-test('only a well-formed account is claimed', () => {
+test('claimedAccount returns only well-formed account ids', () => {
   expect(claimedAccount({ 'x-provider-account': 'acme' })).toBe('acme')
   for (const bad of ['', 'Acme', 'a b', '-a', 'a'.repeat(65)]) {
     expect(claimedAccount({ 'x-provider-account': bad })).toBeUndefined()

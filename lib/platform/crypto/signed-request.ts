@@ -2,7 +2,7 @@ import { clock } from '#lib/platform/time.ts'
 import { constantTimeEqual, hmacHex } from './hash.ts'
 import type { Secret } from './secret.ts'
 
-/** What a signature covers. `path` is the request target exactly as it stands in the request line, query included. */
+/** The signed content of a request. `path` is the exact request target, with its query. */
 export interface SignedRequest {
   readonly account_id: string
   readonly method: string
@@ -20,14 +20,14 @@ const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/
 const TIMESTAMP = /^[0-9]{1,12}$/
 const SIGNATURE = /^[0-9a-f]{64}$/
 
-/** Whether a text can be the id of an account in a signed request: it stands in a header and in the signed text. */
+/** Whether a text can be an account id of a signed request, where it is a header and a part of the signed text. */
 export function isAccountId(text: string): boolean {
   return ACCOUNT_ID.test(text)
 }
 
 /**
- * The headers that prove a request of the provider protocol (docs/provider-protocol.md), in either direction. They
- * are good for five minutes, so every attempt is signed anew.
+ * The headers that authenticate a request of the provider protocol (docs/provider-protocol.md), in both directions. They
+ * are valid for five minutes, so every attempt needs new ones.
  */
 export function signRequest(key: Secret, request: SignedRequest): Record<string, string> {
   const timestamp = String(Math.floor(clock.now_ms() / 1000))
@@ -38,13 +38,13 @@ export function signRequest(key: Secret, request: SignedRequest): Record<string,
   }
 }
 
-/** The account that a request says it is of, if it says so properly. It proves nothing: see `provesRequest`. */
+/** The account that a request claims to belong to, if well-formed. It is not proved: see `verifySignedRequest`. */
 export function claimedAccount(headers: ReceivedHeaders): string | undefined {
   const account_id = headers['x-provider-account']
   return typeof account_id === 'string' && isAccountId(account_id) ? account_id : undefined
 }
 
-/** Whether the headers prove that whoever holds `key` made exactly this request within the last five minutes. */
+/** Whether the headers prove that a holder of `key` made exactly this request within the last five minutes. */
 export function verifySignedRequest(key: Secret, request: SignedRequest, headers: ReceivedHeaders): boolean {
   const timestamp = headers['x-provider-timestamp']
   const given = headers['x-provider-signature']
@@ -55,7 +55,7 @@ export function verifySignedRequest(key: Secret, request: SignedRequest, headers
   return Math.abs(clock.now_ms() / 1000 - Number(timestamp)) <= FRESHNESS_S
 }
 
-/** The first line keeps a signature made for this protocol from being one for any other use of the same key. */
+/** The first line names the protocol, so that no signature for another use of the same key is valid here. */
 function signature(
   key: Secret,
   { account_id, method, path, body }: SignedRequest,

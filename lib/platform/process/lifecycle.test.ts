@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { createLifecycle } from './lifecycle.ts'
 
-test('parts stop one after the other, the last one first', async () => {
+test('parts stop one by one, the last one first', async () => {
   const lifecycle = createLifecycle()
   const order: string[] = []
   for (const name of ['store', 'bus', 'http']) {
@@ -15,7 +15,7 @@ test('parts stop one after the other, the last one first', async () => {
   expect(order.map((step) => step.split(' ')[0])).toEqual(['http', 'http', 'bus', 'bus', 'store', 'store'])
 })
 
-test('a part that hangs or fails takes nothing from those after it', async () => {
+test('a part that hangs or fails leaves time for the parts after it', async () => {
   const lifecycle = createLifecycle()
   const stopped: string[] = []
   lifecycle.onStop('store', () => void stopped.push('store'))
@@ -36,17 +36,17 @@ test('a part that is registered while the others stop is stopped too', async () 
   expect(stopped).toEqual(['late'])
 })
 
-test('readiness names what it waits for, and ends with the announcement of the stop', async () => {
+test('readiness names the parts that are not ready, and ends when the stop is announced', async () => {
   const { readiness, stopping, announceStop } = createLifecycle()
-  expect(readiness.state()).toEqual({ ok: true, waiting: [] })
+  expect(readiness.state()).toEqual({ ready: true, unready_parts: [] })
   readiness.set('bus', false)
   readiness.set('store', false)
-  expect(readiness.state()).toEqual({ ok: false, waiting: ['bus', 'store'] })
+  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['bus', 'store'] })
   const ready = readiness.whenReady()
   readiness.set('store', true)
   readiness.set('bus', true)
   await ready
   announceStop()
   expect(stopping.aborted).toBe(true)
-  expect(readiness.state()).toEqual({ ok: false, waiting: ['stopping'] })
+  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['stopping'] })
 })

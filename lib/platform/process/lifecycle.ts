@@ -2,25 +2,25 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, withTimeout } from '#lib/platform/time.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 
-/** What a role's code is given while it builds itself up. */
+/** Readiness and orderly stop of a process, as the parts of the process use them while they start. */
 export interface Lifecycle {
   readonly readiness: Readiness
-  /** Aborted when the process is told to stop: whatever waits for long answers at once (P5, R5). */
+  /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
   readonly stopping: AbortSignal
   /**
-   * Registers how to stop what was just started. They are called in reverse order, so what is depended on is
-   * registered before what depends on it, and listeners come last.
+   * Registers how to stop a part that was just started. Parts stop in reverse order, so register a part before the
+   * parts that depend on it, and listeners last.
    */
   onStop(name: string, stop: () => Promise<void> | void): void
 }
 
-/** A lifecycle with the power to end it: for the process itself, and for tests that run a role inside their own. */
+/** A lifecycle that can also be ended: for the process itself, and for tests that run a role in their own process. */
 export interface OwnedLifecycle extends Lifecycle {
-  /** Turns readiness off and aborts `stopping`, without stopping anything yet. A repeated call does nothing. */
+  /** Turns readiness off and aborts `stopping`, but stops no part yet. A repeated call does nothing. */
   announceStop(): void
   /**
-   * Announces the stop and stops all parts, the last one first. A part may take half of the time that is left, so
-   * that one that hangs never takes the turn of those after it. What fails or hangs is logged; this never throws.
+   * Announces the stop and stops all parts, the last one first. Each part may take half of the remaining time, so that
+   * a part that hangs leaves time for the others. A part that fails or hangs is logged; this function never throws.
    */
   stop(limit_ms: number): Promise<void>
 }
@@ -55,13 +55,16 @@ async function stopPart({ name, stop }: Part, timeout_ms: number): Promise<void>
     try {
       await stop()
     } catch (error) {
-      log.error({ part: name, error }, 'a part failed to stop')
+      log.error({ part: name, error }, 'part failed to stop')
     }
     return true
   }
   const inTime = await withTimeout(stopped(), timeout_ms)
   const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
   if (inTime === undefined)
-    log.error({ part: name, duration_ms }, 'a part did not stop in time and is left behind')
-  else log.debug({ part: name, duration_ms }, 'stopped a part')
+    log.error(
+      { part: name, duration_ms },
+      'part did not stop in time; the process exits without waiting for it',
+    )
+  else log.debug({ part: name, duration_ms }, 'part stopped')
 }

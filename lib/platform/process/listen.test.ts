@@ -25,7 +25,7 @@ test('a host that is not of this machine is a StartError', async () => {
   await expect(listen(createHttp(), { ...anywhere, host: '192.0.2.1' })).rejects.toThrow(/MULTIHUB_HOST/)
 })
 
-test('IPv6 hosts stand in brackets', () => {
+test('IPv6 hosts are in brackets', () => {
   expect(authorityOf('::1', 80)).toBe('[::1]:80')
   expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
 })
@@ -58,7 +58,7 @@ test('closing ends connections that never sent a byte, at once', async () => {
   await ended
 })
 
-test('closing cuts a request that never ends, after its grace', async () => {
+test('closing ends a request that never completes, after the grace time', async () => {
   const server = createHttp(() => server.emit('arrived'))
   const listening = await listen(server, anywhere)
   const arrived = once(server, 'arrived')

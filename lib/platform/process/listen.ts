@@ -4,7 +4,7 @@ import type { Server, Socket } from 'node:net'
 import { clock, sleep } from '#lib/platform/time.ts'
 import { StartError } from './start-error.ts'
 
-/** Where to listen. `variable` is the one that an operator sets to another port. */
+/** Where to listen. `variable` names the setting that chooses the port; error sentences show it. */
 export interface Address {
   readonly host: string
   /** 0 takes a free port. */
@@ -12,13 +12,13 @@ export interface Address {
   readonly variable: string
 }
 
-/** A server that listens. */
+/** A server that accepts connections. */
 export interface Listening {
-  /** The port it got. */
+  /** The port that it listens on; the one chosen by the system when 0 was asked for. */
   readonly port: number
-  /** Host and port as they stand in a URL. */
+  /** Host and port as a URL shows them. */
   readonly authority: string
-  /** Takes no new connection, lets what is under way end for at most `grace_ms`, then closes every connection. */
+  /** Accepts no new connection, gives requests under way at most `grace_ms` to end, then closes all connections. */
   close(grace_ms?: number): Promise<void>
 }
 
@@ -30,7 +30,7 @@ interface Session {
 const GRACE_MS = 5_000
 const LOOK_AGAIN_MS = 25
 
-/** Begins to listen. A port that is taken or forbidden, or a host that is not this machine's, is a `StartError`. */
+/** Starts to listen. Throws `StartError` when the port is taken or forbidden, or the host is not of this machine. */
 export async function listen(server: Server, address: Address): Promise<Listening> {
   const close = trackConnections(server)
   await new Promise<void>((resolve, reject) => {
@@ -46,7 +46,7 @@ export async function listen(server: Server, address: Address): Promise<Listenin
   return { port, authority: authorityOf(address.host, port), close }
 }
 
-/** Host and port as a URL has them: IPv6 in brackets. */
+/** Formats host and port for a URL, with IPv6 addresses in brackets. */
 export function authorityOf(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
@@ -54,18 +54,18 @@ export function authorityOf(host: string, port: number): string {
 function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: Address): Error {
   const place = authorityOf(host, port)
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `${place} is taken by another process: set ${variable} to a free port, or to 0 for any.`,
-    EACCES: `This user may not listen on ${place}: set ${variable} to a port above 1023.`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine: set MULTIHUB_HOST to one that is.`,
-    ENOTFOUND: `The host ${host} cannot be resolved: set MULTIHUB_HOST to an address of this machine.`,
+    EADDRINUSE: `${place} is used by another process: set ${variable} to a free port, or to 0 for any free port`,
+    EACCES: `this user may not listen on ${place}: set ${variable} to a port above 1023`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: set MULTIHUB_HOST to one that is`,
+    ENOTFOUND: `the host ${host} cannot be resolved: set MULTIHUB_HOST to an address of this machine`,
   }
   const reason = reasons[error.code ?? '']
   return reason === undefined ? error : new StartError(reason, { cause: error })
 }
 
 /**
- * Remembers the server's connections, because node's own `close` waits for each of them without end: an idle HTTP/2
- * session, a kept-alive connection whose request has just ended, a client that never finishes.
+ * Tracks the connections of a server and returns its `close`. Node's own `close` waits without limit for an idle HTTP/2
+ * session, a keep-alive connection whose request has just ended, and a client that never finishes its request.
  */
 function trackConnections(server: Server): Listening['close'] {
   const sockets = new Set<Socket>()
@@ -80,7 +80,7 @@ function trackConnections(server: Server): Listening['close'] {
     session.once('close', () => sessions.delete(session))
     if (closing) session.close()
   })
-  // Only HTTP/1: a request listener on an HTTP/2 server would turn its compatibility layer on.
+  // Not for HTTP/2: a request listener would switch on Node's slower compatibility layer.
   if (isHttp(server)) {
     server.prependListener('request', (_request, response) => {
       if (closing) response.setHeader('connection', 'close')

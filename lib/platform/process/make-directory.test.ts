@@ -13,7 +13,7 @@ afterEach(() => rm(home, { recursive: true, force: true }))
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
 
-test('makes what is missing for its owner only, and leaves alone what is there', async () => {
+test('creates missing directories for their owner only, and keeps existing ones', async () => {
   await chmod(home, 0o755)
   const path = join(home, 'a', 'b', 'c')
   await Promise.all(Array.from({ length: 8 }, () => makeDirectory(path)))
@@ -22,7 +22,7 @@ test('makes what is missing for its owner only, and leaves alone what is there',
   ])
 })
 
-test('says why it cannot, also below a folder that takes nothing', async () => {
+test('throws the system error, also below a folder that cannot hold directories', async () => {
   await writeFile(join(home, 'file'), '')
   await expect(makeDirectory(join(home, 'file', 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' })
   await expect(makeDirectory(join(home, 'file'))).rejects.toMatchObject({ code: 'EEXIST' })

@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { systemErrorCode } from './system-error-code.ts'
 
 /**
- * Makes a directory and those above it that are missing, all for their owner only; one that is there stays as it is.
- * Throws what the system says, `ENOENT` also below a folder that takes none: Node's own `recursive` never ends there
- * (`/proc/nope`, seen with 24.21), and a start would hang without a word.
+ * Creates a directory and its missing parents, readable by their owner only. An existing directory keeps its mode.
+ * Throws the system's error, `ENOENT` also where the parent cannot hold directories: there, Node's own `recursive`
+ * option never returns (`/proc/nope`, seen with 24.21), and the process would hang at start without a message.
  */
 export async function makeDirectory(path: string): Promise<void> {
   try {
@@ -15,7 +15,7 @@ export async function makeDirectory(path: string): Promise<void> {
     if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
     await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
-      // Another process may have made it in between.
+      // Another process may have created it meanwhile.
       if (systemErrorCode(again) !== 'EEXIST') throw again
     })
   }

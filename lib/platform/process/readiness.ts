@@ -1,22 +1,22 @@
-/** Whether this process should be given work, and what it still waits for. */
+/** Whether this process can take work, and which of its parts cannot. */
 export interface ReadinessState {
   readonly ready: boolean
   readonly unready_parts: readonly string[]
 }
 
 /**
- * What `/readyz` answers. A part that can be unready says so here; a process is ready when none is. Being alive
- * (`/healthz`) is another question: whoever can answer it is.
+ * The answer of `/readyz`: a process is ready when all its parts are. Liveness (`/healthz`) is separate: a process that
+ * can answer that request is alive.
  */
 export interface Readiness {
-  /** Says whether a part can do its work now. A part that never says anything is ready. */
+  /** Sets whether a part can do its work now. A part that was never set counts as ready. */
   set(part: string, ready: boolean): void
   state(): ReadinessState
-  /** Resolves when the process is ready for the first time from now on. */
+  /** Resolves as soon as the process is ready. */
   whenReady(): Promise<void>
 }
 
-/** Makes the readiness of a process; it turns off for good when `stopping` is aborted. */
+/** Creates the readiness of a process. Once `stopping` aborts, the process is never ready again. */
 export function createReadiness(stopping: AbortSignal): Readiness {
   const waiting = new Set<string>()
   let waiters: (() => void)[] = []

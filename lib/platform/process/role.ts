@@ -6,46 +6,46 @@ import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/port.ts'
 
-/** The roles that a process can play. `all` is every one of them in one process. */
+/** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
 export const ROLES = ['sandbox', 'merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
 
 /** The name of a role. */
 export type RoleName = (typeof ROLES)[number]
 
-/** What a process gives to each role that it plays. */
+/** What a process provides to each role that it runs. */
 export interface RoleContext {
-  /** The variables that the role's own configuration is read from. */
+  /** The environment variables from which the role reads its own settings. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** A typed client of a service, in memory when its role is in this process and over gRPC otherwise. */
+  /** A typed client of a service: in memory when this process runs its role, over gRPC otherwise. */
   client<S extends DescService>(service: S): Client<S>
-  /** The same of one certain process, by the `host:port` of its gRPC: for a role whose processes call each other. */
+  /** A client of one specific process, by `host:port` of its gRPC port: for a role whose processes call each other. */
   clientAt?<S extends DescService>(address: string, service: S): Client<S>
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
   readonly keyring: Keyring
-  /** Aborted when the process is told to stop: whoever waits for something long answers at once (P5, R5). */
+  /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
   readonly stopping: AbortSignal
 }
 
-/** A role that has started: its RPCs can be called, its ports are not open yet. */
+/** A role that has started: its RPCs can be called, but its ports are not open yet. */
 export interface RunningRole {
   readonly services: readonly RpcService[]
   /**
-   * Opens the role's own ports, once its RPCs and those of the roles before it can be called. Answers the URLs for the
-   * ready line, by name.
+   * Opens the role's own ports. The process calls it when the RPCs of this role and of the roles before it can be called.
+   * Returns the URLs for the `ready` line, by name.
    */
   open?(): Promise<Readonly<Record<string, string>>>
-  /** Throws when the role cannot do its work now; asked by readiness at most once a second. */
+  /** Throws when the role cannot do its work now. The readiness check calls it at most once per second. */
   check?(): Promise<void>
-  /** Takes no new work, finishes what is under way, gives back what it holds. */
+  /** Takes no new work, finishes the work under way, and releases its leases and connections. */
   stop(): Promise<void>
 }
 
-/** One role: everything it needs is built once, from top to bottom, in `start`. */
+/** One role. `start` builds everything that it needs, once, from top to bottom. */
 export interface Role {
   readonly name: RoleName
-  /** What it reads from the environment, so that all that is wrong there is found before anything starts. */
+  /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
   readonly settings: Schema
   start(context: RoleContext): Promise<RunningRole>
 }

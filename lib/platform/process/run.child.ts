@@ -9,7 +9,7 @@ import { listen } from './listen.ts'
 import { makeDirectory } from './make-directory.ts'
 import { type ReadyUrls, runProcess } from './run.ts'
 
-/** Answers `/slow` only when the process is told to stop, as a create that waits for its provider does. */
+/** Answers `/slow` only when the process must stop, like a create that waits for its provider. */
 async function serve(lifecycle: Lifecycle, port: number): Promise<ReadyUrls> {
   const server = createServer(async (request, response) => {
     process.stderr.write(`got ${request.url}\n`)
@@ -37,7 +37,7 @@ const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = 
     return {}
   },
   unforeseen: async () => {
-    throw new TypeError('nobody thought of this')
+    throw new TypeError('unforeseen fault')
   },
   slow_start: async (lifecycle) => {
     lifecycle.onStop('store', () => log.info({ part: 'store' }, 'closed'))

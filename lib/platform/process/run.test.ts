@@ -66,7 +66,7 @@ async function urlOf(child: Child): Promise<string> {
 
 describe('an orderly stop', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s answers what is under way and ends with 0',
+    '%s answers the requests under way and exits with 0',
     async (signal) => {
       const child = run('serve')
       const url = await urlOf(child)
@@ -81,14 +81,14 @@ describe('an orderly stop', () => {
     },
   )
 
-  test('follows when the launcher goes away', async () => {
+  test('happens when the launcher ends', async () => {
     const child = run('serve', {}, 'ipc')
     await urlOf(child)
     child.process.disconnect()
     expect((await child.exited).code).toBe(0)
   })
 
-  test('comes too while the start is still under way', async () => {
+  test('happens also while the start is under way', async () => {
     const child = run('slow_start')
     await child.until('got slow_start')
     child.process.kill('SIGTERM')
@@ -111,17 +111,17 @@ describe('an orderly stop', () => {
   })
 })
 
-describe('a start that fails says why in one sentence and ends with 1', () => {
+describe('a failed start prints one sentence and exits with 1', () => {
   test.each([
     [
       'unavailable',
-      'Cannot start: MongoDB at mongodb://[secret]@127.0.0.1:1 does not answer (MONGODB_URI)\n',
+      'cannot start: MongoDB at mongodb://[secret]@127.0.0.1:1 does not answer (MONGODB_URI)\n',
     ],
-    ['directory', 'Cannot start: a part of the path is not a directory: /dev/null/data\n'],
-    ['unforeseen', 'Cannot start: TypeError: nobody thought of this\n'],
+    ['directory', 'cannot start: a part of the path is not a directory: /dev/null/data\n'],
+    ['unforeseen', 'cannot start: TypeError: unforeseen fault\n'],
     [
       'config',
-      'The configuration is not valid:\n  CHILD_NAME is missing: it must be a text\n' +
+      'the configuration is not valid; correct these settings:\n  CHILD_NAME is missing: it must be a text\n' +
         '  CHILD_COUNT is missing: it must be an integer from 1 to 9\n',
     ],
   ])('%s', async (scenario, sentence) => {
@@ -136,7 +136,7 @@ describe('a start that fails says why in one sentence and ends with 1', () => {
     await close()
     expect(code).toBe(1)
     expect(err).toBe(
-      `127.0.0.1:${port} is taken by another process: set CHILD_PORT to a free port, or to 0 for any.\n`,
+      `127.0.0.1:${port} is used by another process: set CHILD_PORT to a free port, or to 0 for any free port\n`,
     )
   })
 
@@ -146,7 +146,7 @@ describe('a start that fails says why in one sentence and ends with 1', () => {
   })
 })
 
-describe('a fault that nobody caught', () => {
+describe('an uncaught fault', () => {
   test.each(['throws', 'rejects'])('is logged with its cause and ends the process: %s', async (scenario) => {
     for (const level of ['info', 'silent']) {
       const { code, err } = await run(scenario, { MULTIHUB_LOG_LEVEL: level }).exited

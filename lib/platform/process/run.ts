@@ -7,20 +7,20 @@ import { createLifecycle, type Lifecycle, type OwnedLifecycle } from './lifecycl
 import { onStopRequest } from './signals.ts'
 import { explainStart } from './start-error.ts'
 
-/** The URLs that the process serves, by name, for its `ready` line. */
+/** The URLs that the process serves, by name. The `ready` line shows them. */
 export type ReadyUrls = Readonly<Record<string, string>>
 
-/** The whole of an orderly stop: an orchestrator that grants 15 s never has to kill (R5). */
+/** The longest time for an orderly stop. An orchestrator that grants 15 s never has to kill the process (R5). */
 const STOP_LIMIT_MS = 14_000
 
 /**
- * Runs this process. `start` builds everything, top to bottom; when it is ready, one line `ready` with the URLs goes
- * to standard output (R2). A signal, or the launcher going away, stops everything in order with exit code 0 (R5). A
- * failed start is one sentence on standard error and exit code 1. A fault that nobody caught is logged and ends the
- * process with 1: a crash is safe by design, limping on is not.
+ * Runs this process. `start` builds everything. When the process is ready, it prints one line `ready` with its URLs on
+ * standard output (R2). A signal, or the end of the launcher, stops all parts in order with exit code 0 (R5). A failed
+ * start prints one sentence on standard error and exits with 1. An uncaught fault is logged and exits with 1, because
+ * every write survives a crash, but the memory of a process after a fault cannot be trusted.
  */
 export function runProcess(start: (lifecycle: Lifecycle) => Promise<ReadyUrls>): void {
-  dieOnFault()
+  exitOnUncaughtFault()
   measureProcess()
   stayAlive()
   const lifecycle = createLifecycle()
@@ -42,9 +42,9 @@ function announce(lifecycle: Lifecycle, urls: ReadyUrls): void {
 }
 
 async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<void> {
-  if (lifecycle.stopping.aborted) return log.warn({ error }, 'told to stop before the start was complete')
+  if (lifecycle.stopping.aborted) return log.warn({ error }, 'stopped before the start was complete')
   writeLine(2, explainStart(error))
-  if (levelOf(process.env) === 'debug') log.debug({ error }, 'the start failed')
+  if (levelOf(process.env) === 'debug') log.debug({ error }, 'start failed')
   await lifecycle.stop(STOP_LIMIT_MS)
   process.exit(1)
 }
@@ -52,32 +52,32 @@ async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<voi
 async function stopInOrder(lifecycle: OwnedLifecycle, started: Promise<void> | undefined): Promise<void> {
   const began_ms = clock.monotonic_ms()
   lifecycle.announceStop()
-  // What a start still under way would register has to be stopped too; one that hangs is not waited for.
+  // A start that is still under way may register more parts, so it gets time to end, but not all of the time.
   if (started !== undefined) await withTimeout(started, STOP_LIMIT_MS / 2)
   const used_ms = clock.monotonic_ms() - began_ms
   await lifecycle.stop(STOP_LIMIT_MS - used_ms)
   process.exit(0)
 }
 
-/** Also in tests, where the log is silent, nobody dies without a word. */
-function dieOnFault(): void {
-  const lastWords = createLog(undefined, levelOf(process.env) === 'silent' ? { level: 'error' } : {})
+/** Logs an uncaught fault and exits with 1. It logs also where the log level is `silent`, as in tests. */
+function exitOnUncaughtFault(): void {
+  const fault_log = createLog(undefined, levelOf(process.env) === 'silent' ? { level: 'error' } : {})
   process.on('uncaughtException', (error, origin) => {
-    lastWords.error({ error, kind: origin }, 'a fault that nobody caught: the process ends')
+    fault_log.error({ error, kind: origin }, 'uncaught fault; the process exits')
     process.exit(1)
   })
 }
 
-/** The timers of lib/time hold no process up. This does, so that a stop that hangs ends at its limit and is logged. */
+/** Keeps the process alive, which our timers do not do: a stop that hangs then reaches its time limit and is logged. */
 function stayAlive(): void {
   new MessageChannel().port1.on('message', () => {})
 }
 
-/** A reader that went away is no reason to fail. */
+/** Writes one line. That nobody reads it any more is no reason to fail. */
 function writeLine(descriptor: 1 | 2, line: string): void {
   try {
     writeSync(descriptor, `${line}\n`)
   } catch (error) {
-    log.warn({ error }, 'a line could not be written')
+    log.warn({ error }, 'line could not be written')
   }
 }

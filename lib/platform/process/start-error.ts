@@ -3,13 +3,13 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { maskText } from '#lib/platform/telemetry/faults.ts'
 
-/** A process cannot start, for a reason that its operator can remove. The message says what and how, in one sentence. */
+/** A process cannot start, for a reason that its operator can remove. The message says what failed and what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }
 
-/** What the operating system answers when the place is wrong, not the program. */
-const PLACES: Readonly<Record<string, string>> = {
+/** Errors of the operating system that concern a path or a disk, in words. */
+const FILE_ERRORS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
@@ -21,18 +21,17 @@ const PLACES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The sentence that says to an operator why the process did not start. Where nobody foresaw the cause it is the
- * error's own message; URLs in it lose their passwords.
+ * The sentence that tells an operator why the process did not start. An unforeseen error shows its own message.
+ * Passwords in URLs are masked.
  */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return maskText(error.message)
-  if (error instanceof Unavailable) return maskText(`Cannot start: ${error.message}`)
-  if (!(error instanceof Error || isNativeError(error)))
-    return 'Cannot start: something that is no error was thrown.'
-  const place = 'code' in error ? PLACES[String(error.code)] : undefined
+  if (error instanceof Unavailable) return maskText(`cannot start: ${error.message}`)
+  if (!(error instanceof Error || isNativeError(error))) return 'cannot start: a non-Error value was thrown'
+  const place = 'code' in error ? FILE_ERRORS[String(error.code)] : undefined
   if (place !== undefined) {
     const path = 'path' in error ? String(error.path) : error.message
-    return maskText(`Cannot start: ${place}: ${path}`)
+    return maskText(`cannot start: ${place}: ${path}`)
   }
-  return maskText(`Cannot start: ${error.name}: ${error.message}`)
+  return maskText(`cannot start: ${error.name}: ${error.message}`)
 }

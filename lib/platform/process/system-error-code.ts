@@ -1,6 +1,6 @@
 /**
- * The code of what the system refused, such as `ENOENT`. By its shape and not by `instanceof`: where modules are loaded
- * into several realms, the system's errors belong to another one.
+ * The code of a system error, such as `ENOENT`, or `undefined`. It does not use `instanceof`: a test runner loads modules
+ * into a realm of its own, whose `Error` is another class.
  */
 export function systemErrorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

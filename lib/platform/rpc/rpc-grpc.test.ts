@@ -149,11 +149,11 @@ describe('a server that goes and comes', () => {
   test('that cannot have its port says which setting to change', async () => {
     const served = await serve()
     await expect(serve({}, served.serving.grpc_port)).rejects.toThrow(
-      /is taken by another process: set MULTIHUB_GRPC_PORT/,
+      /is used by another process: set MULTIHUB_GRPC_PORT/,
     )
     const connect_port = { MULTIHUB_CONNECT_PORT: String(served.serving.connect_port) }
     await expect(serveProcess([merchantService()], { config: rpcConfig(connect_port) })).rejects.toThrow(
-      /is taken by another process: set MULTIHUB_CONNECT_PORT/,
+      /is used by another process: set MULTIHUB_CONNECT_PORT/,
     )
   })
 })

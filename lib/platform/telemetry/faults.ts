@@ -17,22 +17,22 @@ const DEPTH_MAX = 5
 const ERRORS_MAX = 3
 
 /**
- * Everything between `://` and the last `@` of the same word: drivers put whole connection URIs into their messages. The
- * paths of stack frames are no such thing.
+ * The user and password of a URL: everything between `://` and the last `@` of the same word. Drivers put whole
+ * connection URIs into their messages. The `file://` paths of stack frames are left alone.
  */
 const CREDENTIALS = /(?<!file):\/\/[^\s"'<>]*@/g
 
-/** The text without the user and password of any URL in it, cut to `max` characters. */
+/** Masks the user and password of every URL in a text, and cuts the text to `max` characters. */
 export function maskText(text: string, max = MESSAGE_MAX): string {
-  // Cut first, generously, so that the search is bounded; what the cut may have torn lies beyond the second one.
+  // A first, generous cut bounds the search. A URL that it splits lies beyond the second cut.
   const short = text.length > MASKED_MAX ? text.slice(0, MASKED_MAX) : text
   const masked = short.includes('://') ? short.replace(CREDENTIALS, '://[secret]@') : short
   return masked.length > max ? `${masked.slice(0, max)}...` : masked
 }
 
 /**
- * What the log shows of anything thrown: type, message, code, stack and the chain of causes, five deep. Other
- * properties of an error (a driver's command, a client's response) are left out: they can hold bodies and secrets.
+ * The part of a thrown value that the log may show: type, message, code, stack and up to five causes. Other properties
+ * of an error (a driver's command, a client's response) are left out, because they can hold bodies and secrets.
  */
 export function describeFault(error: unknown, depth = DEPTH_MAX): LoggedFault {
   if (!isError(error))
@@ -52,7 +52,7 @@ export function describeFault(error: unknown, depth = DEPTH_MAX): LoggedFault {
   }
 }
 
-/** Errors of another realm (a worker's, a test runner's) are errors too, which `instanceof` alone denies. */
+/** Also recognises errors of another realm (a worker's, a test runner's), which `instanceof` does not. */
 function isError(value: unknown): value is Error {
   return value instanceof Error || isNativeError(value)
 }

@@ -4,10 +4,10 @@ import { LOG_FIELDS, type LogField } from './fields.ts'
 import type { LogFields } from './log.ts'
 import { counter } from './metrics.ts'
 
-/** Makes the text of a line, with its newline. */
-export type LineFormatter = (said: LogEntry) => string
+/** Formats an entry as one line of JSON, with its newline. */
+export type LineFormatter = (entry: LogEntry) => string
 
-/** What a line is made of: what was said, when, and for which request. */
+/** The content of one log line. */
 export interface LogEntry {
   readonly fields: LogFields
   readonly message: string
@@ -21,8 +21,8 @@ const ITEMS_MAX = 20
 const fieldsDropped = counter('multihub_log_fields_dropped_total', 'Log fields that the allow-list refused.')
 
 /**
- * Makes what writes the lines of one level and role. The text is put together here and not by a library: every request
- * writes a line, and what a line may hold is decided in the same place.
+ * Creates the formatter for one level and role. It builds the JSON itself, because every request writes a line and the
+ * allow-list of fields is applied in the same pass.
  */
 export function createLineFormatter(level: string, role: string | undefined): LineFormatter {
   const start = `{"level":"${level}","time":"`
@@ -43,7 +43,7 @@ export function createLineFormatter(level: string, role: string | undefined): Li
 let written_ms = Number.NaN
 let written = ''
 
-/** Many lines are of one millisecond. */
+/** Keeps the text of the last millisecond, because many lines share it. */
 function timeText(now_ms: number): string {
   if (now_ms !== written_ms) {
     written = new Date(now_ms).toISOString()
@@ -52,7 +52,7 @@ function timeText(now_ms: number): string {
   return written
 }
 
-/** The JSON of one field's value; `undefined` when it may not be shown. A name that is shown needs no escaping. */
+/** The JSON of one field's value; `undefined` when the field may not be shown. Permitted names need no escaping. */
 function textOf(name: string, value: unknown): string | undefined {
   if (name === 'error') return JSON.stringify(describeFault(value))
   if (ALLOWED.has(name)) return Array.isArray(value) ? listText(value) : plainText(value)
@@ -67,14 +67,14 @@ function listText(items: readonly unknown[]): string {
     .join(',')}]`
 }
 
-/** Most texts are ids and words: they have nothing to mask, to cut or to escape, and seeing that is quick. */
+/** Matches most texts (ids and words) quickly: they need no masking, no cutting and no escaping. */
 const PLAIN_TEXT = /^[\w .-]{0,200}$/
 
 function stringText(text: string): string {
   return PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(maskText(text))
 }
 
-/** Only plain values pass, so that no body travels in a permitted field's clothes. */
+/** The JSON of a plain value. Objects are refused, so that no body gets into the log under a permitted name. */
 function plainText(value: unknown): string | undefined {
   if (typeof value === 'string') return stringText(value)
   if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null'

@@ -30,7 +30,7 @@ describe('log', () => {
     })
   })
 
-  test('carries the request id of the request being served, and no other', () => {
+  test('carries the id of the present request only', () => {
     const lines = recorded((log) => {
       withRequest({ request_id: 'r-1' }, () => log.info({}, 'inside'))
       log.info({}, 'outside')
@@ -38,7 +38,7 @@ describe('log', () => {
     expect(lines.map((line) => line['request_id'])).toEqual(['r-1', undefined])
   })
 
-  test('drops and counts what is not on the allow-list, and values that are not plain', async () => {
+  test('drops and counts fields outside the allow-list and values that are not plain', async () => {
     const before = await dropped()
     const [line] = recorded((log) =>
       log.info(
@@ -63,7 +63,7 @@ describe('log', () => {
     expect(JSON.stringify(line)).not.toMatch(/hush/)
   })
 
-  test('survives causes that go in a circle, and things thrown that are no errors', () => {
+  test('accepts circular causes and thrown values that are not errors', () => {
     const error = new Error('round')
     error.cause = error
     const lines = recorded((log) => {
@@ -89,7 +89,7 @@ describe('log', () => {
     expect(written).not.toMatch(/hush|user/)
   })
 
-  test('masks before it cuts, so that a cut never tears a password from its @', () => {
+  test('masks before it cuts, so that a cut never separates a password from its @', () => {
     const text = `${'x'.repeat(1990)} mongodb://user:${'hush'.repeat(100)}@host`
     expect(maskText(text)).not.toMatch(/hush/)
     expect(maskText('x'.repeat(1_000_000)).length).toBeLessThan(2100)

@@ -11,43 +11,43 @@ export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar
   readonly error?: unknown
 }
 
-/** How much is written, from everything to nothing. */
+/** The lowest level that is written; `silent` writes nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Writes one line of JSON a call; the request id is added to each. `message` is a fixed sentence, never data. */
+/** Writes one line of JSON per call, with the request id. `message` is a constant sentence and never holds data. */
 export interface Log {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
   warn(fields: LogFields, message: string): void
-  /** For what needs a person. A fault goes in as `error`. */
+  /** For conditions that need a person. Pass a fault as the field `error`. */
   error(fields: LogFields, message: string): void
-  /** The same log, whose lines name a role. */
+  /** The same log with a role in every line. */
   child(role: string): Log
 }
 
 /**
- * Makes a log. Lines go to standard error (standard output belongs to the `ready` line) without holding the process
- * up, and what still waits is written when it exits. The level is MULTIHUB_LOG_LEVEL, else `info`, and none in tests.
+ * Creates a log. Lines go to standard error, because standard output belongs to the `ready` line. Writing does not block,
+ * and buffered lines are written at exit. The level is MULTIHUB_LOG_LEVEL, otherwise `info`, and `silent` in tests.
  */
 export function createLog(role?: string, options: { level?: LogLevel; writer?: LineWriter } = {}): Log {
   const level = options.level ?? levelOf(process.env)
   const writer = options.writer ?? (level === 'silent' ? { write: () => {} } : standardError())
   const withRole = (role: string | undefined): Log => {
-    const line = (of: Exclude<LogLevel, 'silent'>): Log['info'] => {
-      if (LEVELS.indexOf(of) < LEVELS.indexOf(level)) return () => {}
-      const format = createLineFormatter(of, role)
-      const urgent = of === 'warn' || of === 'error'
+    const writerOf = (line_level: Exclude<LogLevel, 'silent'>): Log['info'] => {
+      if (LEVELS.indexOf(line_level) < LEVELS.indexOf(level)) return () => {}
+      const format = createLineFormatter(line_level, role)
+      const urgent = line_level === 'warn' || line_level === 'error'
       return (fields, message) => {
-        const said = { fields, message, now_ms: clock.now_ms(), request_id: currentRequest()?.request_id }
-        if (urgent || fields.error !== undefined || writer.later === undefined) writer.write(format(said))
-        else writer.later(() => format(said))
+        const entry = { fields, message, now_ms: clock.now_ms(), request_id: currentRequest()?.request_id }
+        if (urgent || fields.error !== undefined || writer.later === undefined) writer.write(format(entry))
+        else writer.later(() => format(entry))
       }
     }
     return {
-      debug: line('debug'),
-      info: line('info'),
-      warn: line('warn'),
-      error: line('error'),
+      debug: writerOf('debug'),
+      info: writerOf('info'),
+      warn: writerOf('warn'),
+      error: writerOf('error'),
       child: (name) => withRole(name),
     }
   }
@@ -56,11 +56,11 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 
-/** The level that an environment asks for; a word that is no level asks for `info`. */
+/** The level that an environment asks for; an unknown word means `info`. */
 export function levelOf(environment: NodeJS.ProcessEnv): LogLevel {
   const asked = LEVELS.find((level) => level === environment['MULTIHUB_LOG_LEVEL'])
   return asked ?? (environment['NODE_ENV'] === 'test' ? 'silent' : 'info')
 }
 
-/** The log of this process, for library code and for whatever serves all roles. */
+/** The log of this process, for code that several roles share. */
 export const log: Log = createLog()

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { counter, gauge, histogram, measureProcess, metricsText } from './metrics.ts'
 
-test('metrics appear in the text that Prometheus reads', async () => {
+test('metrics appear in the text format of Prometheus', async () => {
   counter('t_calls_total', 'Calls.', ['outcome']).increment({ outcome: 'ok' }, 3)
   gauge('t_depth', 'Depth.').set({}, 7)
   histogram('t_seconds', 'Time.').observe({}, 0.004)
@@ -11,13 +11,13 @@ test('metrics appear in the text that Prometheus reads', async () => {
   expect(text).toContain('t_seconds_bucket{le="0.005"} 1')
 })
 
-test('a metric that is asked for twice is one metric', async () => {
+test('a metric created twice is one metric', async () => {
   counter('t_twice_total', 'Twice.').increment({})
   counter('t_twice_total', 'Twice.').increment({})
   expect(await metricsText()).toContain('t_twice_total 2')
 })
 
-test('label values beyond the cap are counted together as other', async () => {
+test('label values beyond the cap are counted as other', async () => {
   const unbounded = counter('t_unbounded_total', 'Unbounded.', ['id'])
   for (let id = 0; id < 2000; id++) unbounded.increment({ id: `${id}` })
   const text = await metricsText()
@@ -25,7 +25,7 @@ test('label values beyond the cap are counted together as other', async () => {
   expect(text.match(/t_unbounded_total\{/g)).toHaveLength(501)
 })
 
-test('the process measures itself once, however often it is told to', async () => {
+test('measureProcess has an effect only once', async () => {
   measureProcess()
   measureProcess()
   expect(await metricsText()).toMatch(/process_cpu_seconds_total/)

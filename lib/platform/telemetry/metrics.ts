@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The values of a metric's labels: words of a small fixed set, never an id, an address or a caller's text. */
+/** The values of a metric's labels: words of a small fixed set, never an id, an address or text of a caller. */
 export type Labels<Name extends string> = Readonly<Record<Name, string>>
 
 /** A number that only grows. */
@@ -13,22 +13,22 @@ export interface GaugeMetric<Name extends string> {
   set(labels: Labels<Name>, value: number): void
 }
 
-/** A spread of values, such as durations in seconds. */
+/** A distribution of values, such as durations in seconds. */
 export interface HistogramMetric<Name extends string> {
   observe(labels: Labels<Name>, value: number): void
 }
 
-/** So many combinations of label values a metric keeps; what comes after them is counted under `other`. */
+/** The largest number of label combinations per metric. Further combinations are counted under `other`. */
 const SERIES_MAX = 500
 
-/** Upper bounds for durations in seconds: from what one database write takes to the longest request. */
+/** Upper bounds of duration buckets in seconds: from one database write to the longest request. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 const registry = new Registry()
 
 /**
- * A counter of this process. Asking again by the same name gives the same counter, so that several roles in one
- * process may use the same library code. Names are `multihub_<what>_total`.
+ * The counter of this process with that name, created at the first call. Several roles in one process share it, because
+ * they use the same library code. Names have the form `multihub_<what>_total`.
  */
 export function counter<const Name extends string = never>(
   name: string,
@@ -42,7 +42,7 @@ export function counter<const Name extends string = never>(
   return { increment: (labels, by = 1) => metric.inc(bounded(labels), by) }
 }
 
-/** A gauge of this process; see `counter`. */
+/** The gauge of this process with that name, created at the first call; see `counter`. */
 export function gauge<const Name extends string = never>(
   name: string,
   help: string,
@@ -55,7 +55,7 @@ export function gauge<const Name extends string = never>(
   return { set: (labels, value) => metric.set(bounded(labels), value) }
 }
 
-/** A histogram of this process; see `counter`. Its buckets suit durations in seconds unless others are given. */
+/** The histogram of this process with that name; see `counter`. Its default buckets are durations in seconds. */
 export function histogram<const Name extends string = never>(
   name: string,
   help: string,
@@ -71,7 +71,7 @@ export function histogram<const Name extends string = never>(
   return { observe: (labels, value) => metric.observe(bounded(labels), value) }
 }
 
-/** Memory without end is what unbounded labels cost, so the number of series is capped whatever a caller passes. */
+/** Caps the number of label combinations, because unbounded labels would use unbounded memory. */
 function boundedLabels<Name extends string>(names: readonly Name[]): (labels: Labels<Name>) => Labels<Name> {
   const seen = new Set<string>()
   const other = Object.fromEntries(names.map((name) => [name, 'other'])) as Labels<Name>
@@ -87,14 +87,14 @@ function boundedLabels<Name extends string>(names: readonly Name[]): (labels: La
 
 let collecting = false
 
-/** Begins to measure the process itself (CPU, memory, event loop, garbage collection). A repeated call does nothing. */
+/** Starts to measure the process itself: processor, memory, event loop, garbage collection. Repeated calls do nothing. */
 export function measureProcess(): void {
   if (collecting) return
   collecting = true
   collectDefaultMetrics({ register: registry })
 }
 
-/** All metrics of this process in the text format of Prometheus; serve it as `METRICS_TYPE`. */
+/** All metrics of this process in the text format of Prometheus. Serve it as `METRICS_TYPE`. */
 export function metricsText(): Promise<string> {
   return registry.metrics()
 }

@@ -5,13 +5,13 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const SPAN_ID = 'b7ad6b7169203331'
 
 describe('traceparent', () => {
-  test('what is formatted is read back', () => {
+  test('a formatted trace parses to the same trace', () => {
     const trace = { trace_id: TRACE_ID, span_id: SPAN_ID, sampled: true }
     expect(formatTrace(trace)).toBe(`00-${TRACE_ID}-${SPAN_ID}-01`)
     expect(parseTrace(formatTrace(trace))).toEqual(trace)
   })
 
-  test('a child stays in the trace under a span of its own', () => {
+  test('a child has the trace id of its parent and its own span id', () => {
     const parent = { trace_id: TRACE_ID, span_id: SPAN_ID, sampled: true }
     const child = childTrace(parent)
     expect(child).toMatchObject({ trace_id: TRACE_ID, sampled: true })
@@ -20,7 +20,7 @@ describe('traceparent', () => {
     expect(parseTrace(formatTrace(childTrace(undefined)))).toBeDefined()
   })
 
-  test('a later version is read by its first four fields', () => {
+  test('a later version is parsed by its first four fields', () => {
     expect(parseTrace(`cc-${TRACE_ID}-${SPAN_ID}-09-what-comes`)?.sampled).toBe(true)
   })
 

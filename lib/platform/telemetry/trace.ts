@@ -1,17 +1,17 @@
 import { randomHex } from '#lib/platform/crypto/random.ts'
 
-/** One hop of a W3C trace: the id of the whole, the id of this hop, and whether it is recorded. */
+/** One span of a W3C trace: the trace's id, the span's id, and whether it is recorded. */
 export interface Trace {
   readonly trace_id: string
   readonly span_id: string
   readonly sampled: boolean
 }
 
-/** Later versions may add fields behind a further dash; version ff is forbidden. */
+/** Later versions may append fields after another dash; version ff is forbidden. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const LENGTH_MAX = 256
 
-/** Reads a `traceparent` header of W3C Trace Context. Anything malformed is no trace, never an error. */
+/** Parses a `traceparent` header of W3C Trace Context; `undefined` when it is malformed. */
 export function parseTrace(traceparent: string | undefined): Trace | undefined {
   if (traceparent === undefined || traceparent.length > LENGTH_MAX) return undefined
   const [, version, trace_id, span_id, flags, rest] = TRACEPARENT.exec(traceparent) ?? []
@@ -21,14 +21,14 @@ export function parseTrace(traceparent: string | undefined): Trace | undefined {
   return { trace_id, span_id, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** The next hop below `parent`; without one, the first hop of a new trace, which is not recorded. */
+/** A child span of `parent`; without a parent, the first span of a new trace that is not recorded. */
 export function childTrace(parent: Trace | undefined): Trace {
   const span_id = randomHex(8)
   if (parent === undefined) return { trace_id: randomHex(16), span_id, sampled: false }
   return { ...parent, span_id }
 }
 
-/** The `traceparent` header that says this hop to the one called. */
+/** Formats a span as a `traceparent` header. */
 export function formatTrace({ trace_id, span_id, sampled }: Trace): string {
   return `00-${trace_id}-${span_id}-${sampled ? '01' : '00'}`
 }

@@ -29,7 +29,7 @@ test.each(['end', 'exit', 'throw', 'reject'])(
   },
 )
 
-test('an error leaves at once, after the lines before it', async () => {
+test('an error is written at once, after the lines before it', async () => {
   const lines = await linesOf(3, 'error')
   expect(lines.map(({ message }) => message)).toEqual(['a line', 'a line', 'a line', 'the last words'])
 })

@@ -2,32 +2,32 @@ import { destination as openDestination } from 'pino'
 import { clock } from '#lib/platform/time.ts'
 import { counter } from './metrics.ts'
 
-/** Where lines go. */
+/** The destination of log lines. */
 export interface LineWriter {
-  /** Given the text of a line with its newline. */
+  /** Writes a line, which ends with a newline. */
   write(line: string): void
-  /** Given what makes the text, for a line that can wait for others. */
+  /** Writes a line a few milliseconds later, together with others. `line` formats it then. */
   later?(line: () => string): void
 }
 
-/** So many bytes may wait for a slow reader of the log; beyond it lines are dropped and counted. */
+/** The most bytes that wait for a slow reader of the log. Beyond it, lines are dropped and counted. */
 const BUFFER_MAX_BYTES = 8 * 1024 * 1024
 
-/** So long, and so many, lines wait for each other at the most. */
+/** The longest time that a line waits for others, and the most lines that wait. */
 const WAITING_MAX_MS = 5
 const WAITING_MAX = 64
 
 const linesDropped = counter(
   'multihub_log_lines_dropped_total',
-  'Log lines lost because their reader was too slow.',
+  'Log lines dropped because their reader was too slow.',
 )
 
 let shared: LineWriter | undefined
 
 /**
- * Standard error, written without holding the process up. Lines that are not urgent are made and written together: one
- * at a time, between the requests, they take twice the processor time, and a write wakes another thread. What
- * waits when the process exits is written then, also when an exception ends it; a kill that cannot be caught loses 5 ms.
+ * Standard error, written without blocking. Lines that are not urgent are formatted and written together, because one
+ * at a time they take twice the processor time and each write wakes another thread. Waiting lines are written when the
+ * process exits, also after an exception. A kill signal loses at most the last 5 ms.
  */
 export function standardError(): LineWriter {
   shared ??= createStandardError()
@@ -46,7 +46,7 @@ function createStandardError(): LineWriter {
     for (const line of lines) text += line()
     destination.write(text)
   }
-  // Before the destination is opened: it writes the last of what it has, and closes, when the process exits.
+  // Registered before the destination opens, which writes its remaining bytes and closes at exit.
   process.on('beforeExit', flush)
   process.on('exit', flush)
   const destination = openDestination({ dest: 2, sync: false, maxLength: BUFFER_MAX_BYTES })
