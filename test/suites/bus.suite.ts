@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Bus, Message } from '#lib/platform/bus/port.ts'
 import { currentRequest, withRequest } from '#lib/platform/context.ts'
 
-/** Two ends of one bus: they may be the same object, or two connections. */
+/** Two ends of one bus: the same object, or two connections. */
 export interface BusPair {
   readonly near: Bus
   readonly far: Bus
@@ -12,26 +12,26 @@ export interface BusPair {
 const text = (value: string): Uint8Array => new TextEncoder().encode(value)
 const read = ({ data }: Message): string => new TextDecoder().decode(data)
 
-/** A handler that keeps what it gets, and a way to wait for the n-th. */
+/** A handler that records its messages, and `until`, which waits for the n-th message. */
 function recorder(): {
   handle(message: Message): void
   until(count: number): Promise<Message[]>
-  got: Message[]
+  received: Message[]
 } {
-  const got: Message[] = []
-  let look = (): void => {}
+  const received: Message[] = []
+  let check = (): void => {}
   return {
-    got,
+    received,
     handle(message) {
-      got.push(message)
-      look()
+      received.push(message)
+      check()
     },
     until: (count) =>
       new Promise((resolve) => {
-        look = () => {
-          if (got.length >= count) resolve(got)
+        check = () => {
+          if (received.length >= count) resolve(received)
         }
-        look()
+        check()
       }),
   }
 }
@@ -42,7 +42,7 @@ function gate(): { opened: Promise<void>; open(): void } {
   return { opened: promise, open: resolve }
 }
 
-/** What every bus does, whatever carries it. */
+/** Checks the behaviour that every adapter of the bus must have. */
 export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
   describe(`the bus over ${name}`, () => {
     let pairs: BusPair[] = []
@@ -77,7 +77,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect(second?.headers).toEqual({})
     })
 
-    test('a subscriber never sees what the publisher does to its headers afterwards', async () => {
+    test('a later change of the headers by the publisher does not reach the subscriber', async () => {
       const { near, far } = await open()
       const { handle, until } = recorder()
       await far.subscribe('a', handle)
@@ -94,20 +94,20 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       ['a.>', ['a.b', 'a.c', 'a.b.c']],
       ['*.*.c', ['a.b.c']],
       ['>', ['a', 'a.b', 'a.c', 'b.b', 'a.b.c']],
-    ])('%s gets %j and nothing else', async (pattern, expected) => {
+    ])('a subscription to %s receives exactly %j', async (pattern, expected) => {
       const { near, far } = await open()
-      const { handle, until, got } = recorder()
+      const { handle, until, received } = recorder()
       const end = recorder()
       await far.subscribe(pattern, handle)
       await far.subscribe('zz.end', end.handle)
       for (const subject of ['a', 'a.b', 'a.c', 'b.b', 'a.b.c']) await near.publish(subject, text(''))
       await near.publish('zz.end', text(''))
       await Promise.all([until(expected.length), end.until(1)])
-      const subjects = got.map(({ subject }) => subject).filter((subject) => subject !== 'zz.end')
+      const subjects = received.map(({ subject }) => subject).filter((subject) => subject !== 'zz.end')
       expect(subjects.sort()).toEqual([...expected].sort())
     })
 
-    test('every plain subscriber gets a message, and exactly one of each queue', async () => {
+    test('every subscriber without a queue receives a message, and exactly one of each queue', async () => {
       const { near, far } = await open()
       const plain = [recorder(), recorder()]
       const queued = [recorder(), recorder(), recorder()]
@@ -119,12 +119,12 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       for (let n = 0; n < count; n++) await near.publish(`work.${n % 7}`, text(`${n}`))
       await Promise.all([...plain, other].map(({ until }) => until(count)))
       await far.close()
-      const all = queued.flatMap(({ got }) => got.map(read))
+      const all = queued.flatMap(({ received }) => received.map(read))
       expect(all.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n))
-      for (const { got } of queued) expect(got.length).toBeGreaterThan(count / 10)
+      for (const { received } of queued) expect(received.length).toBeGreaterThan(count / 10)
     })
 
-    test('one subject keeps its order for one subscriber', async () => {
+    test('one subscriber receives the messages of one subject in order', async () => {
       const { near, far } = await open()
       const { handle, until } = recorder()
       await far.subscribe('in.order', handle)
@@ -132,7 +132,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect((await until(500)).map(read)).toEqual(Array.from({ length: 500 }, (_, n) => `${n}`))
     })
 
-    test('a handler runs apart from the publisher: after its call, and outside its request', async () => {
+    test('a handler runs after the call of the publisher and outside its request context', async () => {
       const { near, far } = await open()
       const seen: unknown[] = []
       const { handle, until } = recorder()
@@ -171,9 +171,9 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect(most).toBe(3)
     })
 
-    test('drops what exceeds `pending_max`, and goes on when there is room again', async () => {
+    test('drops messages beyond `pending_max`, and accepts messages again when there is room', async () => {
       const { near, far } = await open()
-      const { handle, until, got } = recorder()
+      const { handle, until, received } = recorder()
       const all = recorder()
       const release = gate()
       const slow = async (message: Message): Promise<void> => {
@@ -188,10 +188,10 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       await until(7)
       await near.publish('a', text('later'))
       await until(8)
-      expect(got.map(read)).toEqual(['0', '1', '2', '3', '4', '5', '6', 'later'])
+      expect(received.map(read)).toEqual(['0', '1', '2', '3', '4', '5', '6', 'later'])
     })
 
-    test('a handler that throws or rejects harms nobody else', async () => {
+    test('a handler that throws or rejects does not stop later messages', async () => {
       const { near, far } = await open()
       const { handle, until } = recorder()
       await far.subscribe('a', (message) => {
@@ -203,7 +203,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect((await until(1)).map(read)).toEqual(['pass'])
     })
 
-    test('closing a subscription waits for its handlers and takes nothing more', async () => {
+    test('closing a subscription waits for its handlers and accepts no new message', async () => {
       const { near, far } = await open()
       const started = gate()
       const release = gate()
@@ -226,7 +226,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect(ended).toEqual(['under way'])
     })
 
-    test('closing the bus delivers what it has received, then refuses', async () => {
+    test('closing the bus handles received messages, then refuses publish and subscribe', async () => {
       const { near, far } = await open()
       const ended: string[] = []
       const probe = recorder()
@@ -267,7 +267,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       },
     )
 
-    test('carries a megabyte less a little, and refuses more', async () => {
+    test('carries a message just below 1 MiB, and refuses one of 1 MiB', async () => {
       const { near, far } = await open()
       const { handle, until } = recorder()
       await far.subscribe('large', handle)

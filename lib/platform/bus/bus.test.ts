@@ -23,12 +23,12 @@ if ('skip' in nats) {
   afterAll(() => nats.stop())
   busSuite('NATS', async () => ({ near: await open('near'), far: await open('far') }))
 
-  describe('a NATS server that dies and comes back', () => {
-    test('is missed at once, found again, and its subscriptions with it', async () => {
+  describe('when the NATS server fails', () => {
+    test('the bus reports the lost connection, reconnects, and restores its subscriptions', async () => {
       const [near, far] = [await open('near'), await open('far')]
-      const got = new Set<string>()
+      const received = new Set<string>()
       const queued = new Set<string>()
-      await far.subscribe('steady.*', ({ data }) => void got.add(`${data}`))
+      await far.subscribe('steady.*', ({ data }) => void received.add(`${data}`))
       await far.subscribe('steady.>', ({ data }) => void queued.add(`${data}`), { queue: 'q' })
       const thrown: unknown[] = []
       let sent = 0
@@ -44,7 +44,7 @@ if ('skip' in nats) {
       const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
         while (!(await condition())) await sleep(5)
       }
-      await until(async () => (await publish()) && got.size > 20)
+      await until(async () => (await publish()) && received.size > 20)
       await nats.kill()
       await until(async () => !(await publish()))
       await until(() => !near.connected() && !far.connected())
@@ -52,13 +52,13 @@ if ('skip' in nats) {
       expect(refused).toBe(false)
       await nats.restart()
       await until(() => near.connected() && far.connected())
-      const before = got.size
-      await until(async () => (await publish()) && got.size > before + 20 && queued.size > before)
+      const before = received.size
+      await until(async () => (await publish()) && received.size > before + 20 && queued.size > before)
       expect(thrown.every((error) => error instanceof Unavailable)).toBe(true)
       await Promise.all([near.close(), far.close()])
     })
 
-    test('costs a bounded memory while it is frozen, and goes on afterwards', async () => {
+    test('a frozen server costs limited memory, and the bus works again afterwards', async () => {
       const bus = await open('near')
       const large = new Uint8Array(512 * 1024)
       let arrived = (): void => {}
@@ -71,15 +71,15 @@ if ('skip' in nats) {
       await bus.subscribe('after', () => arrived())
       await new Promise<void>((resolve) => {
         arrived = resolve
-        const again = async (): Promise<void> => {
-          await bus.publish('after', new Uint8Array()).catch(() => sleep(5).then(again))
+        const publishUntilSent = async (): Promise<void> => {
+          await bus.publish('after', new Uint8Array()).catch(() => sleep(5).then(publishUntilSent))
         }
-        void again()
+        void publishUntilSent()
       })
       await bus.close()
     })
 
-    test('does not keep a bus from closing while it is away', async () => {
+    test('a bus can be closed while the server is down', async () => {
       const bus = await open('near')
       const subscription = await bus.subscribe('a', () => {})
       await nats.kill()
@@ -92,13 +92,13 @@ if ('skip' in nats) {
   })
 }
 
-test('a start without a server ends with one sentence that names the variable and hides the password', async () => {
+test('opening without a server fails with one sentence that names NATS_URL and hides the password', async () => {
   const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x' })
   await expect(opened).rejects.toThrow(Unavailable)
   await expect(opened).rejects.toThrow('NATS does not answer at 127.0.0.1:1: start it, or correct NATS_URL')
 })
 
-test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('%j is no NATS_URL', async (url) => {
+test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('refuses %j as NATS_URL', async (url) => {
   const opened = Promise.resolve().then(() => openBus({ nats_url: new Secret(url), name: 'x' }))
   await expect(opened).rejects.toThrow(ConfigError)
 })

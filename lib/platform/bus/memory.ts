@@ -4,64 +4,64 @@ import { type Bus, SUBSCRIPTION_DEFAULTS } from './port.ts'
 import { assertMessage, assertPattern, createSubjectMatcher } from './subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 
-interface Member {
+interface Subscriber {
   readonly matches: (tokens: readonly string[]) => boolean
   readonly queue: string | undefined
-  readonly inbox: SubscriptionQueue
+  readonly messages: SubscriptionQueue
 }
 
-/** A bus within one process, for the quick start and for tests. It behaves as NATS does, deliveries included. */
+/** A bus within one process, for the quick start and for tests. It passes the same suite as the bus over NATS. */
 export function createMemoryBus(): Bus {
-  const members = new Set<Member>()
-  let closed = false
+  const subscribers = new Set<Subscriber>()
+  let is_closed = false
 
   return {
     async publish(subject, data, headers = {}) {
-      if (closed) throw new Unavailable('the bus is closed')
+      if (is_closed) throw new Unavailable('the bus is closed')
       assertMessage(subject, data, headers)
       const message = Object.freeze({ subject, data, headers: Object.freeze({ ...headers }) })
-      for (const { inbox } of receivers(members, subject)) inbox.accept(message)
+      for (const { messages } of receiversOf(subscribers, subject)) messages.accept(message)
     },
     async subscribe(pattern, handler, options = {}) {
-      if (closed) throw new Unavailable('the bus is closed')
+      if (is_closed) throw new Unavailable('the bus is closed')
       assertPattern(pattern)
-      const { queue, ...bounds } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
-      const member = {
+      const { queue, ...limits } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
+      const subscriber = {
         matches: createSubjectMatcher(pattern),
         queue,
-        inbox: createSubscriptionQueue(handler, { pattern, ...bounds }),
+        messages: createSubscriptionQueue(handler, { pattern, ...limits }),
       }
-      members.add(member)
+      subscribers.add(subscriber)
       return {
         close() {
-          members.delete(member)
-          return member.inbox.close()
+          subscribers.delete(subscriber)
+          return subscriber.messages.close()
         },
       }
     },
-    connected: () => !closed,
+    connected: () => !is_closed,
     async close() {
-      closed = true
-      const inboxes = [...members].map(({ inbox }) => inbox.close())
-      members.clear()
-      await Promise.all(inboxes)
+      is_closed = true
+      const closed = [...subscribers].map(({ messages }) => messages.close())
+      subscribers.clear()
+      await Promise.all(closed)
     },
   }
 }
 
-/** Every member without a queue, and one at random of each queue, whatever the patterns of its members. */
-function receivers(members: ReadonlySet<Member>, subject: string): Member[] {
-  const chosen: Member[] = []
-  const queues = new Map<string, Member[]>()
+/** The matching subscribers without a queue name, and one random matching subscriber of each queue. */
+function receiversOf(subscribers: ReadonlySet<Subscriber>, subject: string): Subscriber[] {
+  const receivers: Subscriber[] = []
+  const queues = new Map<string, Subscriber[]>()
   const tokens = subject.split('.')
-  for (const member of members) {
-    if (!member.matches(tokens)) continue
-    if (member.queue === undefined) chosen.push(member)
-    else queues.set(member.queue, [...(queues.get(member.queue) ?? []), member])
+  for (const subscriber of subscribers) {
+    if (!subscriber.matches(tokens)) continue
+    if (subscriber.queue === undefined) receivers.push(subscriber)
+    else queues.set(subscriber.queue, [...(queues.get(subscriber.queue) ?? []), subscriber])
   }
   for (const queue of queues.values()) {
-    const one = queue[Math.floor(randomFraction() * queue.length)]
-    if (one !== undefined) chosen.push(one)
+    const chosen = queue[Math.floor(randomFraction() * queue.length)]
+    if (chosen !== undefined) receivers.push(chosen)
   }
-  return chosen
+  return receivers
 }

@@ -1,11 +1,11 @@
 import { ConfigError } from '#lib/platform/config/config.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 
-/** Where NATS is and how to enter, in the form that its client takes. */
+/** The servers of NATS and the credentials for them, in the form that its client takes. */
 export interface NatsAddress {
   readonly servers: string[]
-  /** Host and port of every server, without credentials: for logs and errors. */
-  readonly shown: string
+  /** Host and port of every server without credentials, for logs and errors. */
+  readonly display_name: string
   readonly tls: boolean
   readonly credentials: { user: string; pass: string } | { token: string } | Record<string, never>
 }
@@ -13,19 +13,20 @@ export interface NatsAddress {
 const DEFAULT_PORT = '4222'
 
 /**
- * Reads NATS_URL: `nats://host:port` or `tls://host:port`, several divided by commas, with `user:password@` or
- * `token@` before a host (percent-encoded). The client itself would silently ignore credentials in a URL.
+ * Parses NATS_URL: one or several `nats://host:port` or `tls://host:port`, separated by commas, with optional
+ * percent-encoded `user:password@` or `token@` before a host. The client itself would silently ignore credentials in a
+ * URL. Throws `ConfigError`.
  */
 export function parseNatsUrl(nats_url: Secret): NatsAddress {
   const urls = nats_url
     .reveal()
     .split(',')
-    .map((text) => parseOne(text.trim()))
+    .map((text) => parseServerUrl(text.trim()))
   const first = urls.find(({ username }) => username !== '') ?? urls[0]
   const servers = urls.map(({ hostname, port }) => `${hostname}:${port === '' ? DEFAULT_PORT : port}`)
   return {
     servers,
-    shown: servers.join(', '),
+    display_name: servers.join(', '),
     tls: urls.some(({ protocol }) => protocol === 'tls:'),
     credentials: credentialsOf(
       decodeURIComponent(first?.username ?? ''),
@@ -39,11 +40,11 @@ function credentialsOf(user: string, pass: string): NatsAddress['credentials'] {
   return pass === '' ? { token: user } : { user, pass }
 }
 
-function parseOne(text: string): URL {
+function parseServerUrl(text: string): URL {
   const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
   if (url === null || url.hostname === '' || !['nats:', 'tls:'].includes(url.protocol)) {
     throw new ConfigError([
-      'NATS_URL must be one or several URLs such as nats://host:4222, divided by commas',
+      'NATS_URL must be one or several URLs such as nats://host:4222, separated by commas',
     ])
   }
   return url

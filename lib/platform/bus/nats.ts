@@ -9,115 +9,116 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { withTimeout } from '#lib/platform/time.ts'
-import { flush, openNatsLink } from './nats-link.ts'
+import { flush, openPersistentConnection } from './nats-connection.ts'
 import { parseNatsUrl } from './nats-url.ts'
 import { type Bus, type Message, SUBSCRIPTION_DEFAULTS } from './port.ts'
 import { assertMessage, assertPattern } from './subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 
-/** So much may be on its way to a server that has not confirmed it: what a frozen server costs in memory at most. */
+/** The limit of sent bytes that the server has not confirmed: the memory that a frozen server can cost. */
 const UNCONFIRMED_MAX_BYTES = 16 * 1024 * 1024
 const CONFIRM_EVERY_BYTES = 256 * 1024
 const DRAIN_TIMEOUT_MS = 2_000
 
-/** What one subscription is, whichever connection carries it at the moment. */
-interface Listener {
+/** One subscription. It outlives the connection that carries it. */
+interface Subscriber {
   readonly pattern: string
   readonly queue: string | undefined
-  readonly inbox: SubscriptionQueue
-  carrier?: NatsSubscription
+  readonly messages: SubscriptionQueue
+  nats_subscription?: NatsSubscription
 }
 
-/** A bus over core NATS. Throws `Unavailable` when no server answers at the start; later losses mend themselves. */
+/** A bus over core NATS. Throws `Unavailable` when no server answers at the start; later it reconnects by itself. */
 export async function connectNats(nats_url: Secret, name: string): Promise<Bus> {
-  const listeners = new Set<Listener>()
-  const flow = createFlow()
-  const link = await openNatsLink(parseNatsUrl(nats_url), name, (connection) => {
+  const subscribers = new Set<Subscriber>()
+  const flow = createFlowControl()
+  const nats = await openPersistentConnection(parseNatsUrl(nats_url), name, (connection) => {
     flow.reset()
-    for (const listener of listeners) listen(connection, listener)
+    for (const subscriber of subscribers) register(connection, subscriber)
   })
-  let closing = false
+  let is_closing = false
 
-  const stopListening = async (listener: Listener): Promise<void> => {
-    listeners.delete(listener)
-    const { carrier, inbox } = listener
-    if (carrier?.isClosed() === false) await withTimeout(carrier.drain(), DRAIN_TIMEOUT_MS)
-    await inbox.close()
+  const closeSubscriber = async (subscriber: Subscriber): Promise<void> => {
+    subscribers.delete(subscriber)
+    const { nats_subscription, messages } = subscriber
+    if (nats_subscription?.isClosed() === false)
+      await withTimeout(nats_subscription.drain(), DRAIN_TIMEOUT_MS)
+    await messages.close()
   }
 
   return {
     async publish(subject, data, headers = {}) {
       assertMessage(subject, data, headers)
-      const connection = link.current()
-      if (connection === undefined || closing) throw new Unavailable('NATS is away')
-      flow.take(connection, data.length)
+      const connection = nats.current()
+      if (connection === undefined || is_closing) throw new Unavailable('NATS is not connected')
+      flow.reserve(connection, data.length)
       try {
         connection.publish(subject, data, withHeaders(headers))
       } catch (cause) {
-        throw new Unavailable(`NATS did not take a message of ${data.length} bytes`, { cause })
+        throw new Unavailable(`NATS did not accept a message of ${data.length} bytes`, { cause })
       }
     },
     async subscribe(pattern, handler, options = {}) {
-      if (closing) throw new Unavailable('the bus is closed')
+      if (is_closing) throw new Unavailable('the bus is closed')
       assertPattern(pattern)
-      const { queue, ...bounds } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
-      const listener: Listener = {
+      const { queue, ...limits } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
+      const subscriber: Subscriber = {
         pattern,
         queue,
-        inbox: createSubscriptionQueue(handler, { pattern, ...bounds }),
+        messages: createSubscriptionQueue(handler, { pattern, ...limits }),
       }
-      listeners.add(listener)
-      const connection = link.current()
+      subscribers.add(subscriber)
+      const connection = nats.current()
       if (connection !== undefined) {
-        listen(connection, listener)
-        // What is published from now on is to arrive, so the server has to know first.
+        register(connection, subscriber)
+        // Messages published from now on must arrive, so the server has to register the subscription first.
         await flush(connection)
       }
-      return { close: () => stopListening(listener) }
+      return { close: () => closeSubscriber(subscriber) }
     },
-    connected: () => link.current() !== undefined && !closing,
+    connected: () => nats.current() !== undefined && !is_closing,
     async close() {
-      if (closing) return
-      closing = true
-      await Promise.all([...listeners].map(stopListening))
-      await link.close()
+      if (is_closing) return
+      is_closing = true
+      await Promise.all([...subscribers].map(closeSubscriber))
+      await nats.close()
     },
   }
 }
 
-/** A connection that has just been lost takes no subscription; the next one will carry it. */
-function listen(connection: NatsConnection, listener: Listener): void {
+/** Registers a subscription with a connection. A lost connection is skipped: the next one registers it. */
+function register(connection: NatsConnection, subscriber: Subscriber): void {
   if (connection.isClosed()) return
-  const { pattern, queue, inbox } = listener
-  listener.carrier = connection.subscribe(pattern, {
+  const { pattern, queue, messages } = subscriber
+  subscriber.nats_subscription = connection.subscribe(pattern, {
     ...(queue === undefined ? {} : { queue }),
     callback(error, message) {
-      if (error === null) inbox.accept(toMessage(message))
+      if (error === null) messages.accept(toMessage(message))
       else log.error({ subject: pattern, error }, 'NATS ended a subscription')
     },
   })
 }
 
-interface Flow {
-  /** Counts bytes that are handed over, or throws `Unavailable` when too many are still on their way. */
-  take(connection: NatsConnection, bytes: number): void
-  /** Forgets what was on its way: the connection that carried it is gone. */
+interface FlowControl {
+  /** Counts bytes to be sent, or throws `Unavailable` when too many are unconfirmed. */
+  reserve(connection: NatsConnection, bytes: number): void
+  /** Resets the count after the connection was lost. */
   reset(): void
 }
 
-/** The client buffers without end for a server that stopped reading; this asks for a sign of life now and then. */
-function createFlow(): Flow {
+/** Limits unconfirmed bytes, because the client buffers without a limit for a server that has stopped reading. */
+function createFlowControl(): FlowControl {
   let unconfirmed_bytes = 0
-  let asking = false
+  let is_confirming = false
   const confirm = async (connection: NatsConnection): Promise<void> => {
-    asking = true
+    is_confirming = true
     const sent_bytes = unconfirmed_bytes
     if (await flush(connection)) unconfirmed_bytes = Math.max(0, unconfirmed_bytes - sent_bytes)
-    asking = false
+    is_confirming = false
   }
   return {
-    take(connection, bytes) {
-      if (!asking && unconfirmed_bytes > CONFIRM_EVERY_BYTES) void confirm(connection)
+    reserve(connection, bytes) {
+      if (!is_confirming && unconfirmed_bytes > CONFIRM_EVERY_BYTES) void confirm(connection)
       if (unconfirmed_bytes + bytes > UNCONFIRMED_MAX_BYTES) throw new Unavailable('NATS does not keep up')
       unconfirmed_bytes += bytes
     },

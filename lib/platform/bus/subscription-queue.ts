@@ -3,34 +3,36 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import type { Handler, Message } from './port.ts'
 
-/** The messages that one subscription has received and not yet handled. */
+/** The messages that one subscription has received and not handled yet. */
 export interface SubscriptionQueue {
-  /** Takes a message, or drops and counts it when too many wait or the inbox is closed. */
+  /** Adds a message. It is dropped and counted when too many wait, and ignored after `close`. */
   accept(message: Message): void
-  /** Takes no new message and resolves when those that it has are handled. */
+  /** Accepts no new message and resolves when all received ones are handled. */
   close(): Promise<void>
 }
 
-/** The bounds of a subscription and the subject it is known by in logs and metrics. */
+/** The limits of a subscription, and the subject that names it in logs and metrics. */
 export interface SubscriptionQueueOptions {
   readonly pattern: string
   readonly concurrency: number
   readonly pending_max: number
 }
 
-/** So many messages are handled before the event loop gets its turn: a full queue must not keep all else waiting. */
-const TURNS_MAX = 512
+/** How many messages are started per turn of the event loop, so that a full queue does not block other work. */
+const STARTS_PER_TURN_MAX = 512
 
-const messagesDropped = counter('multihub_bus_dropped_total', 'Messages dropped by a full subscription.', [
-  'subject',
-])
+const messagesDropped = counter(
+  'multihub_bus_dropped_total',
+  'Messages dropped because a subscription was full.',
+  ['subject'],
+)
 const handlersFailed = counter('multihub_bus_handler_failures_total', 'Messages whose handler threw.', [
   'subject',
 ])
 
 /**
- * The queue between a bus and a handler, the same for every bus, so that they behave alike: handlers never run inside
- * the publisher's call or request, at most `concurrency` at once, and what they throw ends here, in the log.
+ * Queues messages for a handler. Every bus uses it, so that they behave alike: a handler never runs inside the call or
+ * the request context of the publisher, at most `concurrency` handlers run at once, and their errors are logged.
  */
 export function createSubscriptionQueue(
   handler: Handler,
@@ -39,14 +41,14 @@ export function createSubscriptionQueue(
   const label = { subject: pattern.split('.')[0] ?? '' }
   const waiting = createFifo()
   let active = 0
-  let scheduled = false
-  let turns = 0
-  let overflowing = false
-  let closed = false
+  let is_scheduled = false
+  let starts_left = 0
+  let is_overflowing = false
+  let is_closed = false
   const drained = Promise.withResolvers<void>()
 
-  const noticeDrained = (): void => {
-    if (closed && waiting.size() === 0 && active === 0) drained.resolve()
+  const resolveIfDrained = (): void => {
+    if (is_closed && waiting.size() === 0 && active === 0) drained.resolve()
   }
 
   const handle = async (message: Message): Promise<void> => {
@@ -54,32 +56,32 @@ export function createSubscriptionQueue(
       await handler(message)
     } catch (error) {
       handlersFailed.increment(label)
-      log.error({ subject: message.subject, error }, 'the handler of a message failed')
+      log.error({ subject: message.subject, error }, 'message handler failed')
     }
     active -= 1
     startHandlers()
   }
 
   const startHandlers = (): void => {
-    while (active < concurrency && turns > 0) {
+    while (active < concurrency && starts_left > 0) {
       const message = waiting.take()
       if (message === undefined) break
       active += 1
-      turns -= 1
+      starts_left -= 1
       void handle(message)
     }
-    if (waiting.size() === 0) overflowing = false
+    if (waiting.size() === 0) is_overflowing = false
     else if (active < concurrency) schedule()
-    noticeDrained()
+    resolveIfDrained()
   }
 
   const schedule = (): void => {
-    if (scheduled) return
-    scheduled = true
+    if (is_scheduled) return
+    is_scheduled = true
     withoutRequest(() =>
       setImmediate(() => {
-        scheduled = false
-        turns = TURNS_MAX
+        is_scheduled = false
+        starts_left = STARTS_PER_TURN_MAX
         startHandlers()
       }),
     )
@@ -87,20 +89,21 @@ export function createSubscriptionQueue(
 
   const drop = (): void => {
     messagesDropped.increment(label)
-    if (!overflowing) log.warn({ subject: pattern, pending: waiting.size() }, 'dropping messages')
-    overflowing = true
+    if (!is_overflowing)
+      log.warn({ subject: pattern, pending: waiting.size() }, 'subscription is full; dropping messages')
+    is_overflowing = true
   }
 
   return {
     accept(message) {
-      if (closed) return
+      if (is_closed) return
       if (waiting.size() >= pending_max + concurrency - active) return drop()
       waiting.add(message)
       schedule()
     },
     close() {
-      closed = true
-      noticeDrained()
+      is_closed = true
+      resolveIfDrained()
       return drained.promise
     },
   }
@@ -112,7 +115,7 @@ interface Fifo {
   take(): Message | undefined
 }
 
-/** First in, first out. Shifting an array costs its length each time, so the used front is dropped now and then. */
+/** A first-in, first-out queue. `shift` on an array costs its length, so the used front is removed in large steps. */
 function createFifo(): Fifo {
   const messages: Message[] = []
   let first = 0

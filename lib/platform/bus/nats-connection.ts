@@ -7,37 +7,37 @@ import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock, sleep, withTimeout } from '#lib/platform/time.ts'
 import type { NatsAddress } from './nats-url.ts'
 
-/** So long a start waits for NATS: enough for a server that starts at the same time. */
+/** How long a start waits for NATS: enough for a server that starts at the same time. */
 const START_LIMIT_MS = 5_000
 const DIAL_TIMEOUT_MS = 2_000
 const DIAL_BACKOFF = { first_ms: 50, max_ms: 5_000 }
 
-/** A server that is frozen or cut off is given up after two missed answers: in 10 to 15 s. */
+/** A connection to a frozen or unreachable server is closed after two missed pings: after 10 to 15 s. */
 const PING_INTERVAL_MS = 5_000
 const PINGS_MISSED_MAX = 2
 
-/** So long a clean end waits for the server's last word before it does without. */
+/** How long a flush waits for the server to confirm that it has read everything. */
 const FLUSH_TIMEOUT_MS = 2_000
 
 const connections = gauge('multihub_bus_connected', 'Whether NATS is connected: 1 or 0.')
 
-/** A connection to NATS that is made anew, for ever, whenever it is lost. */
-export interface NatsLink {
-  /** The connection, or nothing while NATS is away. */
+/** A connection to NATS that is reopened whenever it is lost, until it is closed. */
+export interface PersistentConnection {
+  /** The open connection; `undefined` while NATS is unavailable. */
   current(): NatsConnection | undefined
   close(): Promise<void>
 }
 
 /**
- * Connects, and calls `attached` with this and every later connection. Throws `Unavailable` when no server answers
- * at the start. The client's own reconnecting is not used: with its socket's buffer full it waits for ever for a
- * frozen server before it would give the connection up.
+ * Connects, and calls `onConnect` with this and every later connection. Throws `Unavailable` when no server answers at
+ * the start. The client's own reconnecting is not used: once its socket buffer is full, it waits for a frozen server
+ * without a limit and never closes the connection.
  */
-export async function openNatsLink(
-  { servers, shown, tls, credentials }: NatsAddress,
+export async function openPersistentConnection(
+  { servers, display_name, tls, credentials }: NatsAddress,
   name: string,
-  attached: (connection: NatsConnection) => void,
-): Promise<NatsLink> {
+  onConnect: (connection: NatsConnection) => void,
+): Promise<PersistentConnection> {
   const options: ConnectionOptions = {
     servers,
     ...credentials,
@@ -55,27 +55,27 @@ export async function openNatsLink(
     current = connection
     connections.set({}, 1)
     void watch(connection)
-    void connection.closed().then(lost)
-    attached(connection)
-    log.info({ host: shown }, 'connected to NATS')
+    void connection.closed().then(reconnect)
+    onConnect(connection)
+    log.info({ host: display_name }, 'connected to NATS')
   }
-  const lost = async (reason: unknown): Promise<void> => {
+  const reconnect = async (reason: unknown): Promise<void> => {
     current = undefined
     connections.set({}, 0)
     if (closing.signal.aborted) return
-    log.warn({ host: shown, error: reason }, 'lost the connection to NATS')
+    log.warn({ host: display_name, error: reason }, 'lost the connection to NATS')
     const connection = await dial(options, closing.signal)
     if (connection === undefined) return
     if (closing.signal.aborted) await connection.close()
     else attach(connection)
   }
 
-  const tooLate = new AbortController()
-  const timer = clock.after(START_LIMIT_MS, () => tooLate.abort())
-  const first = await dial(options, tooLate.signal)
+  const startLimit = new AbortController()
+  const timer = clock.after(START_LIMIT_MS, () => startLimit.abort())
+  const first = await dial(options, startLimit.signal)
   timer.cancel()
   if (first === undefined) {
-    throw new Unavailable(`NATS does not answer at ${shown}: start it, or correct NATS_URL`)
+    throw new Unavailable(`NATS does not answer at ${display_name}: start it, or correct NATS_URL`)
   }
   attach(first)
   return {
@@ -89,33 +89,33 @@ export async function openNatsLink(
   }
 }
 
-/** Tries until a server answers; the pauses grow, with jitter, so that a restarted server is not met by all at once. */
-async function dial(options: ConnectionOptions, giveUp: AbortSignal): Promise<NatsConnection | undefined> {
-  for (let failures = 1; !giveUp.aborted; failures++) {
+/** Tries until a server answers. Jitter spreads the clients of a restarted server. */
+async function dial(options: ConnectionOptions, signal: AbortSignal): Promise<NatsConnection | undefined> {
+  for (let failures = 1; !signal.aborted; failures++) {
     try {
       return await connect(options)
     } catch (error) {
-      log.debug({ error }, 'NATS does not answer')
+      log.debug({ error }, 'NATS does not answer; trying again')
     }
-    await sleep(backoffDelay(failures, DIAL_BACKOFF, randomFraction()), giveUp)
+    await sleep(backoffDelay(failures, DIAL_BACKOFF, randomFraction()), signal)
   }
   return undefined
 }
 
 async function watch(connection: NatsConnection): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === 'error') log.error({ error: status.error }, 'NATS answered an error')
-    // A stale connection is closed here because the client alone would first wait for its socket to take more.
+    if (status.type === 'error') log.error({ error: status.error }, 'NATS reported an error')
+    // The client itself would first wait until its socket accepts more data, so the stale connection is closed here.
     if (status.type === 'staleConnection') void connection.close()
   }
 }
 
-/** Whether the server confirms, within a while, that it has read all that was sent. */
+/** Whether the server confirms within 2 s that it has read everything that was sent. */
 export async function flush(connection: NatsConnection): Promise<boolean> {
   const confirmed = connection.flush().then(
     () => true,
     (error: unknown) => {
-      log.debug({ error }, 'NATS left before it confirmed')
+      log.debug({ error }, 'NATS disconnected before it confirmed a flush')
       return false
     },
   )
