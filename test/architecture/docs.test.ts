@@ -2,7 +2,7 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { generatedPages } from '../../scripts/docs.ts'
-import { ROOT } from './sources.ts'
+import { ROOT, readSources } from './sources.ts'
 
 const top = (await readdir(ROOT)).filter((name) => name.endsWith('.md'))
 const nested = await readdir(join(ROOT, 'docs'), { recursive: true })
@@ -63,6 +63,16 @@ function anchorsOf(page: string): ReadonlySet<string> {
   )
   return new Set([...written, ...headings])
 }
+
+test('every setting and metric that a page names exists in the code', async () => {
+  const code = (await readSources()).map(({ text }) => text).join('\n')
+  const named = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(/\b(?:MULTIHUB|multihub)_\w+/g)].map(([name]) => ({ page, name })),
+  )
+  expect(named.length).toBeGreaterThan(50)
+  const unknown = named.filter(({ name }) => !code.includes(name))
+  expect(unknown.map(({ page, name }) => `${page} names ${name}`)).toEqual([])
+})
 
 test('every npm script that a page names exists, and there are at most 15', async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
