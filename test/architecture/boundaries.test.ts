@@ -83,6 +83,49 @@ describe('within lib', () => {
   })
 })
 
+describe('within a service', () => {
+  const services = [
+    ...new Set(code.map(({ path }) => partOf(path)).filter((part) => part.startsWith('services/'))),
+  ]
+
+  test('every service has a service.ts, a domain folder and a store folder', () => {
+    const paths = code.map(({ path }) => path)
+    const missing = services.flatMap((service) =>
+      [`${service}/service.ts`, `${service}/domain/`, `${service}/store/`].filter(
+        (wanted) => !paths.some((path) => path.startsWith(wanted)),
+      ),
+    )
+    expect(services.length).toBeGreaterThan(3)
+    expect(missing).toEqual([])
+  })
+
+  test('domain files do no input or output, and read neither clock nor randomness', () => {
+    const isImpure = ({ from, to }: Import): boolean =>
+      /^services\/([\w-]+\/)+domain\//.test(from) && (IMPURE.test(to) || OUTER.test(to))
+    const sentences = forbidden(isImpure)
+    expect(sentences.filter((sentence) => !IMPURE_EXCEPTIONS.has(sentence))).toEqual([])
+  })
+})
+
+/** What of lib reaches the outside, the clock or randomness. */
+const IMPURE =
+  /^lib\/platform\/(store|bus|rpc|process|telemetry|context|time|ids|http\/client|crypto\/random)|^node:(fs|net|http)/
+
+/** The folders of a service that call the domain, not the other way round. */
+const OUTER = /^services\/([\w-]+\/)+(rpc|use-cases|store)\//
+
+/** Imports that the rule should not have, each with its reason. */
+const IMPURE_EXCEPTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    'services/balances/domain/hash-chain.ts imports lib/platform/crypto/random.ts',
+    'a random token lets a process recognise its own batch after a lost answer',
+  ],
+  [
+    'services/sandbox/domain/transaction.ts imports lib/platform/ids.ts',
+    'the sandbox makes the ids of its transactions there',
+  ],
+])
+
 describe('of resources', () => {
   test('only files in store folders open collections', () => {
     const opener = /^(services\/[\w-]+\/([\w-]+\/)?store\/|gateway\/limits\/store\.ts|lib\/|roles\.ts)/
