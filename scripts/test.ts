@@ -77,6 +77,10 @@ const CHECKS: readonly Check[] = [
   { name: 'protos: format', run: () => command('buf', ['format', '--diff', '--exit-code']) },
   { name: 'protos: generated code is current', run: generatedCodeIsCurrent },
   {
+    name: 'protos: compatible with the last release',
+    run: () => command('buf', ['breaking', '--against', 'proto/released.binpb']),
+  },
+  {
     name: 'format and lint',
     run: () => command('biome', ['ci', '--colors=off', '--diagnostic-level=warn', '.']),
   },
