@@ -1,5 +1,5 @@
 import { clock } from '#lib/platform/time.ts'
-import { parseJson } from '../gateway/json/parse.ts'
+import { parseJson } from '../gateway/json/parse-json.ts'
 import { benchFlood } from './gateway/flood.ts'
 import { benchMemory } from './gateway/memory.ts'
 import { benchPing } from './gateway/ping.ts'

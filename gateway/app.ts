@@ -22,7 +22,7 @@ import { checkFraming } from './http/framing.ts'
 import { HTTP_LIMITS } from './http/http-limits.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicRoute } from './http/server.ts'
-import type { JsonObject } from './json/parse.ts'
+import type { JsonObject } from './json/parse-json.ts'
 import type { FloodLimiter } from './limits/flood-limiter.ts'
 import type { Limits } from './limits/limits.ts'
 import {
@@ -34,7 +34,7 @@ import {
   parseRequest,
 } from './methods/method.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
-import { referenceRoute } from './openapi/serve.ts'
+import { openApiRoute } from './openapi/openapi-route.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 
 /** What the gateway needs. */
@@ -95,7 +95,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       serve: async (exchange) => responder.sendSuccess(exchange, await handle(exchange)),
     }
   })
-  const reference_routes = deps.reference === undefined ? [] : [referenceRoute(deps.reference)]
+  const reference_routes = deps.reference === undefined ? [] : [openApiRoute(deps.reference)]
   const withRefusals = ({ serve, ...route }: PublicRoute): PublicRoute => ({
     ...route,
     serve: (exchange) =>

@@ -42,7 +42,8 @@ import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
-import { createPublicMethods } from './methods/public.ts'
+import type { MethodDeps } from './methods/method.ts'
+import { connectMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
@@ -102,23 +103,21 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     bus: createMemoryBus(),
     role: 'gateway',
   })
-  const payments = clientOf(PaymentService)
-  const methods = createPublicMethods({
-    payments,
-    balances: clientOf(BalanceService),
+  const deps: MethodDeps = {
+    client: clientOf,
     directory,
     keyring,
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
-  })
+  }
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({
     ...(await openNoncesAndLimits(options.store)),
     findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
-    methods,
-    resend: webhookResend(payments),
+    methods: connectMethods(deps),
+    resend: webhookResend.connect(deps),
     reference: options.reference,
     flood: createFloodLimiter({ failures_per_minute }),
     isServing: () => !stopping?.aborted,

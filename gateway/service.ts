@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createDirectory } from '#lib/patterns/directory/directory.ts'
 import { described, readConfig } from '#lib/platform/config/config.ts'
@@ -23,7 +21,8 @@ import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
-import { createPublicMethods } from './methods/public.ts'
+import type { MethodDeps } from './methods/method.ts'
+import { connectMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { openGatewayStore } from './store.ts'
@@ -72,17 +71,14 @@ export const role: Role = {
     const limits = createLimits(counters)
     const mayCall = createCallbackAddressPolicies(config.callback_allow)
     const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
-    const payments = client(PaymentService)
-    const methods = createPublicMethods({
-      payments,
-      balances: client(BalanceService),
+    const deps: MethodDeps = {
+      client,
       directory,
       keyring,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
-    })
-    const resend = webhookResend(payments)
+    }
     const app = createGateway({
       findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
       nonces: createNonceStore(nonces, {
@@ -90,9 +86,9 @@ export const role: Role = {
       }),
       trusted_proxies: parseIpRanges(config.trusted_proxies),
       v1_window_ms: config.v1_window_ms,
-      methods,
-      resend,
-      reference: config.openapi ? openApiDocument({ methods: methods.values(), resend }) : undefined,
+      methods: connectMethods(deps),
+      resend: webhookResend.connect(deps),
+      reference: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),
       isServing: () => directory.answered() && !stopping.aborted,

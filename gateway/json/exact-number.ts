@@ -6,8 +6,8 @@ declare global {
 }
 
 /**
- * A 64-bit integer that `JSON.stringify` writes with all its digits. A balance is the sum of many amounts and can
- * exceed what a double holds; rounding it in our own answer would be wrong even if a client then rounds it too.
+ * Returns a 64-bit integer in a form that `JSON.stringify` writes with all its digits. A balance is the sum of many
+ * amounts and can exceed what a double holds exactly. Our answer must be right even if a client then rounds it.
  */
 export function exactNumber(value: bigint): number | object {
   const number = Number(value)

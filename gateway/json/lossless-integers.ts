@@ -1,5 +1,5 @@
-import type { Json } from './parse.ts'
-import type { Spans } from './scan.ts'
+import type { Spans } from './measure-json.ts'
+import type { Json } from './parse-json.ts'
 
 const SPACE = 0x20
 const MINUS = 0x2d
@@ -7,21 +7,21 @@ const POINT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_5 = 0x35
 
-/** No longer integer has 64 bits; to every rule they are all alike. */
+/** An integer with more digits does not fit 64 bits. All such integers are treated alike. */
 const INT64_LENGTH_MAX = 19
 const BEYOND_INT64 = 10n ** BigInt(INT64_LENGTH_MAX)
 
-/** So many digits are exact as a double; two such halves are a bigint in half the time that their text takes. */
+/** This many digits are exact as a double. Building a bigint from two such halves is twice as fast as from its text. */
 const HALF_LENGTH = 15
 const HALF = 10 ** HALF_LENGTH
 const EXACT_HALF = BigInt(HALF)
 
 /**
- * Overwrites every fraction by 0.5, with its sign, and the integer at index `n` by `n + 1.5`. There is always room, and
- * no fraction is left but these: so nothing else that a client can write is taken for a stand-in. The text stays JSON
- * if it was, and does not become JSON if it was not, because signs stay and only whole numbers are overwritten.
+ * Overwrites every fraction with 0.5 and the long integer number `n` with the placeholder `n + 1.5`; signs stay. The
+ * placeholder always fits. Afterwards the text has no other fractions, so a client cannot forge a placeholder. Only
+ * complete numbers are overwritten, so valid JSON stays valid and invalid JSON stays invalid.
  */
-export function writeStandIns(text: Buffer, fractions: Spans, long_integers: Spans): void {
+export function writePlaceholders(text: Buffer, fractions: Spans, long_integers: Spans): void {
   for (let index = 0; index < fractions.length; index += 2) {
     writeHalf(text, 0, fractions[index] as number, fractions[index + 1] as number)
   }
@@ -30,7 +30,7 @@ export function writeStandIns(text: Buffer, fractions: Spans, long_integers: Spa
   }
 }
 
-/** Writes the integer and a half over a number, then blanks. */
+/** Overwrites a number with `integer` + 0.5 and pads it with spaces. */
 function writeHalf(text: Buffer, integer: number, start: number, end: number): void {
   let at = text[start] === MINUS ? start + 1 : start
   let unit = 1
@@ -47,7 +47,7 @@ function writeHalf(text: Buffer, integer: number, start: number, end: number): v
   for (at += 2; at < end; at += 1) text[at] = SPACE
 }
 
-/** What the integers are, in their order: 10^19 stands for all that have more digits than one of 64 bits. */
+/** Reads the long integers in their order. ±10^19 stands for every integer with more than 19 digits. */
 export function readIntegers(text: Buffer, long_integers: Spans): readonly (number | bigint)[] {
   const integers: (number | bigint)[] = []
   for (let index = 0; index < long_integers.length; index += 2) {
@@ -75,34 +75,34 @@ function readDigits(text: Buffer, start: number, end: number): number {
   return value
 }
 
-/** Puts the integers back into a value where their stand-ins are. Recursion is safe: the depth has been checked. */
-export function putBack(value: Json, integers: readonly (number | bigint)[]): Json {
-  if (typeof value === 'number') return integers[standsFor(value)] ?? value
+/** Replaces the placeholders in a parsed value with their integers. Recursion is safe: the depth has been checked. */
+export function restoreIntegers(value: Json, integers: readonly (number | bigint)[]): Json {
+  if (typeof value === 'number') return integers[placeholderIndex(value)] ?? value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) putBackIntoArray(value, integers)
-  else putBackIntoObject(value as Record<string, Json>, integers)
+  if (Array.isArray(value)) restoreInArray(value, integers)
+  else restoreInObject(value as Record<string, Json>, integers)
   return value
 }
 
-function putBackIntoArray(array: Json[], integers: readonly (number | bigint)[]): void {
+function restoreInArray(array: Json[], integers: readonly (number | bigint)[]): void {
   for (let index = 0; index < array.length; index += 1) {
     const value = array[index] as Json
     if (typeof value === 'number') {
-      if (!Number.isInteger(value)) array[index] = integers[standsFor(value)] ?? value
-    } else if (typeof value === 'object') putBack(value, integers)
+      if (!Number.isInteger(value)) array[index] = integers[placeholderIndex(value)] ?? value
+    } else if (typeof value === 'object') restoreIntegers(value, integers)
   }
 }
 
-function putBackIntoObject(object: Record<string, Json>, integers: readonly (number | bigint)[]): void {
+function restoreInObject(object: Record<string, Json>, integers: readonly (number | bigint)[]): void {
   for (const key in object) {
     const value = object[key] as Json
     if (typeof value === 'number') {
-      if (!Number.isInteger(value)) object[key] = integers[standsFor(value)] ?? value
-    } else if (typeof value === 'object') putBack(value, integers)
+      if (!Number.isInteger(value)) object[key] = integers[placeholderIndex(value)] ?? value
+    } else if (typeof value === 'object') restoreIntegers(value, integers)
   }
 }
 
-/** The index of the integer; -1 of a number that stands for none. */
-function standsFor(value: number): number {
+/** The index of the integer that a placeholder stands for; -1 for any other number. */
+function placeholderIndex(value: number): number {
   return Number.isInteger(value) ? -1 : Math.trunc(Math.abs(value)) - 1
 }

@@ -1,8 +1,13 @@
-import type { Environment } from '#lib/contract/environment.ts'
-import { createInspection, type Inspection, report, reportAt } from './inspection.ts'
-import type { Json, JsonObject } from './parse.ts'
+import type { Json, JsonObject } from './parse-json.ts'
+import {
+  beginValidation,
+  report,
+  reportField,
+  type Validation,
+  type ValidationContext,
+} from './validation.ts'
 
-/** A schema as plain data, from which the merchants' reference is written. `description` is for people. */
+/** A schema as plain data, from which the reference documentation is generated. `description` is for its readers. */
 export type Shape = { readonly description?: string } & (
   | ObjectShape
   | TextShape
@@ -11,14 +16,14 @@ export type Shape = { readonly description?: string } & (
   | { readonly type: 'anything' }
 )
 
-/** The shape of an object. Of the fields `at_least_one`, if it names any, one has to be there. */
+/** The shape of an object. If `at_least_one` names fields, one of them must be present. */
 export interface ObjectShape {
   readonly type: 'object'
   readonly fields: Readonly<Record<string, FieldShape>>
   readonly at_least_one: readonly string[]
 }
 
-/** The shape of a text: its length in code points, and the pattern and format of JSON Schema that describe it. */
+/** The shape of a text: its length in code points, and its pattern and format in the terms of JSON Schema. */
 export interface TextShape {
   readonly type: 'text'
   readonly min: number
@@ -27,7 +32,7 @@ export interface TextShape {
   readonly format?: string
 }
 
-/** The shape of an integer. With a `text_pattern` a text of that pattern is taken for one, too. */
+/** The shape of an integer. With a `text_pattern`, a text that matches it is accepted as an integer too. */
 export interface IntegerShape {
   readonly type: 'integer'
   readonly min?: bigint
@@ -35,26 +40,26 @@ export interface IntegerShape {
   readonly text_pattern?: string
 }
 
-/** The shape of a field of an object, and whether it has to be there. */
+/** The shape of a field of an object, and whether it must be present. */
 export type FieldShape = Shape & { readonly presence: Presence }
 
 /**
- * Whether a field has to be there. One that does not apply to this method is refused with 9000 in its place in the
- * table (E5); one that is ignored may hold anything.
+ * Whether a field must be present. A field that does not apply to the method is refused with 9000, at its position in
+ * the spec's table (E5). An ignored field may hold anything.
  */
 export type Presence = 'required' | 'optional' | 'not_applicable' | 'ignored'
 
 /**
- * One rule about a JSON value: `shape` says it in data, `check` does it, built once when the schema is declared. It
- * answers the value as the code wants it, or reports what is wrong and answers `undefined`.
+ * A rule for a JSON value. `shape` describes the rule as data. `check` applies it: it returns the value in the form that
+ * the code uses, or reports a fault and returns `undefined`.
  */
 export interface Schema<T, P extends Presence = Presence> {
   readonly shape: Shape
   readonly presence: P
-  readonly check: (value: Json, inspection: Inspection) => T | undefined
+  readonly check: (value: Json, validation: Validation) => T | undefined
 }
 
-/** The type of the values that a schema lets through. */
+/** The type of the values that a schema returns. */
 export type TypeOf<S> = S extends Schema<infer T> ? T : never
 
 type Fields = Readonly<Record<string, Schema<unknown>>>
@@ -69,47 +74,48 @@ type ObjectOf<F extends Fields> = {
   readonly [K in NamesOf<F, 'optional'>]?: TypeOf<F[K]>
 }
 
-/** The same schema with a sentence for the merchants' reference. */
+/** Adds a description for the reference documentation. */
 export function described<T, P extends Presence>(description: string, schema: Schema<T, P>): Schema<T, P> {
   return { ...schema, shape: { ...schema.shape, description } }
 }
 
-/** Makes a field optional. Null is not absence: it is a value of the wrong type. */
+/** Makes a field optional. Null does not count as absent: it is a value of the wrong type. */
 export function optional<T>(schema: Schema<T, 'required'>): Schema<T, 'optional'> {
   return { ...schema, presence: 'optional' }
 }
 
-/** A field that the spec's table has, but not for this method. */
+/** A field of the spec's table that does not apply to this method. */
 export function notApplicable(): Schema<never, 'not_applicable'> {
-  return { shape: NOTHING, presence: 'not_applicable', check: () => undefined }
+  return { shape: ANYTHING, presence: 'not_applicable', check: () => undefined }
 }
 
-/** A field that may be there and is not looked at. */
+/** A field that may be present and is not read. */
 export function ignored(): Schema<never, 'ignored'> {
-  return { shape: NOTHING, presence: 'ignored', check: () => undefined }
+  return { shape: ANYTHING, presence: 'ignored', check: () => undefined }
 }
 
-const NOTHING: Shape = { type: 'anything' }
+const ANYTHING: Shape = { type: 'anything' }
 
 /**
- * An object of exactly these fields, declared in the order of the spec's table, because the first fault is the one
- * that is told. Of the fields `at_least_one` (if given) one must be there, or one that does not apply in its stead.
+ * An object with exactly these fields. Declare them in the order of the spec's table, because the first fault is the one
+ * that is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
+ * satisfies this, because it gets its own 9000.
  */
 export function object<const F extends Fields>(
   fields: F,
   { at_least_one = [] }: { readonly at_least_one?: readonly (keyof F & string)[] } = {},
 ): Schema<ObjectOf<F>, 'required'> {
   const entries = Object.entries(fields)
-  const known = new Set(Object.keys(fields))
-  const in_stead = entries.filter(([, { presence }]) => presence === 'not_applicable').map(([name]) => name)
-  const alternatives = [...at_least_one, ...in_stead]
-  const check = (value: Json, inspection: Inspection): ObjectOf<F> | undefined => {
-    if (!isObject(value)) return report(inspection, 1005)
+  const names = new Set(Object.keys(fields))
+  const refused = entries.filter(([, { presence }]) => presence === 'not_applicable').map(([name]) => name)
+  const alternatives = [...at_least_one, ...refused]
+  const check = (value: Json, validation: Validation): ObjectOf<F> | undefined => {
+    if (!isObject(value)) return report(validation, 1005)
     if (at_least_one.length > 0 && !alternatives.some((name) => Object.hasOwn(value, name)))
-      report(inspection, 1005)
+      report(validation, 1005)
     const result: Record<string, unknown> = {}
-    for (const [name, field] of entries) checkField(name, field, value, inspection, result)
-    for (const name in value) if (!known.has(name)) reportAt(inspection, name, 9000)
+    for (const [name, field] of entries) checkField(name, field, value, validation, result)
+    for (const name in value) if (!names.has(name)) reportField(validation, name, 9000)
     return result as ObjectOf<F>
   }
   const field_shapes = entries.map(([name, { shape, presence }]) => [name, { ...shape, presence }] as const)
@@ -124,22 +130,22 @@ function checkField(
   name: string,
   field: Schema<unknown>,
   value: JsonObject,
-  inspection: Inspection,
+  validation: Validation,
   result: Record<string, unknown>,
 ): void {
   const inner = Object.hasOwn(value, name) ? value[name] : undefined
   if (inner === undefined) {
-    if (field.presence === 'required') reportAt(inspection, name, 1005)
+    if (field.presence === 'required') reportField(validation, name, 1005)
   } else if (field.presence === 'not_applicable') {
-    reportAt(inspection, name, 9000)
+    reportField(validation, name, 9000)
   } else if (field.presence !== 'ignored') {
-    inspection.path.push(name)
-    result[name] = field.check(inner, inspection)
-    inspection.path.pop()
+    validation.path.push(name)
+    result[name] = field.check(inner, validation)
+    validation.path.pop()
   }
 }
 
-/** A list of at most `max` elements; its elements are named by their index. */
+/** A list of at most `max` items. In the path of a fault, an item is named by its index. */
 export function list<T>(
   item: Schema<T>,
   { max }: { readonly max: number },
@@ -147,15 +153,15 @@ export function list<T>(
   return {
     shape: { type: 'list', item: item.shape, max },
     presence: 'required',
-    check(value, inspection) {
-      if (!Array.isArray(value)) return report(inspection, 1005)
-      if (value.length > max) report(inspection, 9000)
+    check(value, validation) {
+      if (!Array.isArray(value)) return report(validation, 1005)
+      if (value.length > max) report(validation, 9000)
       const items: T[] = []
       for (const [index, inner] of value.entries()) {
-        inspection.path.push(String(index))
-        const checked = item.check(inner, inspection)
+        validation.path.push(String(index))
+        const checked = item.check(inner, validation)
         if (checked !== undefined) items.push(checked)
-        inspection.path.pop()
+        validation.path.pop()
       }
       return items
     },
@@ -167,12 +173,12 @@ export function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The request as its schema wants it. Throws the `PublicError` of the one fault that is told (E6). */
-export function validate<T>(schema: Schema<T>, value: Json, environment: Environment): T {
-  const inspection = createInspection(environment)
-  const result = schema.check(value, inspection)
-  const fault = inspection.content_fault ?? inspection.specific_fault
+/** Returns the request in the form of its schema. Throws the one `PublicError` that E6 selects from its faults. */
+export function validate<T>(schema: Schema<T>, value: Json, context: ValidationContext): T {
+  const validation = beginValidation(context)
+  const result = schema.check(value, validation)
+  const fault = validation.content_fault ?? validation.specific_fault
   if (fault !== undefined) throw fault
-  if (result === undefined) throw new TypeError('a schema refused a value without saying why')
+  if (result === undefined) throw new TypeError('a schema refused a value without reporting a fault')
   return result
 }

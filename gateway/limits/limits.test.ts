@@ -88,7 +88,7 @@ describe('a bucket', () => {
 
   test('is apart from other buckets and other applications', async () => {
     expect(await admit(11)).toMatchObject({ admitted: 10 })
-    expect(await admit(11, caller, 'refund.request')).toMatchObject({ admitted: 10 })
+    expect(await admit(11, caller, 'webhook.resend')).toMatchObject({ admitted: 10 })
     expect(await admit(11, limitedCaller({ application_id: '1002' }))).toMatchObject({ admitted: 10 })
   })
 

@@ -1,9 +1,9 @@
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
+import { DEFAULT_QUOTAS } from '../methods/registry.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createLeaseCache } from './lease-cache.ts'
 import type { Quota } from './quota-counter.ts'
-import { DEFAULT_QUOTAS } from './quotas.ts'
 import { DAILY_BUCKET } from './refusal.ts'
 import { createTokenLease } from './token-lease.ts'
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
-import { DEFAULT_QUOTAS } from './quotas.ts'
 import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './refusal.ts'
 
 const refusal = (bucket: string, retry_after_ms = 12_345): PublicError =>
@@ -64,30 +63,4 @@ describe('the headers of a refusal', () => {
       expect(retryHeaders(error)).toEqual([])
     },
   )
-})
-
-describe('the default quotas', () => {
-  test('are there for every method but the ping, and for the resend route', () => {
-    const named = METHODS.filter((name) => name !== 'gateway.ping')
-    expect([...DEFAULT_QUOTAS.keys()].sort()).toEqual([...named, RESEND_BUCKET].sort())
-  })
-
-  test.each([
-    [300_000, ['payment.in', 'payment.out', 'payment.status']],
-    [60_000, ['balance.get']],
-    [10, ['payment.notification', 'webhook.resend', 'refund.request']],
-    [20, ['attachment.prepare', 'attachment.finalize', 'attachment.status', 'attachment.get']],
-  ])('are %i a minute for %p', (quota, names) => {
-    expect([...DEFAULT_QUOTAS].flatMap(([name, limit]) => (limit === quota ? [name] : [])).sort()).toEqual(
-      names.sort(),
-    )
-  })
-
-  test('are 30 for what writes tickets and comments and for summaries, 120 for the other reads', () => {
-    const writing = /^ticket\.(create|reopen|.*update)$|comment\.create$|summary$/
-    for (const [name, quota] of DEFAULT_QUOTAS) {
-      if (/^(payment|balance|webhook|attachment)\./.test(name) || name === 'refund.request') continue
-      expect([name, quota]).toEqual([name, writing.test(name) ? 30 : 120])
-    }
-  })
 })

@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { titled } from '../methods/titled.ts'
+import { methodTitle } from '../methods/method.ts'
 
 /** The bucket name of the daily limit in a refusal. */
 export const DAILY_BUCKET = 'daily'
@@ -35,9 +35,13 @@ export function createLimitRefusal({
   })
 }
 
-/** `payment.notification` has `Retry-After-Payment-Notification`. */
+/** The header with the wait of one method: `Retry-After-Payment-Notification` for `payment.notification`. */
+export function retryHeaderName(method: string): string {
+  return `Retry-After-${methodTitle(method, '-')}`
+}
+
 const METHOD_HEADERS: ReadonlyMap<unknown, string> = new Map(
-  [...METHODS, RESEND_BUCKET].map((name) => [name, `Retry-After-${titled(name, '-')}`]),
+  [...METHODS, RESEND_BUCKET].map((name) => [name, retryHeaderName(name)]),
 )
 
 /**

@@ -74,10 +74,10 @@ describe('a lease that is not used', () => {
   test('goes back to the bucket of its window, and to no later one', async () => {
     const [first, second] = [start(), start()]
     await admit(3, first)
-    await admit(1, first, 'payment.out')
+    await admit(1, first, 'payment.status')
     await clock.advance(IDLE_MS + 1_000)
     await reaches(OFTEN, 3)
-    await reaches('payment.out', 1)
+    await reaches('payment.status', 1)
     await admit(1, first)
     clock.stepWall(MINUTE_MS)
     await admit(1, second)
@@ -216,7 +216,7 @@ describe('a gateway with more leases than it can hold', () => {
     )
     const limits = start(fragile, 1)
     await admit(1, limits)
-    await admit(1, limits, 'payment.out')
+    await admit(1, limits, 'payment.status')
     away = true
     await clock.advance(3_000)
     expect(await usedOf(OFTEN)).toBe(LEASE)
@@ -228,9 +228,9 @@ describe('a gateway with more leases than it can hold', () => {
   test('gives back what was pushed out when it stops', async () => {
     const limits = start(edge.counters, 1)
     await admit(1, limits)
-    await admit(1, limits, 'payment.out')
+    await admit(1, limits, 'payment.status')
     await limits.close()
-    expect([await usedOf(OFTEN), await usedOf('payment.out')]).toEqual([1, 1])
+    expect([await usedOf(OFTEN), await usedOf('payment.status')]).toEqual([1, 1])
   })
 })
 
@@ -238,11 +238,11 @@ describe('a gateway that stops', () => {
   test('gives back what it did not use, also of a take under way, and admits nobody any more', async () => {
     const limits = start()
     await admit(3, limits)
-    const under_way = limits.admit('payment.out', caller)
+    const under_way = limits.admit('payment.status', caller)
     await limits.close()
     await under_way
     expect(await usedOf(OFTEN)).toBe(3)
-    expect(await usedOf('payment.out')).toBe(1)
+    expect(await usedOf('payment.status')).toBe(1)
     expect(await admit(1, limits)).toMatchObject({ unavailable: 1 })
     await limits.close()
     expect(await usedOf(OFTEN)).toBe(3)

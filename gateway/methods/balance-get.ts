@@ -1,57 +1,77 @@
-import type { Client } from '@connectrpc/connect'
 import type { Balance } from '#gen/multihub/balances/v1/balance_pb.ts'
-import type { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { permits, permitsRoute } from '#lib/contract/policy.ts'
 import { safeNumber } from '#lib/contract/public-payment/public-values.ts'
-import type { Directory } from '#lib/patterns/directory/directory.ts'
 import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import type { Caller } from '../auth/caller.ts'
 import { exactNumber } from '../json/exact-number.ts'
 import { serviceId } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'
-import { METHOD } from './fields.ts'
-import { defineMethod, type Method } from './method.ts'
+import { type JsonSchema, record } from '../openapi/json-schema.ts'
+import { defineMethod } from './method.ts'
+import { METHOD } from './request-fields.ts'
 
-const REQUEST = object({
-  method: METHOD,
-  service_id: described('Shows the currency of this route only.', optional(serviceId())),
-  operation_id: notApplicable(),
-  params: object({}),
+const COMPATIBILITY: JsonSchema = { const: true, description: 'Kept for compatibility.' }
+
+const AMOUNT = record({
+  value: {
+    type: 'integer',
+    description: 'The available funds in minor units. It can exceed 2^53: read it as a 64-bit integer.',
+  },
+  value_freezing: {
+    type: 'integer',
+    description: 'The funds held for open withdrawals, in minor units.',
+  },
+  value_blocking: { const: 0, description: 'Kept for compatibility.' },
+  currency: { type: 'string', description: 'An ISO 4217 code.' },
+  enabled: COMPATIBILITY,
 })
 
-/** What `balance.get` reads from: the ledger, and the routes, whose currencies show even at zero. */
-export interface BalanceGetOptions {
-  readonly balances: Client<typeof BalanceService>
-  readonly directory: Pick<Directory, 'merchantRoutes'>
-}
-
-/** `balance.get`: what the merchant has in every currency of its routes and its ledger that it may see (B3). */
-export function balanceGet({ balances, directory }: BalanceGetOptions): Method {
-  return defineMethod({
-    name: 'balance.get',
-    schema: REQUEST,
-    async handle({ service_id }, caller) {
+/** `balance.get`: the merchant's balance in each currency that the credential may see (B3). */
+export const balanceGet = defineMethod({
+  name: 'balance.get',
+  default_quota: 60_000,
+  summary: 'Shows your balance in each currency',
+  description:
+    'Lists every currency of your routes and of your account that the credential may see, including balances of 0.',
+  example: { method: 'balance.get', params: {} },
+  request: object({
+    method: METHOD,
+    service_id: described('Limits the answer to the currency of this route.', optional(serviceId())),
+    operation_id: notApplicable(),
+    params: object({}),
+  }),
+  result: record({
+    balance: record({
+      id: { type: 'integer', description: 'Your merchant number.' },
+      amounts: { type: 'array', items: AMOUNT },
+      enabled: COMPATIBILITY,
+    }),
+  }),
+  createHandler({ client, directory }) {
+    const ledger = client(BalanceService)
+    return async ({ service_id }, caller) => {
       const { merchant_id, environment } = caller
       const routes = await directory.merchantRoutes(merchant_id, environment)
-      const only = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
-      const { balances: held } = await balances.getBalances({
+      const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
+      const { balances } = await ledger.getBalances({
         merchantId: merchant_id,
         environment: environmentToProto(environment),
       })
-      const all = [...routes, ...held].map(({ currency }) => currency)
-      const shown = only === undefined ? permittedCurrencies(all, routes, caller) : [only]
+      const existing = [...routes, ...balances].map(({ currency }) => currency)
+      const shown = requested === undefined ? visibleCurrencies(existing, routes, caller) : [requested]
       if (shown.length === 0) throw new PublicError(1011)
-      const byCurrency = new Map(held.map((balance) => [balance.currency, balance]))
-      const amounts = shown.map((currency) => amountObject(currency, byCurrency.get(currency)))
+      const by_currency = new Map(balances.map((balance) => [balance.currency, balance]))
+      const amounts = shown.map((currency) => amountObject(currency, by_currency.get(currency)))
       return { balance: { id: safeNumber(merchant_id), amounts, enabled: true } }
-    },
-  })
-}
+    }
+  },
+})
 
-/** The currency of a route that the caller may use: unknown or another's is 1004, one denied to it 3008 (E9). */
+/** Throws 1004 for a route that the merchant does not have, and 3008 for one that the credential may not use (E9). */
 function currencyOfRoute(service_id: string, routes: readonly Frozen<Route>[], caller: Caller): string {
   const route = routes.find((candidate) => candidate.serviceId === service_id)
   if (route === undefined) throw new PublicError(1004)
@@ -59,17 +79,17 @@ function currencyOfRoute(service_id: string, routes: readonly Frozen<Route>[], c
   return route.currency
 }
 
-/** A credential restricted to routes sees the currencies of those (E9). By currency code, each once. */
-function permittedCurrencies(
+/** Sorted and without repetitions. A credential restricted to certain routes sees only their currencies (E9). */
+function visibleCurrencies(
   currencies: readonly string[],
   routes: readonly Frozen<Route>[],
   { service_ids, currencies: permitted }: Caller,
 ): readonly string[] {
-  const of_routes = routes
+  const route_currencies = routes
     .filter((route) => service_ids.includes(route.serviceId))
     .map(({ currency }) => currency)
   return [...new Set(currencies)]
-    .filter((currency) => service_ids.length === 0 || of_routes.includes(currency))
+    .filter((currency) => service_ids.length === 0 || route_currencies.includes(currency))
     .filter((currency) => permits(permitted, currency))
     .sort()
 }

@@ -1,54 +1,112 @@
+import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Scope } from '#lib/contract/vocabulary.ts'
+import type { MethodName, RESEND_BUCKET, Scope } from '#lib/contract/vocabulary.ts'
+import type { Directory } from '#lib/patterns/directory/directory.ts'
+import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { Caller } from '../auth/caller.ts'
-import { type Json, type JsonObject, parseJson } from '../json/parse.ts'
+import { type Json, type JsonObject, parseJson } from '../json/parse-json.ts'
 import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
 
-/** What makes a public method: its name, the one schema of its requests, and what it does with a valid one. */
-export interface MethodDefinition<T> {
-  /** Its bucket has the same name. */
-  readonly name: string
-  /** What the credential must have been granted; payment, balance and ping methods need nothing (A8). */
-  readonly scope?: Scope
-  readonly schema: Schema<T>
-  /**
-   * Answers the `result` of the envelope: plain JSON. Throws `PublicError` for what the caller may see. `path_id` is
-   * what the path names, on a route whose path names something.
-   */
-  readonly handle: (request: T, caller: Caller, path_id?: string) => Promise<unknown> | unknown
+/** The name of a public method. The resend route counts as one, although it has a path of its own. */
+export type PublicMethodName = MethodName | typeof RESEND_BUCKET
+
+/** What the handlers of the methods work with. */
+export interface MethodDeps {
+  /** Makes the RPC client of a service. */
+  readonly client: ClientOf
+  readonly directory: Pick<Directory, 'merchantRoutes'>
+  readonly keyring: Keyring
+  /** Whether callbacks may be sent to a URL (N9). */
+  readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean
+  /** How long payments may take to create a payment: longer than the provider may take (P5). */
+  readonly create_timeout_ms: number
 }
 
-/** A public method with its types closed over, as the registry keeps it. */
+/**
+ * Does what a valid request asks for and returns the `result` of the envelope as plain JSON. Throws `PublicError` for
+ * refusals. `path_id` is the id in the path, on a route whose path has one.
+ */
+export type Handler<T> = (request: T, caller: Caller, path_id?: string) => Promise<unknown> | unknown
+
+/** All that describes a public method to the gateway and to its documentation. */
+export interface MethodDescription {
+  /** Its name in requests, which is also the name of its rate-limit bucket. */
+  readonly name: PublicMethodName
+  /** The scope that a credential needs; payment, balance and ping methods need none (A8). */
+  readonly scope?: Scope
+  /** Calls per minute, unless the operator gives a credential another quota; unlimited without one (E10). */
+  readonly default_quota?: number
+  /** One line for the reference documentation: what the method does. */
+  readonly summary: string
+  /** What a merchant must know beyond the summary. */
+  readonly description: string
+  /** A request that the gateway accepts. */
+  readonly example: object
+  /** The shape of the `result` in the envelope. */
+  readonly result: JsonSchema
+  /** The schemas that `result` refers to by name. */
+  readonly result_components?: Readonly<Record<string, JsonSchema>>
+}
+
+/** A public method as its file declares it: registry, limits, OpenAPI document and reference pages are made from it. */
+export interface MethodDescriptor<T> extends MethodDescription {
+  readonly request: Schema<T>
+  /** Makes the handler, once per process. */
+  readonly createHandler: (deps: MethodDeps) => Handler<T>
+}
+
+/** A declared public method, whatever the type of its requests. */
+export interface PublicMethod extends MethodDescription {
+  readonly request: Shape
+  /** Makes the method callable. */
+  readonly connect: (deps: MethodDeps) => Method
+}
+
+/** A public method that can be called. */
 export interface Method {
-  readonly name: string
+  readonly name: PublicMethodName
   readonly scope: Scope | undefined
-  /** The shape of its requests, for the merchants' reference. */
-  readonly shape: Shape
-  /** Validates the request, then does what it asks for. */
+  /** Validates the request, then handles it. */
   call(request: Json, caller: Caller, path_id?: string): Promise<unknown>
 }
 
-/** Defines a public method. */
-export function defineMethod<T>({ name, scope, schema, handle }: MethodDefinition<T>): Method {
+/** Declares a public method. */
+export function defineMethod<T>({
+  request: schema,
+  createHandler,
+  ...description
+}: MethodDescriptor<T>): PublicMethod {
+  const { name, scope } = description
   return {
-    name,
-    scope,
-    shape: schema.shape,
-    async call(request, caller, path_id) {
-      return handle(validate(schema, request, caller.environment), caller, path_id)
+    ...description,
+    request: schema.shape,
+    connect(deps) {
+      const handle = createHandler(deps)
+      const { acceptsCallbackUrl } = deps
+      return {
+        name,
+        scope,
+        async call(request, caller, path_id) {
+          const context = { environment: caller.environment, acceptsCallbackUrl }
+          return handle(validate(schema, request, context), caller, path_id)
+        },
+      }
     },
   }
 }
 
-/** The public methods by name. */
-export type MethodRegistry = ReadonlyMap<string, Method>
-
-/** Puts methods into a registry. */
-export function createRegistry(methods: readonly Method[]): MethodRegistry {
-  return new Map(methods.map((method) => [method.name, method]))
+/** Turns the name of a method into a part of other names: `payment.in` becomes `Payment-In` or `PaymentIn`. */
+export function methodTitle(name: string, separator: '-' | ''): string {
+  const words = name.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return words.join(separator)
 }
 
-/** Parses a request, which is an object: anything else is 1005 for the body as a whole (E4). */
+/** The callable methods of the envelope, by name. */
+export type MethodRegistry = ReadonlyMap<string, Method>
+
+/** Parses a request body, which must be an object; anything else is 1005 for the body as a whole (E4). */
 export function parseRequest(body: Buffer): JsonObject {
   const request = parseJson(body)
   if (!isObject(request)) throw fieldError(1005, 'body')
@@ -56,8 +114,8 @@ export function parseRequest(body: Buffer): JsonObject {
 }
 
 /**
- * The method that a request names. One that is unknown, or disabled for the credential, is 1002 (E8); so is a name that
- * is no sound text, because what E5 says of texts is for the schema of a method to find.
+ * Finds the method that a request names. An unknown method, or one that is disabled for the credential, is 1002 (E8). So
+ * is a name with a lone surrogate or U+0000: the 9000 of E5 needs the schema of a method.
  */
 export function findMethod(registry: MethodRegistry, request: JsonObject, caller: Caller): Method {
   const name = Object.hasOwn(request, 'method') ? request['method'] : undefined
@@ -67,13 +125,13 @@ export function findMethod(registry: MethodRegistry, request: JsonObject, caller
   return enabledMethod(method, caller)
 }
 
-/** The method, unless it is switched off for the credential: then it is 1002, as if there were none (E8). */
+/** Returns the method. If it is disabled for the credential, throws 1002, as for an unknown method (E8). */
 export function enabledMethod(method: Method, { disabled_methods }: Caller): Method {
   if (disabled_methods.has(method.name)) throw new PublicError(1002)
   return method
 }
 
-/** Refuses with 3008 whom the method's scope was not granted. */
+/** Throws 3008 if the credential lacks the scope of the method. */
 export function checkScope({ scope }: Method, { scopes }: Caller): void {
   if (scope !== undefined && !scopes.has(scope)) throw new PublicError(3008)
 }

@@ -1,39 +1,51 @@
-import type { Client } from '@connectrpc/connect'
-import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { described, object } from '../json/schema.ts'
-import { MERCHANT_REFERENCE, METHOD, optionalText } from './fields.ts'
-import { defineMethod, type Method } from './method.ts'
-import { createResult, NAMED_PAYMENT, policyOf, STORED_ROUTE } from './payment-calls.ts'
+import { defineMethod } from './method.ts'
+import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import { MERCHANT_REFERENCE, METHOD, NAMED_PAYMENT, optionalText, STORED_ROUTE } from './request-fields.ts'
 
-const OPERATION =
-  'Recommended. Reuse it only for an exact retry: with another payload it is 1013. Without it the same request is queued once a minute.'
+const OPERATION_ID =
+  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013. ' +
+  'Without a key, the same request queues at most one callback per minute.'
 
-const REQUEST = object({
-  method: METHOD,
-  service_id: STORED_ROUTE,
-  operation_id: described(OPERATION, optionalText(MERCHANT_REFERENCE)),
-  params: NAMED_PAYMENT,
-})
-
-/** `payment.notification`: queues the callback of the payment's present state, and answers as `payment.status` (P15). */
-export function paymentNotification(payments: Client<typeof PaymentService>): Method {
-  return defineMethod({
-    name: 'payment.notification',
-    schema: REQUEST,
-    async handle({ operation_id, ...payload }, caller) {
+/** `payment.notification`: queues the callback of the payment's current status and answers as `payment.status` (P15). */
+export const paymentNotification = defineMethod({
+  name: 'payment.notification',
+  default_quota: 10,
+  summary: 'Sends the callback of a payment’s current status again',
+  description:
+    'Queues the callback and answers as `payment.status`, without waiting for the delivery. A status that has no event ' +
+    'of its own is sent as `payment.created`. If the payment has no callback address, the answer is 1003. Repeating ' +
+    'exactly the same request queues nothing.',
+  example: {
+    method: 'payment.notification',
+    operation_id: 'notify-order-1',
+    params: { payment: { identifiers: { c_id: 'order-1' } } },
+  },
+  request: object({
+    method: METHOD,
+    service_id: STORED_ROUTE,
+    operation_id: described(OPERATION_ID, optionalText(MERCHANT_REFERENCE)),
+    params: NAMED_PAYMENT,
+  }),
+  result: PAYMENT_RESULT,
+  result_components: PAYMENT_COMPONENTS,
+  createHandler({ client }) {
+    const payments = client(PaymentService)
+    return async ({ operation_id, ...payload }, caller) => {
       const { c_id, h_id } = payload.params.payment.identifiers
       const { payment } = await payments.notifyPayment({
         merchantId: caller.merchant_id,
         environment: environmentToProto(caller.environment),
-        policy: policyOf(caller),
+        policy: credentialPolicy(caller),
         cId: c_id,
         hId: h_id,
         operationId: operation_id,
         payloadHash: payloadHash(payload),
       })
-      return createResult(payment, 'status')
-    },
-  })
-}
+      return toPaymentResult(payment, 'status')
+    }
+  },
+})

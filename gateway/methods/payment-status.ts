@@ -1,33 +1,39 @@
-import type { Client } from '@connectrpc/connect'
-import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { notApplicable, object } from '../json/schema.ts'
-import { METHOD } from './fields.ts'
-import { defineMethod, type Method } from './method.ts'
-import { createResult, NAMED_PAYMENT, policyOf, STORED_ROUTE } from './payment-calls.ts'
+import { defineMethod } from './method.ts'
+import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import { METHOD, NAMED_PAYMENT, STORED_ROUTE } from './request-fields.ts'
 
-const REQUEST = object({
-  method: METHOD,
-  service_id: STORED_ROUTE,
-  operation_id: notApplicable(),
-  params: NAMED_PAYMENT,
-})
-
-/** `payment.status`: how a payment stands. It reads its own merchant's writes, so it recovers a lost create (P2). */
-export function paymentStatus(payments: Client<typeof PaymentService>): Method {
-  return defineMethod({
-    name: 'payment.status',
-    schema: REQUEST,
-    async handle({ params }, caller) {
+/** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost answer to a create (P2). */
+export const paymentStatus = defineMethod({
+  name: 'payment.status',
+  default_quota: 300_000,
+  summary: 'Shows a payment and its status',
+  description:
+    'Give `c_id`, `h_id` or both; both must belong to the same payment. The answer reflects everything that you have ' +
+    'sent before.',
+  example: { method: 'payment.status', params: { payment: { identifiers: { c_id: 'order-1' } } } },
+  request: object({
+    method: METHOD,
+    service_id: STORED_ROUTE,
+    operation_id: notApplicable(),
+    params: NAMED_PAYMENT,
+  }),
+  result: PAYMENT_RESULT,
+  result_components: PAYMENT_COMPONENTS,
+  createHandler({ client }) {
+    const payments = client(PaymentService)
+    return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
       const { payment } = await payments.lookUpPayment({
         merchantId: caller.merchant_id,
         environment: environmentToProto(caller.environment),
-        policy: policyOf(caller),
+        policy: credentialPolicy(caller),
         cId: c_id,
         hId: h_id,
       })
-      return createResult(payment, 'status')
-    },
-  })
-}
+      return toPaymentResult(payment, 'status')
+    }
+  },
+})

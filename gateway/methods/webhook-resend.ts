@@ -1,42 +1,57 @@
-import type { Client } from '@connectrpc/connect'
-import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { text } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
-import { MERCHANT_REFERENCE } from './fields.ts'
-import { defineMethod, type Method } from './method.ts'
-import { policyOf } from './payment-calls.ts'
+import { record } from '../openapi/json-schema.ts'
+import { defineMethod } from './method.ts'
+import { credentialPolicy } from './payment-result.ts'
+import { MERCHANT_REFERENCE } from './request-fields.ts'
 
-const REQUEST = object({
-  payment_id: described('The h_id of the payment, the same as in the path.', text(MERCHANT_REFERENCE)),
-  operation_id: described(
-    'Reuse it only for an exact retry: with another payload it is 1013.',
-    text(MERCHANT_REFERENCE),
-  ),
-})
-
-/** The resend route: queues the callback of a payment that has ended once more (spec: Webhook resend). */
-export function webhookResend(payments: Client<typeof PaymentService>): Method {
-  return defineMethod({
-    name: RESEND_BUCKET,
-    scope: 'webhooks.update',
-    schema: REQUEST,
-    async handle({ operation_id, ...payload }, caller, path_id) {
+/** The resend route: queues the callback of a payment with a final status once more (spec: Webhook resend). */
+export const webhookResend = defineMethod({
+  name: RESEND_BUCKET,
+  scope: 'webhooks.update',
+  default_quota: 10,
+  summary: 'Sends the callback of a finished payment again',
+  description:
+    'Needs the scope `webhooks.update`. If the status of the payment is not final, the answer is 8801; if the payment ' +
+    'has no callback address, it is 1003. Each delivery gets a new `X-Webhook-Id`; the `id` in the body stays the same. ' +
+    'Repeating exactly the same request queues nothing.',
+  example: { payment_id: '0199c0de-0000-7000-8000-000000000001', operation_id: 'resend-order-1' },
+  request: object({
+    payment_id: described('The `h_id` of the payment, the same as in the path.', text(MERCHANT_REFERENCE)),
+    operation_id: described(
+      'An idempotency key. Reuse it only to repeat exactly the same request; with another request it is 1013.',
+      text(MERCHANT_REFERENCE),
+    ),
+  }),
+  result: record({
+    payment_id: { type: 'string' },
+    operation_id: { type: 'string' },
+    delivery_ids: {
+      type: 'array',
+      items: { type: 'string', description: 'The `X-Webhook-Id` of a queued delivery.' },
+    },
+    status: { const: 'queued' },
+  }),
+  createHandler({ client }) {
+    const payments = client(PaymentService)
+    return async ({ operation_id, ...payload }, caller, path_id) => {
       const { payment_id } = payload
-      // The body names the payment once more; any other is a fault of content (P15).
+      // The body repeats the id of the path; another id is a fault of content (P15).
       if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
       const { deliveryIds: delivery_ids } = await payments.resendCallback({
         merchantId: caller.merchant_id,
         environment: environmentToProto(caller.environment),
-        policy: policyOf(caller),
+        policy: credentialPolicy(caller),
         hId: payment_id,
         operationId: operation_id,
         payloadHash: payloadHash(payload),
       })
       return { payment_id, operation_id, delivery_ids, status: 'queued' }
-    },
-  })
-}
+    }
+  },
+})

@@ -1,15 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { methodsForReading } from '../../scripts/docs/openapi.ts'
-import { describedBy, takenBy } from '../../test/support/reference.ts'
-import { openApiDocument } from './document.ts'
-import { codesByStatus } from './envelope.ts'
-import { failureName, requestName } from './names.ts'
-import { pageOf } from './pages.ts'
+import { acceptedBy, describedBy } from '../../test/support/reference.ts'
+import { PUBLIC_METHODS } from '../methods/registry.ts'
+import { webhookResend } from '../methods/webhook-resend.ts'
+import { methodSchemas, openApiDocument } from './document.ts'
+import { codesByStatus } from './envelope-schemas.ts'
+import { failureName, requestName } from './json-schema.ts'
 
-const { methods, resend } = methodsForReading()
-const enveloped = [...methods]
-const document = openApiDocument({ methods: enveloped, resend })
+const document = openApiDocument()
 
 const schema = (name: string): string => `#/components/schemas/${name}`
 
@@ -19,24 +17,28 @@ test('is an OpenAPI 3.1 document by a public validator', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-test('every schema of the committed document is a schema whose references lead somewhere', () => {
+test('every schema of the committed document is valid and its references resolve', () => {
   const { schemas } = document['components'] as { schemas: object }
   for (const name of Object.keys(schemas)) expect(() => describedBy(schema(name))).not.toThrow()
 })
 
-test('the example of every method is a request that the method takes', () => {
-  for (const { name } of [...enveloped, resend]) {
-    expect(takenBy(schema(requestName(name)))(pageOf(name).example)).toEqual([])
+test('the example of every method is a request that the method accepts', () => {
+  for (const { name, example } of PUBLIC_METHODS) {
+    expect(acceptedBy(schema(requestName(name)))(example)).toEqual([])
   }
 })
 
-test('a method that the reference does not know is not served', () => {
-  expect(() => openApiDocument({ methods: [{ ...resend, name: 'new.method' }], resend })).toThrow(
-    'new.method',
-  )
+test('two methods cannot have different schemas under one name', () => {
+  const shared = { Shared: { type: 'string' } }
+  const first = { ...webhookResend, result_components: shared }
+  const second = { ...webhookResend, name: 'ticket.get' as const, result: {} }
+  expect(methodSchemas([first, { ...second, result_components: shared }])).toMatchObject(shared)
+  expect(() =>
+    methodSchemas([first, { ...second, result_components: { Shared: { type: 'string' } } }]),
+  ).toThrow('Shared')
 })
 
-test('a request id is promised with every status but 503, which may have neither that nor a body', () => {
+test('promises a request id with every status but 503, which may have neither that nor a body', () => {
   const { paths, components } = JSON.parse(JSON.stringify(document))
   for (const path of Object.keys(paths)) {
     const { responses } = paths[path].post
@@ -49,7 +51,7 @@ test('a request id is promised with every status but 503, which may have neither
   }
 })
 
-test('each code stands with every HTTP status that it can have', () => {
+test('lists each code under every HTTP status that it can have', () => {
   const statuses = codesByStatus()
   expect([...statuses.keys()]).toEqual([400, 403, 404, 409, 429, 503])
   expect(statuses.get(403)).toEqual([3008])
@@ -60,27 +62,27 @@ test('each code stands with every HTTP status that it can have', () => {
 const failure = (code: number, details: unknown, context: unknown = null): object => ({
   success: false,
   result: null,
-  error: { code, message: 'as told', details, context },
+  error: { code, message: 'a message', details, context },
   request_id: '0199c0de-0000-7000-8000-000000000001',
   processing_time: 0.125,
 })
 
 test.each<[string, number, object, boolean]>([
-  ['a path with 1005', 400, failure(1005, { description: 'body' }), true],
+  ['1005 with a path', 400, failure(1005, { description: 'body' }), true],
   ['1005 without a path', 400, failure(1005, null), false],
   ['9000 with more than a path', 400, failure(9000, { description: 'a', secret: 'b' }), false],
-  ['6009 with what there is', 400, failure(6009, null, { h_id: '1', status: 'success' }), true],
+  ['6009 with the existing payment', 400, failure(6009, null, { h_id: '1', status: 'success' }), true],
   ['6009 without it', 400, failure(6009, null), false],
-  ['another code with anything', 400, failure(6004, null, { anything: 1 }), true],
+  ['another code with any context', 400, failure(6004, null, { anything: 1 }), true],
   ['a code of another status', 400, failure(3008, null), false],
   ['an unknown code', 400, failure(1, null), false],
   ['a success with this status', 400, { ...failure(2001, null), success: true }, false],
-  ['a full refusal', 429, failure(3009, quota('daily')), true],
-  ['a refusal that says little', 429, failure(1000, { bucket: 'payment.in' }), false],
+  ['a complete limit refusal', 429, failure(3009, limitDetails('daily')), true],
+  ['an incomplete limit refusal', 429, failure(1000, { bucket: 'payment.in' }), false],
 ])('describes %s with HTTP %p', (_what, status, body, fits) => {
   expect(describedBy(schema(failureName(status)))(body).length === 0).toBe(fits)
 })
 
-function quota(bucket: string): object {
+function limitDetails(bucket: string): object {
   return { bucket, limit: 10, window_seconds: 86_400, retry_after_seconds: 3 }
 }

@@ -1,48 +1,83 @@
-import type { Method } from '../methods/method.ts'
+import type { PublicMethod } from '../methods/method.ts'
+import { ENVELOPE_METHODS } from '../methods/registry.generated.ts'
+import { webhookResend } from '../methods/webhook-resend.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
-import { codesByStatus, failureSchema, successSchema } from './envelope.ts'
-import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
-import { answerName, failureName, reference, requestName } from './names.ts'
-import { pageOf } from './pages.ts'
-import { HEADERS, PARAMETERS, RESEND_PROOF, SECURITY_SCHEMES, V1_PROOF, V2_PROOF } from './proofs.ts'
-import { RESULT_SCHEMAS } from './results.ts'
-import { operationOf, type RoutePage } from './routes.ts'
+import { codesByStatus, failureSchema, successSchema } from './envelope-schemas.ts'
+import {
+  answerName,
+  failureName,
+  type JsonSchema,
+  jsonSchemaOf,
+  reference,
+  requestName,
+  resultName,
+} from './json-schema.ts'
+import { operationOf, type RouteDescription } from './operation.ts'
+import {
+  HEADERS,
+  PARAMETERS,
+  RESEND_SIGNATURE,
+  SECURITY_SCHEMES,
+  V1_SIGNATURE,
+  V2_SIGNATURE,
+} from './signatures.ts'
 
-const DESCRIPTION = `Take deposits, read how payments and balances stand, and have callbacks sent again. Every request is
-signed; nothing else is needed.
+const DESCRIPTION = `Take deposits, read the status of payments and balances, and have callbacks sent again. Every request
+is authenticated by its signature; there is no login and no token.
 
-Requests are JSON in UTF-8, at most 1 MiB, nested at most 32 deep, each key once. A field that is not described here is
-refused (9000), and so is a text with U+0000 or half a surrogate pair; a missing field or one of the wrong type is 1005,
-null included. Integers are written as digits: \`100.0\` and \`1e2\` are none. Lengths count code points.
+Requests are JSON in UTF-8 of at most 1 MiB, nested at most 32 levels deep, with no key twice in an object. A field that is
+not described here is refused with 9000, and so is a text with U+0000 or a lone surrogate. A missing field or a field of
+the wrong type, null included, is refused with 1005. Write integers as plain digits: \`100.0\` and \`1e2\` are refused.
+Lengths of texts count code points.
 
-Look at \`success\` first. What is not known is absent from an answer, and an answer may get new fields: pass over those
-that you do not know. Instants are UTC, \`2026-11-21T10:00:00.000Z\`. Amounts are in minor units.`
+In an answer, look at \`success\` first. Values that are not known are absent. Answers may get new fields at any time, so
+ignore fields that you do not know. Times are UTC, such as \`2026-11-21T10:00:00.000Z\`. Amounts are in minor units.`
 
-const METHODS_DESCRIPTION =
-  'All methods are called here; `method` says which. A method that is unknown or not switched on is 1002 with HTTP 404.'
+const CALL_DESCRIPTION =
+  'Every method is called here; the field `method` selects it. A method that does not exist or is not enabled for you is ' +
+  '1002 with HTTP 404.'
 
-/** What the document is made of: the methods of the envelope and that of the resend route. */
-export interface DocumentOptions {
-  readonly methods: Iterable<Method>
-  readonly resend: Method
+const ENVELOPE_ROUTES: readonly RouteDescription[] = [
+  {
+    path: V1_PATH,
+    operation_id: 'callV1',
+    summary: 'Calls a method, signed with a hash of the body',
+    description: CALL_DESCRIPTION,
+    methods: ENVELOPE_METHODS,
+    signature: V1_SIGNATURE,
+  },
+  {
+    path: V2_PATH,
+    operation_id: 'callV2',
+    summary: 'Calls a method, signed with an HMAC that is valid for one request',
+    description: CALL_DESCRIPTION,
+    methods: ENVELOPE_METHODS,
+    signature: V2_SIGNATURE,
+  },
+]
+
+const RESEND_ROUTE: RouteDescription = {
+  path: resendPath('{paymentId}'),
+  operation_id: 'resendCallback',
+  summary: webhookResend.summary,
+  description: webhookResend.description,
+  methods: [webhookResend],
+  signature: RESEND_SIGNATURE,
+  parameters: [reference('PaymentId', 'parameters')],
 }
 
-/** The merchants' reference as an OpenAPI 3.1 document. It only depends on the code: every process makes the same. */
-export function openApiDocument({ methods, resend }: DocumentOptions): JsonSchema {
-  const enveloped = [...methods]
+/** Makes the merchants' reference as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
+export function openApiDocument(): JsonSchema {
+  const routes = [...ENVELOPE_ROUTES, RESEND_ROUTE]
   return {
     openapi: '3.1.1',
     info: { title: 'Multihub merchant API', version: '1.0.0', description: DESCRIPTION },
     servers: [{ url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080' } } }],
-    paths: Object.fromEntries(
-      routesOf(enveloped, resend).map((route) => [route.path, { post: operationOf(route) }]),
-    ),
+    paths: Object.fromEntries(routes.map((route) => [route.path, { post: operationOf(route) }])),
     components: {
       schemas: {
-        ...methodSchemas(enveloped, true),
-        ...methodSchemas([resend], false),
-        ...RESULT_SCHEMAS,
-        ...failures(),
+        ...methodSchemas([...ENVELOPE_METHODS, webhookResend]),
+        ...failureSchemas(),
       },
       parameters: PARAMETERS,
       headers: HEADERS,
@@ -51,57 +86,35 @@ export function openApiDocument({ methods, resend }: DocumentOptions): JsonSchem
   }
 }
 
-function routesOf(methods: readonly Method[], resend: Method): readonly RoutePage[] {
-  const { summary, description } = pageOf(resend.name)
-  return [
-    {
-      path: V1_PATH,
-      operation_id: 'callV1',
-      summary: 'Calls a method, signed by a hash of the body',
-      description: METHODS_DESCRIPTION,
-      methods,
-      proof: V1_PROOF,
-    },
-    {
-      path: V2_PATH,
-      operation_id: 'callV2',
-      summary: 'Calls a method, signed by an HMAC that is good for one request',
-      description: METHODS_DESCRIPTION,
-      methods,
-      proof: V2_PROOF,
-    },
-    {
-      path: resendPath('{paymentId}'),
-      operation_id: 'resendCallback',
-      summary,
-      description,
-      methods: [resend],
-      proof: RESEND_PROOF,
-      parameters: [reference('PaymentId', 'parameters')],
-    },
-  ]
-}
-
-/** The requests and answers of methods; in an envelope the request's `method` is the method's name. */
-function methodSchemas(
-  methods: readonly Method[],
-  is_enveloped: boolean,
-): Readonly<Record<string, JsonSchema>> {
-  const schemas = methods.flatMap(({ name, shape }) => {
-    const request = jsonSchemaOf(shape)
-    return [
-      [requestName(name), is_enveloped ? withMethod(request, name) : request],
-      [answerName(name), successSchema(pageOf(name).result)],
-    ] as const
-  })
+/** The schemas of the requests and answers of methods. Throws if two methods mean different things by one name. */
+export function methodSchemas(methods: readonly PublicMethod[]): Readonly<Record<string, JsonSchema>> {
+  const schemas = new Map<string, JsonSchema>()
+  for (const method of methods) {
+    const { name, result, result_components = {} } = method
+    const own = {
+      [requestName(name)]: requestSchema(method),
+      [answerName(name)]: successSchema(resultName(name)),
+      [resultName(name)]: result,
+      ...result_components,
+    }
+    for (const [component, schema] of Object.entries(own)) {
+      const existing = schemas.get(component) ?? schema
+      if (existing !== schema) throw new TypeError(`two methods have different schemas named ${component}`)
+      schemas.set(component, schema)
+    }
+  }
   return Object.fromEntries(schemas)
 }
 
-function withMethod(request: JsonSchema, name: string): JsonSchema {
-  return { ...request, properties: { ...Object(request['properties']), method: { const: name } } }
+/** In the envelope, the field `method` is the name of the method. The resend route has no such field. */
+function requestSchema({ name, request }: PublicMethod): JsonSchema {
+  const schema = jsonSchemaOf(request)
+  const properties: JsonSchema = Object(schema['properties'])
+  if (!('method' in properties)) return schema
+  return { ...schema, properties: { ...properties, method: { const: name } } }
 }
 
-function failures(): Readonly<Record<string, JsonSchema>> {
+function failureSchemas(): Readonly<Record<string, JsonSchema>> {
   const schemas = [...codesByStatus()].map(
     ([status, codes]) => [failureName(status), failureSchema(status, codes)] as const,
   )

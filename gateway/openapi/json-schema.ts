@@ -1,60 +1,10 @@
 import type { FieldShape, Shape } from '../json/schema.ts'
+import { methodTitle } from '../methods/method.ts'
 
-/** A schema in the words of JSON Schema 2020-12, which are those of OpenAPI 3.1. */
+/** A schema in JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/**
- * What a shape takes, as JSON Schema. Objects take no other fields, and what does not apply is left out. JSON Schema
- * looks at values: how an integer is written (`100.0`) and that a key comes once are said in the document's text.
- */
-export function jsonSchemaOf(shape: Shape): JsonSchema {
-  const { description } = shape
-  return { ...(description === undefined ? {} : { description }), ...rulesOf(shape) }
-}
-
-function rulesOf(shape: Shape): JsonSchema {
-  switch (shape.type) {
-    case 'anything':
-      return {}
-    case 'object':
-      return {
-        ...record(...fieldsOf(shape.fields)),
-        ...oneOfThem(shape.at_least_one),
-        additionalProperties: false,
-      }
-    case 'list':
-      return { type: 'array', items: jsonSchemaOf(shape.item), maxItems: shape.max }
-    case 'text': {
-      const { min, max, pattern, format } = shape
-      return {
-        type: 'string',
-        minLength: min,
-        maxLength: max,
-        pattern,
-        ...(format === undefined ? {} : { format }),
-      }
-    }
-    case 'integer': {
-      const { min, max, text_pattern } = shape
-      const type = text_pattern === undefined ? 'integer' : ['integer', 'string']
-      return { type, ...given({ minimum: numberOf(min), maximum: numberOf(max), pattern: text_pattern }) }
-    }
-  }
-}
-
-function fieldsOf(
-  fields: Readonly<Record<string, FieldShape>>,
-): [Record<string, JsonSchema>, readonly string[]] {
-  const shown = Object.entries(fields).filter(([, { presence }]) => presence !== 'not_applicable')
-  const optional = shown.filter(([, { presence }]) => presence !== 'required').map(([name]) => name)
-  return [Object.fromEntries(shown.map(([name, field]) => [name, jsonSchemaOf(field)])), optional]
-}
-
-function oneOfThem(names: readonly string[]): JsonSchema {
-  return names.length === 0 ? {} : { anyOf: names.map((name) => ({ required: [name] })) }
-}
-
-/** The schema of an object with these properties, all of which have to be there but the `optional` ones. */
+/** The schema of an object with these properties. All of them are required except the `optional` ones. */
 export function record(
   properties: Readonly<Record<string, JsonSchema>>,
   optional: readonly string[] = [],
@@ -63,10 +13,81 @@ export function record(
   return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
 }
 
-function numberOf(bound: bigint | undefined): number | undefined {
+/** A reference to a component of the document. */
+export function reference(name: string, kind: 'schemas' | 'parameters' | 'headers' = 'schemas'): JsonSchema {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+/** The component for the requests of a method: `PaymentInRequest` for `payment.in`. */
+export function requestName(method: string): string {
+  return `${methodTitle(method, '')}Request`
+}
+
+/** The component for the whole answer of a method, envelope included: `PaymentInAnswer` for `payment.in`. */
+export function answerName(method: string): string {
+  return `${methodTitle(method, '')}Answer`
+}
+
+/** The component for the `result` of a method: `PaymentInResult` for `payment.in`. */
+export function resultName(method: string): string {
+  return `${methodTitle(method, '')}Result`
+}
+
+/** The component for the failures with an HTTP status. */
+export function failureName(status: number): string {
+  return `Failure${status}`
+}
+
+/**
+ * Translates a shape to JSON Schema. Objects accept no other fields; fields that do not apply are left out. JSON Schema
+ * sees values only, so the document says in words how integers must be written and that a key must occur once.
+ */
+export function jsonSchemaOf(shape: Shape): JsonSchema {
+  const { description } = shape
+  return { ...(description === undefined ? {} : { description }), ...keywordsOf(shape) }
+}
+
+function keywordsOf(shape: Shape): JsonSchema {
+  switch (shape.type) {
+    case 'anything':
+      return {}
+    case 'object':
+      return {
+        ...recordOf(shape.fields),
+        ...anyOfRequired(shape.at_least_one),
+        additionalProperties: false,
+      }
+    case 'list':
+      return { type: 'array', items: jsonSchemaOf(shape.item), maxItems: shape.max }
+    case 'text': {
+      const { min, max, pattern, format } = shape
+      return { type: 'string', minLength: min, maxLength: max, pattern, ...definedOf({ format }) }
+    }
+    case 'integer': {
+      const { min, max, text_pattern } = shape
+      const type = text_pattern === undefined ? 'integer' : ['integer', 'string']
+      return {
+        type,
+        ...definedOf({ minimum: toNumber(min), maximum: toNumber(max), pattern: text_pattern }),
+      }
+    }
+  }
+}
+
+function recordOf(fields: Readonly<Record<string, FieldShape>>): JsonSchema {
+  const shown = Object.entries(fields).filter(([, { presence }]) => presence !== 'not_applicable')
+  const optional = shown.filter(([, { presence }]) => presence !== 'required').map(([name]) => name)
+  return record(Object.fromEntries(shown.map(([name, field]) => [name, jsonSchemaOf(field)])), optional)
+}
+
+function anyOfRequired(names: readonly string[]): JsonSchema {
+  return names.length === 0 ? {} : { anyOf: names.map((name) => ({ required: [name] })) }
+}
+
+function toNumber(bound: bigint | undefined): number | undefined {
   return bound === undefined ? undefined : Number(bound)
 }
 
-function given(keywords: JsonSchema): JsonSchema {
+function definedOf(keywords: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined))
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import type { FieldShape, Shape } from '../json/schema.ts'
-import type { Method } from '../methods/method.ts'
+import type { PublicMethod } from '../methods/method.ts'
 
 type Change = (value: unknown) => unknown
 
-/** Texts that some rule takes and others refuse: formats, edges of lengths, and what no text may hold. */
+/** Texts that some rules accept and others refuse: formats, lengths at the bounds, and characters that no text may hold. */
 const TEXTS = [
   ...['', ' ', 'a', 'order-1', 'INR', 'inr', 'XX', '5', '-5', '007', '5.0', '9'.repeat(41), '5'.repeat(40)],
   ...['a@b.co', 'ä@exämple.de', 'a@b', 'a b@c.de', 'a\ud800@b.co', `${'a'.repeat(65)}@b.co`],
@@ -25,7 +25,7 @@ const TEXTS = [
   `https://a.co/${'x'.repeat(2036)}`,
 ] as const
 
-/** Numbers that JSON.stringify writes as they are judged. */
+/** Numbers whose JSON form has the same value. */
 const NUMBERS = [0, -0, 1, -1, 501, 1.5, 9_007_199_254_740_991, 9_007_199_254_740_992, 1e20, -1e20] as const
 
 const KEYS = [
@@ -47,20 +47,23 @@ const anything = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-/** Requests of a method: whole ones, and ones with up to three changes anywhere in them. */
-export function requestsOf({ name, shape }: Method, has_envelope: boolean): fc.Arbitrary<unknown> {
-  const whole = valuesOf(shape).map((value) => (has_envelope ? { ...Object(value), method: name } : value))
+/** Requests of a method: valid ones, and ones with up to three changes anywhere. */
+export function requestsOf({ name, request }: PublicMethod, has_envelope: boolean): fc.Arbitrary<unknown> {
+  const whole = valuesOf(request).map((value) => (has_envelope ? { ...Object(value), method: name } : value))
   const changed = fc
     .tuple(whole, fc.array(changeAnywhere, { minLength: 1, maxLength: 3 }))
     .map(([value, changes]) => changes.reduce((before: unknown, change) => change(before), value))
   return fc.oneof({ weight: 1, arbitrary: whole }, { weight: 3, arbitrary: changed })
 }
 
-/** A request with every field, once for each of its texts and each text that may be an edge there. */
-export function edgesOf({ name, shape }: Method, has_envelope: boolean): readonly unknown[] {
-  const [value] = fc.sample(valuesOf(shape, true), { numRuns: 1, seed: 1 })
+/** Requests with every field, one for each of its texts and each text that may be a boundary case there. */
+export function boundaryRequestsOf(
+  { name, request }: PublicMethod,
+  has_envelope: boolean,
+): readonly unknown[] {
+  const [value] = fc.sample(valuesOf(request, true), { numRuns: 1, seed: 1 })
   const whole = has_envelope ? { ...Object(value), method: name } : value
-  return textsIn(shape).flatMap(({ path, max }) => {
+  return textsIn(request).flatMap(({ path, max }) => {
     const lengths = [max - 1, max, max + 1].flatMap((length) => ['x'.repeat(length), '💶'.repeat(length)])
     return [...TEXTS, ...lengths].map((text) => changedAt(whole, path, () => text))
   })
@@ -109,7 +112,7 @@ function textsFor({ min, max, pattern }: Extract<Shape, { type: 'text' }>): read
   })
 }
 
-/** A change at one of the places of a value, each as likely as the others; texts and numbers mostly stay such. */
+/** A change at a random place of a value. A text mostly stays a text, and a number a number. */
 const changeAnywhere: fc.Arbitrary<Change> = fc
   .record({
     where: fc.noBias(fc.nat(1_000_000)),
@@ -120,12 +123,12 @@ const changeAnywhere: fc.Arbitrary<Change> = fc
     number: fc.constantFrom(...NUMBERS),
   })
   .map(({ where, kind, key, value, text, number }) => (whole) => {
-    const kept = new Map<string, unknown>([
+    const same_type = new Map<string, unknown>([
       ['string', text],
       ['number', number],
     ])
     const changes: Readonly<Record<string, Change>> = {
-      'keep type': (at) => kept.get(typeof at) ?? at,
+      'keep type': (at) => same_type.get(typeof at) ?? at,
       replace: () => value,
       remove: () => undefined,
       add: (at) => withMember(at, key, value),
@@ -147,7 +150,7 @@ function changedAt(value: unknown, [key, ...rest]: readonly string[], change: Ch
   return withMember(value, key, changedAt(Object(value)[key], rest, change))
 }
 
-/** JSON.stringify leaves out a member that is undefined. Own members only: `__proto__` is a key like any other. */
+/** JSON.stringify omits a member that is undefined. `__proto__` is a key like any other, as only own members are read. */
 function withMember(value: unknown, key: string, member: unknown): unknown {
   if (Array.isArray(value)) return value.map((item, index) => (String(index) === key ? member : item))
   if (typeof value !== 'object' || value === null) return member

@@ -1,13 +1,13 @@
 import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
-import { ADVICE } from '../../gateway/openapi/advice.ts'
-import { codesByStatus } from '../../gateway/openapi/envelope.ts'
+import { codesByStatus } from '../../gateway/openapi/envelope-schemas.ts'
+import { ERROR_ADVICE } from '../../gateway/openapi/error-advice.ts'
 
-const AGAIN: Readonly<Record<Retry, string>> = {
+const RETRY_WORDS: Readonly<Record<Retry, string>> = {
   no: 'no',
-  yes: 'yes, the same',
+  yes: 'yes, unchanged',
   depends: 'it depends',
-  next_day: 'the next day in UTC',
-  while_scanning: 'while it is scanned',
+  next_day: 'on the next day in UTC',
+  while_scanning: 'while the file is scanned',
 }
 
 /** The error table for merchants, in the order of the codes. */
@@ -22,7 +22,7 @@ export function errorTable(): string {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
   const lines = codes.map((code) => {
     const { message, retry } = ERROR_TABLE[code]
-    return `| ${code} | ${message} | ${statusesOf(code)} | ${AGAIN[retry]} | ${ADVICE[code]} |`
+    return `| ${code} | ${message} | ${statusesOf(code)} | ${RETRY_WORDS[retry]} | ${ERROR_ADVICE[code]} |`
   })
-  return ['| Code | Meaning | HTTP | Try again | What to do |', '|---|---|---|---|---|', ...lines].join('\n')
+  return ['| Code | Meaning | HTTP | Try again? | What to do |', '|---|---|---|---|---|', ...lines].join('\n')
 }

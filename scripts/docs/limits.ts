@@ -1,30 +1,24 @@
 import { BODY_MAX_BYTES } from '../../gateway/http/http-limits.ts'
-import { DEPTH_MAX } from '../../gateway/json/parse.ts'
+import { DEPTH_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
-import { DEFAULT_QUOTAS } from '../../gateway/limits/quotas.ts'
-import { QR_PAYLOAD_MAX } from '../../gateway/openapi/results.ts'
-import { methodsForReading } from './openapi.ts'
+import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
+import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/registry.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 const MIB = 1024 * 1024
 
-/** The default quota of every bucket that the methods there are take from. */
+/** The default quota of each bucket. */
 export function quotaTable(): string {
-  const { methods, resend } = methodsForReading()
-  const lines = [...methods, resend].flatMap(({ name }) => {
-    const quota = DEFAULT_QUOTAS.get(name)
-    return quota === undefined ? [] : [`| \`${name}\` | ${NUMBER.format(quota)} |`]
-  })
-  return ['| Bucket | Calls a minute |', '|---|---|', ...lines].join('\n')
+  const lines = [...DEFAULT_QUOTAS].map(([name, quota]) => `| \`${name}\` | ${NUMBER.format(quota)} |`)
+  return ['| Bucket | Calls per minute |', '|---|---|', ...lines].join('\n')
 }
 
-/** How much every text and amount of a request may hold, by the schemas that judge it, and what bounds the whole. */
+/** The greatest size of each text and amount of a request, from the schemas that check it, and of the whole body. */
 export function sizeTable(): string {
-  const { methods, resend } = methodsForReading()
-  const bounds = [...methods, resend].flatMap(({ shape }) => boundsOf(shape))
-  const fields = Map.groupBy(bounds, ({ at_most }) => at_most)
-  const lines = [...fields].map(([at_most, alike]) => {
-    const names = [...new Set(alike.map(({ field }) => `\`${field}\``))]
+  const bounds = PUBLIC_METHODS.flatMap(({ request }) => boundsOf(request))
+  const by_maximum = Map.groupBy(bounds, ({ at_most }) => at_most)
+  const lines = [...by_maximum].map(([at_most, equal]) => {
+    const names = [...new Set(equal.map(({ field }) => `\`${field}\``))]
     return `| ${names.join(', ')} | ${at_most} |`
   })
   return [
@@ -45,7 +39,7 @@ function boundsOf(shape: Shape, field = ''): readonly Bound[] {
   switch (shape.type) {
     case 'object':
       return Object.entries(shape.fields).flatMap(([name, inner]) =>
-        // The name of a method is one of a list.
+        // The name of a method is one of a fixed list.
         name === 'method' ? [] : boundsOf(inner, nameOf(field, name)),
       )
     case 'text':
@@ -59,7 +53,7 @@ function boundsOf(shape: Shape, field = ''): readonly Bound[] {
   }
 }
 
-/** The envelopes around what a request is about are left out. */
+/** The path of a field without the envelopes `params` and `payment`. */
 function nameOf(field: string, name: string): string {
   return field === '' || field === 'params' || field === 'payment' ? name : `${field}.${name}`
 }

@@ -1,7 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { generatedPages } from '../../scripts/docs.ts'
+import { generatedFiles } from '../../scripts/docs/pages.ts'
 import { ROOT, readSources } from './sources.ts'
 
 const top = (await readdir(ROOT)).filter((name) => name.endsWith('.md'))
@@ -27,7 +27,7 @@ const links: readonly Link[] = [...texts].flatMap(([page, text]) =>
 )
 
 test('generated parts of pages are current (else run npm run docs)', async () => {
-  const stale = (await generatedPages()).filter(({ current, wanted }) => current !== wanted)
+  const stale = (await generatedFiles()).filter(({ current, wanted }) => current !== wanted)
   expect(stale.map(({ path }) => path)).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
-import { answerName } from '../../gateway/openapi/names.ts'
+import { answerName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import {
@@ -14,7 +14,7 @@ import {
   signV2,
 } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { describedBy, REFERENCE, takenBy } from '../support/reference.ts'
+import { acceptedBy, describedBy, REFERENCE } from '../support/reference.ts'
 import { startAlone, type TestSystem } from '../support/system.ts'
 import { type Passage, type Recorder, startRecorder } from './reference.recorder.ts'
 
@@ -75,7 +75,7 @@ function faultsOfSuccess({ sent, answer }: Passage): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
   return [
-    ...takenBy(`${pointer}/requestBody/${CONTENT}`)(request),
+    ...acceptedBy(`${pointer}/requestBody/${CONTENT}`)(request),
     ...describedBy(`#/components/schemas/${answerName(request.method ?? RESEND_BUCKET)}`)(answer.body),
   ]
 }

@@ -43,14 +43,14 @@ else
         countOutcomes(calls, () => limits.admit(bucket, caller))
       await nonces.consume('5001', 'before')
       await limits.admit('payment.in', caller)
-      await limits.admit('refund.request', caller)
+      await limits.admit('webhook.resend', caller)
 
       proxy.stall()
       const during = await Promise.all([
         nonces.consume('5001', 'stalled'),
         nonces.consume('5001', 'before'),
         admit('payment.in', 999),
-        admit('refund.request', 20),
+        admit('webhook.resend', 20),
       ])
       expect(during).toEqual([
         'unknown',
@@ -60,7 +60,7 @@ else
       ])
       await proxy.cut()
       expect(await nonces.consume('5001', 'cut')).toBe('unknown')
-      expect(await admit('refund.request', 5)).toMatchObject({ unavailable: 5 })
+      expect(await admit('webhook.resend', 5)).toMatchObject({ unavailable: 5 })
       await limits.close()
 
       await proxy.restore()
@@ -70,7 +70,7 @@ else
       expect(await again.consume('5001', 'before')).toBe('reused')
       const afresh = createLimits(later.counters)
       // What did not get as far as its write took nothing away.
-      const rest = await countOutcomes(20, () => afresh.admit('refund.request', caller))
+      const rest = await countOutcomes(20, () => afresh.admit('webhook.resend', caller))
       expect(rest).toEqual({ admitted: 9, refused: 11, unavailable: 0 })
       await later.store.close()
     })

@@ -5,20 +5,20 @@ import formats from 'ajv-formats'
 
 const PATH = join(import.meta.dirname, '..', '..', 'docs', 'merchants', 'openapi.json')
 
-/** The committed reference of merchants. */
-// biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into a document
+/** The committed OpenAPI document of the merchants' reference. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any part of the document
 export const REFERENCE: any = JSON.parse(readFileSync(PATH, 'utf8'))
 
-/** Says what is wrong with a value by a schema of the reference; nothing when it fits. */
-export type Finder = (value: unknown) => readonly string[]
+/** Lists what is wrong with a value by a schema of the reference; empty if the value is valid. */
+export type SchemaCheck = (value: unknown) => readonly string[]
 
-/** What the reference takes for a schema, by a pointer such as `#/components/schemas/Payment`. */
-export const takenBy = findersOf(REFERENCE)
+/** The check of a schema, which a pointer such as `#/components/schemas/Payment` names. */
+export const acceptedBy = schemaChecks(REFERENCE)
 
-/** The same, but an object may have no member that the reference does not describe: nothing new goes by in silence. */
-export const describedBy = findersOf(sealed(REFERENCE))
+/** The same, but no object may have a property that the reference does not describe, so nothing stays undocumented. */
+export const describedBy = schemaChecks(closeObjects(REFERENCE))
 
-function findersOf(document: object): (pointer: string) => Finder {
+function schemaChecks(document: object): (pointer: string) => SchemaCheck {
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
@@ -27,7 +27,7 @@ function findersOf(document: object): (pointer: string) => Finder {
     allErrors: true,
   })
   formats.default(ajv)
-  // Words of OpenAPI, and formats that only tell people something.
+  // Keywords of OpenAPI, and formats that are hints for people.
   ajv.addVocabulary(['discriminator', ...Object.keys(document)])
   ajv.addFormat('idn-email', true)
   ajv.addFormat('iri', true)
@@ -42,10 +42,10 @@ function findersOf(document: object): (pointer: string) => Finder {
   }
 }
 
-function sealed<T>(schema: T): T {
-  if (Array.isArray(schema)) return schema.map(sealed) as T
+function closeObjects<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(closeObjects) as T
   if (typeof schema !== 'object' || schema === null) return schema
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, sealed(value)]))
-  const closes = inner['type'] === 'object' && 'properties' in inner
-  return (closes ? { additionalProperties: false, ...inner } : inner) as T
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closeObjects(value)]))
+  const is_object = inner['type'] === 'object' && 'properties' in inner
+  return (is_object ? { additionalProperties: false, ...inner } : inner) as T
 }

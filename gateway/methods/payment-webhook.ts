@@ -5,11 +5,11 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Caller } from '../auth/caller.ts'
 
 /** The text whose HMAC is the secret of a payment's own callback address (spec: Callback signatures). */
-const DERIVATION = 'service:merchant-webhook-signing:v1'
+const DERIVATION_LABEL = 'service:merchant-webhook-signing:v1'
 
 /**
- * A payment's own callback address with its secret, derived from the very API secret that signed the request (N8) and
- * sealed so that only this merchant's payment of this c_id can use it.
+ * Returns the callback address of a payment with its signing secret. The secret is derived from the API secret that
+ * signed the request (N8), and sealed for this merchant and this c_id, so that no other payment can use it.
  */
 export function sealWebhook(
   url: string,
@@ -17,6 +17,6 @@ export function sealWebhook(
   { merchant_id, secret }: Pick<Caller, 'merchant_id' | 'secret'>,
   keyring: Keyring,
 ): { readonly url: string; readonly sealedSecret: string } {
-  const derived = new Secret(hmacHex('sha256', secret, DERIVATION))
+  const derived = new Secret(hmacHex('sha256', secret, DERIVATION_LABEL))
   return { url, sealedSecret: keyring.seal(derived, webhookContext({ merchant_id, c_id })) }
 }

@@ -1,15 +1,14 @@
 import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import { ADVICE } from './advice.ts'
-import { type JsonSchema, record } from './json-schema.ts'
-import { reference } from './names.ts'
+import { ERROR_ADVICE } from './error-advice.ts'
+import { type JsonSchema, record, reference } from './json-schema.ts'
 
-/** The second HTTP status that a code can have, beside the one of the table (E10, E13). */
+/** The codes that can also come with a second HTTP status, which the error table does not have (E10, E13). */
 const SECOND_STATUS: readonly (readonly [ErrorCode, number])[] = [
   [1000, 429],
   [2002, 503],
 ]
 
-/** Every code with every HTTP status that it can come with, in the order of the table. */
+/** The codes of each HTTP status, in the order of the error table. A code can have two statuses. */
 export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
   const pairs = [...codes.map((code) => [code, ERROR_TABLE[code].http] as const), ...SECOND_STATUS]
@@ -19,10 +18,10 @@ export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {
   )
 }
 
-const REQUEST_ID = { type: 'string', format: 'uuid', description: 'Equals the header X-Request-ID.' }
-const PROCESSING_TIME = { type: 'number', minimum: 0, description: 'Milliseconds.' }
+const REQUEST_ID = { type: 'string', format: 'uuid', description: 'The same as the header X-Request-ID.' }
+const PROCESSING_TIME = { type: 'number', minimum: 0, description: 'In milliseconds.' }
 
-/** The envelope around a result (E2). */
+/** The envelope of a success (E2), around the component named `result`. */
 export function successSchema(result: string): JsonSchema {
   return record({
     success: { const: true },
@@ -32,8 +31,8 @@ export function successSchema(result: string): JsonSchema {
   })
 }
 
-/** What `details` or `context` hold for certain codes. */
-const KNOWN_INFO: readonly {
+/** The content of `details` or `context` for the codes that have some. */
+const ERROR_INFO: readonly {
   readonly codes: readonly ErrorCode[]
   readonly status: number
   readonly member: 'details' | 'context'
@@ -46,7 +45,8 @@ const KNOWN_INFO: readonly {
     schema: record({
       description: {
         type: 'string',
-        description: 'The field’s path, such as `params.payment.payer`; `body` is the body as a whole.',
+        description:
+          'The path of the field, such as `params.payment.payer`; `body` means the body as a whole.',
       },
     }),
   },
@@ -59,8 +59,8 @@ const KNOWN_INFO: readonly {
         description: {
           type: 'string',
           description:
-            'What was misused: `query`, `headers`, `version`, `host`, `transfer-encoding` or `body`; ' +
-            'or `no callback destination`.',
+            'The part of the request that is wrong: `query`, `headers`, `version`, `host`, `transfer-encoding` or ' +
+            '`body`; or `no callback destination`.',
         },
       }),
       type: ['object', 'null'],
@@ -79,7 +79,7 @@ const KNOWN_INFO: readonly {
     schema: record({
       bucket: {
         type: 'string',
-        description: 'A method’s name, `webhook.resend`, `daily` or `authentication`.',
+        description: 'The name of a method, `webhook.resend`, `daily` or `authentication`.',
       },
       limit: { type: 'integer' },
       window_seconds: { type: 'integer' },
@@ -88,14 +88,16 @@ const KNOWN_INFO: readonly {
   },
 ]
 
-/** The envelope of the failures that come with an HTTP status (E2). */
+/** The envelope of the failures with an HTTP status (E2). */
 export function failureSchema(status: number, codes: readonly ErrorCode[]): JsonSchema {
   const info = { type: ['object', 'null'] }
-  const known = KNOWN_INFO.filter((one) => one.status === status).map(({ codes, member, schema }) => ({
-    if: { properties: { code: { enum: codes } } },
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: { properties: { [member]: schema } },
-  }))
+  const conditions = ERROR_INFO.filter((entry) => entry.status === status).map(
+    ({ codes, member, schema }) => ({
+      if: { properties: { code: { enum: codes } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { [member]: schema } },
+    }),
+  )
   const error = record({
     code: { type: 'integer', oneOf: codes.map(codeSchema) },
     message: { type: 'string' },
@@ -105,12 +107,12 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
   return record({
     success: { const: false },
     result: { type: 'null' },
-    error: known.length === 0 ? error : { ...error, allOf: known },
+    error: conditions.length === 0 ? error : { ...error, allOf: conditions },
     request_id: REQUEST_ID,
     processing_time: PROCESSING_TIME,
   })
 }
 
 function codeSchema(code: ErrorCode): JsonSchema {
-  return { const: code, title: ERROR_TABLE[code].message, description: ADVICE[code] }
+  return { const: code, title: ERROR_TABLE[code].message, description: ERROR_ADVICE[code] }
 }

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { DEPTH_MAX, type Json, parseJson } from './parse.ts'
+import { DEPTH_MAX, type Json, parseJson } from './parse-json.ts'
 
 const parse = (text: string | Buffer): Json => parseJson(Buffer.from(text))
 const nested = (depth: number, inner = ''): string => '['.repeat(depth) + inner + ']'.repeat(depth)
 
 test.each([
-  ['nothing', ''],
-  ['blanks', ' \n'],
+  ['an empty body', ''],
+  ['white space only', ' \n'],
   ['not JSON', '{"a":}'],
   ['a trailing comma', '{"a":1,}'],
   ['a comment', '{"a":1}//'],
@@ -22,7 +22,7 @@ test.each([
   ['a plus sign', '{"a":+1}'],
   ['a bare point', '{"a":.5}'],
   ['NaN', '{"a":NaN}'],
-  ['a raw control character in a text', '{"a":"\u0001"}'],
+  ['a raw control character in a string', '{"a":"\u0001"}'],
   ['a duplicate key', '{"a":1,"a":1}'],
   ['a duplicate key in another spelling', '{"method":1,"m\\u0065thod":2}'],
   ['a duplicate key far inside', '{"x":[{"y":{"a":1,"b":2,"a":3}}]}'],
@@ -31,20 +31,20 @@ test.each([
   ['33 levels of arrays', nested(DEPTH_MAX + 1)],
   ['33 levels of objects', '{"a":'.repeat(33) + 1 + '}'.repeat(33)],
   ['100,000 levels', nested(100_000)],
-  ['an open text', '"'],
-  ['an open escape', '"\\'],
+  ['an unterminated string', '"'],
+  ['an unterminated escape', '"\\'],
 ])('refuses %s as 1005 at body', (_what, text) => {
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: 1005, details: { description: 'body' } }))
 })
 
 test.each([
   ['32 levels', nested(DEPTH_MAX)],
-  ['brackets in texts', `["${'['.repeat(99)}","\\"{{{","\\\\"]`],
-  ['colons in texts', '{"a:b":":","c":"\\":"}'],
+  ['brackets in strings', `["${'['.repeat(99)}","\\"{{{","\\\\"]`],
+  ['colons in strings', '{"a:b":":","c":"\\":"}'],
   ['the same key in two objects', '[{"a":1},{"a":{"a":1}}]'],
   ['keys that differ in case', '{"a":1,"A":2}'],
-  ['blanks everywhere', ' { "a" : [ 1 , 2 ] } '],
-])('takes %s', (_what, text) => {
+  ['white space everywhere', ' { "a" : [ 1 , 2 ] } '],
+])('accepts %s', (_what, text) => {
   expect(parse(text)).toEqual(JSON.parse(text))
 })
 
@@ -71,19 +71,19 @@ test.each<[string, Json]>([
   expect(parse(` ${literal} `)).toBe(value)
 })
 
-test('reads a megabyte of digits in no time worth mentioning', () => {
+test('reads a megabyte of digits', () => {
   expect(parse('9'.repeat(1_000_000))).toBeGreaterThan(2n ** 63n)
 })
 
-test('keeps prototype keys as plain properties of the object', () => {
+test('keeps prototype keys as own properties', () => {
   const value = parse('{"__proto__":{"polluted":1},"constructor":2,"toString":3,"n":1.5}')
   expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
   expect(Object.keys(value as object)).toEqual(['__proto__', 'constructor', 'toString', 'n'])
   expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
 })
 
-/** What E4 says of a number, by its literal alone. */
-function judged(literal: string): Json {
+/** The value of a number literal by the rules of E4. */
+function exactValue(literal: string): Json {
   const sign = literal.startsWith('-') ? -1 : 1
   if (!/^-?\d+$/.test(literal)) return sign * 0.5
   if (literal.replace('-', '').length > 19) return BigInt(sign) * 10n ** 19n
@@ -91,10 +91,10 @@ function judged(literal: string): Json {
   return Number.isSafeInteger(number) ? number : BigInt(literal)
 }
 
-/** The slow way to the same values: a reviver that is told every literal. */
+/** A slow parser with the same results: a reviver that sees every literal. */
 function parseSlowly(text: string): unknown {
   return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' ? judged(context?.source ?? '') : value,
+    typeof value === 'number' ? exactValue(context?.source ?? '') : value,
   )
 }
 
@@ -120,7 +120,7 @@ const fractions = fc
     ),
   )
   .map((parts) => parts.join(''))
-const blanks = fc.constantFrom('', '', ' ', '\n\t')
+const spaces = fc.constantFrom('', '', ' ', '\n\t')
 const literals = fc.oneof(
   integers,
   fractions,
@@ -132,7 +132,7 @@ const keys = fc.oneof(
   fc.constantFrom('__proto__', 'constructor'),
 )
 
-/** JSON texts full of odd numbers, with keys that `JSON.parse` puts into another order, and blanks. */
+/** JSON texts with many fractions and long integers, white space, and keys that `JSON.parse` reorders. */
 const texts = fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6, depthSize: 'small' },
@@ -143,17 +143,17 @@ const texts = fc.letrec<{ value: string; array: string; object: string }>((tie) 
     tie('object'),
   ),
   array: fc
-    .tuple(fc.array(tie('value'), { maxLength: 8 }), blanks)
-    .map(([items, blank]) => `[${blank}${items.join(`,${blank}`)}]`),
+    .tuple(fc.array(tie('value'), { maxLength: 8 }), spaces)
+    .map(([items, space]) => `[${space}${items.join(`,${space}`)}]`),
   object: fc
-    .tuple(fc.uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 8 }), blanks)
+    .tuple(fc.uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 8 }), spaces)
     .map(
-      ([fields, blank]) =>
-        `{${fields.map(([key, value]) => `${JSON.stringify(key)}${blank}:${value}${blank}`).join(',')}}`,
+      ([fields, space]) =>
+        `{${fields.map(([key, value]) => `${JSON.stringify(key)}${space}:${value}${space}`).join(',')}}`,
     ),
 })).value
 
-test('agrees with JSON.parse on every document, numbers aside, which it tells by their literals', () => {
+test('agrees with JSON.parse on every document, except that numbers depend on their literals', () => {
   fc.assert(
     fc.property(texts, (text) => {
       expect(parse(text)).toEqual(parseSlowly(text))
@@ -162,7 +162,7 @@ test('agrees with JSON.parse on every document, numbers aside, which it tells by
   )
 })
 
-test('refuses whatever is nearly a document, also where the flaw is in a number', () => {
+test('agrees with JSON.parse on documents with a flaw, also in a number', () => {
   const flaws = fc.constantFrom(...'-+.eE0195,:"[]{} \\', '--', '00', '.5', 'e5', '-1.5', '1.5')
   fc.assert(
     fc.property(texts, fc.nat(), fc.nat({ max: 2 }), flaws, (text, pick, removed, flaw) => {
@@ -182,7 +182,7 @@ test('refuses whatever is nearly a document, also where the flaw is in a number'
   )
 })
 
-/** A flaw can make two keys equal, and a lone surrogate in a key becomes another one in UTF-8. */
+/** A flaw can make two keys equal, and UTF-8 replaces a lone surrogate in a key. */
 function hasDuplicate(text: string): boolean {
   try {
     return (
@@ -220,7 +220,7 @@ test.each([
   ['12345678901234567 2.5'],
   ['x1.5'],
   ['+1.5'],
-])('refuses %s, which is no number', (literal) => {
+])('refuses %s, which is not a number', (literal) => {
   for (const text of [literal, `[${literal}]`, `{"a":${literal}}`]) {
     expect(() => parse(text)).toThrow(
       expect.objectContaining({ code: 1005, details: { description: 'body' } }),
@@ -228,14 +228,14 @@ test.each([
   }
 })
 
-test('does not change the bytes it reads, whose signature is still to be checked', () => {
+test('does not change the bytes of the body', () => {
   const body = Buffer.from('{"a":[1.25,12345678901234567,-1e2]}')
   const copy = Buffer.from(body)
   parseJson(body)
   expect(body).toEqual(copy)
 })
 
-test('takes nothing that a client can write for an integer it has put away', () => {
+test('does not confuse the numbers of a client with placeholders', () => {
   expect(
     parse('{"a":[1.5,"1.5",-2.5,12345678901234567,2.5,{"b":98765432109876543,"1":-98765432109876543}]}'),
   ).toEqual({
@@ -250,13 +250,13 @@ test('takes nothing that a client can write for an integer it has put away', () 
   })
 })
 
-test('finds a duplicate key also where its values are odd numbers', () => {
+test('finds a duplicate key whose values are fractions or long integers', () => {
   for (const text of ['{"a":1.5,"a":2.5}', '{"a":12345678901234567,"a":1}', '[{"b":1e2,"\\u0062":{}}]']) {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: 1005 }))
   }
 })
 
-test('finds a duplicate wherever it is put', () => {
+test('finds a duplicate of any key, in any spelling', () => {
   const object = fc.dictionary(fc.string({ minLength: 1 }), fc.integer(), { minKeys: 1, maxKeys: 40 })
   fc.assert(
     fc.property(object, fc.nat(), fc.boolean(), (fields, pick, escaped) => {
@@ -274,7 +274,7 @@ test('finds a duplicate wherever it is put', () => {
   )
 })
 
-test('says 1005 or a value to any bytes, and nothing else', () => {
+test('returns a value or throws 1005 for any bytes', () => {
   const json_like = fc.string({
     unit: fc.constantFrom(...'[]{}",:019eE.-\\utrfalsn \0\u0800'),
     maxLength: 80,

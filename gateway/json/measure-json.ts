@@ -1,16 +1,16 @@
-/** What a look over the bytes of a JSON text tells before it is parsed. Of a text that is not JSON it tells nothing. */
-export interface Scan {
-  /** How deep arrays and objects are nested. */
+/** What one pass over a JSON text finds out before parsing. For a text that is not JSON the figures mean nothing. */
+export interface JsonMeasures {
+  /** The deepest nesting of arrays and objects. */
   readonly depth: number
-  /** How many keys are written in all objects together, a repeated one each time. */
+  /** The number of keys in all objects together; a repeated key counts each time. */
   readonly keys: number
-  /** The numbers that are written with a point or an exponent. */
+  /** The numbers written with a decimal point or an exponent. */
   readonly fractions: Spans
-  /** The integers that a double may not hold exactly: of 17 characters and more, or 16 with a 9 in front. */
+  /** The integers that a double may not hold exactly: 17 or more characters, or 16 that begin with a 9. */
   readonly long_integers: Spans
 }
 
-/** Where each of some tokens begins and where it ends, in turns: a flat list, as there may be very many. */
+/** Start and end offsets of tokens, in turns. The list is flat because it can be very long. */
 export type Spans = readonly number[]
 
 const QUOTE = 0x22
@@ -26,19 +26,19 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_ARRAY = 0x5d
 const CLOSE_OBJECT = 0x7d
 
-/** Integers of so many characters are exact as doubles, unless they begin with a 9: 2^53 - 1 is 9007199254740991. */
-const PLAIN_LENGTH_MAX = 16
+/** An integer of at most this length is exact as a double, unless it begins with a 9: 2^53 - 1 is 9007199254740991. */
+const EXACT_LENGTH_MAX = 16
 
 /**
- * One pass over the bytes, building nothing but the list of odd numbers. What is listed is a whole number by the
- * grammar of JSON, also in a text that is not JSON. Every byte of UTF-8 beyond ASCII lies inside a string.
+ * Measures a JSON text in one pass over its bytes. Everything that it lists is a complete number by the grammar of JSON,
+ * even in a text that is not JSON. Bytes beyond ASCII need no care: in valid JSON they occur only inside strings.
  */
-export function scanJson(bytes: Uint8Array): Scan {
+export function measureJson(bytes: Uint8Array): JsonMeasures {
   const end = bytes.length
   const fractions: number[] = []
   const long_integers: number[] = []
   let depth = 0
-  let depth_now = 0
+  let open = 0
   let keys = 0
   for (let at = 0; at < end; at += 1) {
     const byte = bytes[at] as number
@@ -47,10 +47,10 @@ export function scanJson(bytes: Uint8Array): Scan {
     } else if (byte === COLON) {
       keys += 1
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      depth_now += 1
-      if (depth_now > depth) depth = depth_now
+      open += 1
+      if (open > depth) depth = open
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      depth_now -= 1
+      open -= 1
     } else if ((byte >= DIGIT_0 && byte <= DIGIT_9) || byte === MINUS) {
       const integer_end = endOfDigits(bytes, at + 1)
       const number_end = endOfNumber(bytes, integer_end)
@@ -65,7 +65,7 @@ export function scanJson(bytes: Uint8Array): Scan {
   return { depth, keys, fractions, long_integers }
 }
 
-/** Where the string that begins before `at` has its closing quote. */
+/** The offset of the closing quote of the string whose content begins at `start`. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let at = start
   for (;;) {
@@ -85,10 +85,10 @@ function endOfDigits(bytes: Uint8Array, start: number): number {
 }
 
 function isLong(length: number, first: number): boolean {
-  return length > PLAIN_LENGTH_MAX || (length === PLAIN_LENGTH_MAX && first === DIGIT_9)
+  return length > EXACT_LENGTH_MAX || (length === EXACT_LENGTH_MAX && first === DIGIT_9)
 }
 
-/** Where the number ends whose integer part ends here. A part that lacks its digits does not belong to it. */
+/** The end of the number whose integer part ends at `integer_end`. A point or exponent without digits is not part of it. */
 function endOfNumber(bytes: Uint8Array, integer_end: number): number {
   let end = integer_end
   if (bytes[end] === POINT) {
@@ -105,7 +105,7 @@ function endOfNumber(bytes: Uint8Array, integer_end: number): number {
   return end
 }
 
-/** Whether there is a digit, no leading zero, and no more after the end that would belong to a number. */
+/** Whether the range holds a digit, has no leading zero, and is not followed by more of a (malformed) number. */
 function isNumber(bytes: Uint8Array, start: number, integer_end: number, end: number): boolean {
   const first = bytes[start] === MINUS ? start + 1 : start
   const after = bytes[end]

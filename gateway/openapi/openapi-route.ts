@@ -4,10 +4,10 @@ import type { PublicRoute } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The route of a gateway that is told to show its reference: to anybody, unsigned. The text is made once. `serve` rejects
- * with what is wrong with a request's head.
+ * The route that serves the reference to everybody, without a signature, in a gateway whose settings ask for it. The text
+ * is made once. `serve` rejects with the refusal of a request whose head is wrong.
  */
-export function referenceRoute(document: JsonSchema): PublicRoute {
+export function openApiRoute(document: JsonSchema): PublicRoute {
   const text = JSON.stringify(document)
   const length = String(Buffer.byteLength(text))
   return {

@@ -1,0 +1,18 @@
+import type { MethodDeps, MethodRegistry, PublicMethod } from './method.ts'
+import { ENVELOPE_METHODS } from './registry.generated.ts'
+import { webhookResend } from './webhook-resend.ts'
+
+/** Every public method: those of the envelope, then the resend route. */
+export const PUBLIC_METHODS: readonly PublicMethod[] = [...ENVELOPE_METHODS, webhookResend]
+
+/** The default quota of each bucket, in calls per minute (E10). A method that is not in here is unlimited. */
+export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(
+  PUBLIC_METHODS.flatMap(({ name, default_quota }) =>
+    default_quota === undefined ? [] : [[name, default_quota]],
+  ),
+)
+
+/** Makes every method of the envelope callable. */
+export function connectMethods(deps: MethodDeps): MethodRegistry {
+  return new Map(ENVELOPE_METHODS.map((method) => [method.name, method.connect(deps)]))
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorTable } from './errors.ts'
+import { quotaTable, sizeTable } from './limits.ts'
+import { METHOD_REGISTRY_PATH, methodRegistryText } from './method-registry.ts'
+import { openApiText } from './openapi.ts'
+import { settingsTable } from './settings.ts'
+
+/** A file that is generated from the code, at least in part: its text now and as it should be. */
+export interface GeneratedFile {
+  readonly path: string
+  readonly current: string
+  readonly wanted: string
+}
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** The generated sections of pages. Two comments with the name of a section mark its place. */
+const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/operators/settings.md': { settings: settingsTable },
+  'docs/merchants/errors.md': { errors: errorTable },
+  'docs/merchants/limits.md': { quotas: quotaTable, sizes: sizeTable },
+}
+
+/** The files that are generated as a whole. */
+const WHOLE_FILES: Readonly<Record<string, () => string>> = {
+  'docs/merchants/openapi.json': openApiText,
+  [METHOD_REGISTRY_PATH]: methodRegistryText,
+}
+
+/** Every generated file. Throws if a page lacks the place of a generated section. */
+export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
+  const pages = Object.entries(SECTIONS).map(async ([path, sections]) => {
+    const current = await readFile(join(ROOT, path), 'utf8')
+    const wanted = Object.entries(sections).reduce(
+      (text, [name, make]) => replaceSection(text, name, make(), path),
+      current,
+    )
+    return { path, current, wanted }
+  })
+  const files = Object.entries(WHOLE_FILES).map(async ([path, make]) => {
+    const current = await readFile(join(ROOT, path), 'utf8').catch(() => '')
+    return { path, current, wanted: make() }
+  })
+  return Promise.all([...pages, ...files])
+}
+
+function replaceSection(text: string, name: string, content: string, path: string): string {
+  const begin = `<!-- ${name}: made by npm run docs -->`
+  const end = `<!-- end of ${name} -->`
+  const [before, rest] = text.split(begin)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`${path} has no place for section ${name}`)
+  return `${before}${begin}\n${content}\n${end}${after}`
+}
