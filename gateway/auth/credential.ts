@@ -1,7 +1,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
@@ -88,16 +89,13 @@ function unsealSecrets(
   return secrets
 }
 
-const VERSIONS: ReadonlyMap<ApiVersion, PublicApiVersion> = new Map([
-  [ApiVersion.V1, 'v1'],
-  [ApiVersion.V2, 'v2'],
-])
+const VERSIONS = createEnumMap<PublicApiVersion, ApiVersion>({ v1: ApiVersion.V1, v2: ApiVersion.V2 })
 
-const STATUSES: ReadonlyMap<CredentialStatus, CredentialSettings['status']> = new Map([
-  [CredentialStatus.ACTIVE, 'active'],
-  [CredentialStatus.DISABLED, 'disabled'],
-  [CredentialStatus.BLOCKED, 'blocked'],
-])
+const STATUSES = createEnumMap<CredentialSettings['status'], CredentialStatus>({
+  active: CredentialStatus.ACTIVE,
+  disabled: CredentialStatus.DISABLED,
+  blocked: CredentialStatus.BLOCKED,
+})
 
 function readSettings({
   credential,
@@ -105,9 +103,9 @@ function readSettings({
 }: GetCredentialResponse): CredentialSettings | undefined {
   if (credential === undefined) return undefined
   const { merchantId: merchant_id, ipAllowlist, dailyLimit: daily_limit } = credential
-  const environment = environmentFromProto(credential.environment)
-  const version = VERSIONS.get(credential.apiVersion)
-  const status = STATUSES.get(credential.status)
+  const environment = ENVIRONMENTS.fromProto(credential.environment)
+  const version = VERSIONS.fromProto(credential.apiVersion)
+  const status = STATUSES.fromProto(credential.status)
   const addresses = parseIpRanges(ipAllowlist)
   if (!merchant_id || !environment || !version || !status || !addresses || daily_limit < 0n) return undefined
   return {

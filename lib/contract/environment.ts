@@ -1,16 +1,16 @@
 import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
+import { createEnumMap } from './proto-fields.ts'
 
-/** Test and production, as documents and public answers name them. Nothing crosses from one to the other. */
+/** Test and production, as documents and public answers name them. No data or money passes from one to the other. */
 export type Environment = 'test' | 'production'
 
-/** The environment of an RPC, or `undefined` when it was not given or is not one of ours. */
-export function environmentFromProto(value: EnvironmentProto): Environment | undefined {
-  if (value === EnvironmentProto.TEST) return 'test'
-  if (value === EnvironmentProto.PRODUCTION) return 'production'
-  return undefined
-}
+/** The environments in RPCs. */
+export const ENVIRONMENTS = createEnumMap<Environment, EnvironmentProto>({
+  test: EnvironmentProto.TEST,
+  production: EnvironmentProto.PRODUCTION,
+})
 
 /** The environment as RPCs carry it. */
-export function environmentToProto(value: Environment): EnvironmentProto {
-  return value === 'test' ? EnvironmentProto.TEST : EnvironmentProto.PRODUCTION
+export function environmentToProto(environment: Environment): EnvironmentProto {
+  return ENVIRONMENTS.toProto(environment)
 }

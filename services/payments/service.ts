@@ -2,7 +2,7 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { environmentFromProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createDirectory, type RouteEntry } from '#lib/patterns/directory/directory.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -158,7 +158,7 @@ async function connectAccounts(
 
 function toRoute(entry: RouteEntry | undefined): PaymentRoute | undefined {
   const route = entry?.route
-  const environment = route && environmentFromProto(route.environment)
+  const environment = route && ENVIRONMENTS.fromProto(route.environment)
   if (!route || !environment) return undefined
   return {
     service_id: route.serviceId,

@@ -8,38 +8,27 @@ import {
   type LedgerEntrySchema,
 } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
 import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
 
-const ACCOUNT_VALUES: Readonly<Record<AccountName, LedgerAccount>> = {
+/** The ledger accounts in RPCs. */
+export const ACCOUNTS = createEnumMap<AccountName, LedgerAccount>({
   available: LedgerAccount.AVAILABLE,
   held: LedgerAccount.HELD,
   clearing: LedgerAccount.CLEARING,
   fees: LedgerAccount.FEES,
   chargebacks: LedgerAccount.CHARGEBACKS,
   adjustments: LedgerAccount.ADJUSTMENTS,
-}
+})
 
-const KIND_VALUES: Readonly<Record<EntryKind, LedgerEntryKind>> = {
+const KINDS = createEnumMap<EntryKind, LedgerEntryKind>({
   transfer: LedgerEntryKind.TRANSFER,
   hold: LedgerEntryKind.HOLD,
   capture: LedgerEntryKind.CAPTURE,
   release: LedgerEntryKind.RELEASE,
   adjustment: LedgerEntryKind.ADJUSTMENT,
-}
-
-const ACCOUNTS = turned(ACCOUNT_VALUES)
-const KINDS = turned(KIND_VALUES)
-
-/** The account that an enum value names, or `undefined`. */
-export function accountOf(value: number): AccountName | undefined {
-  return ACCOUNTS.get(value)
-}
-
-/** The enum value of an account. */
-export function accountToProto(account: AccountName): LedgerAccount {
-  return ACCOUNT_VALUES[account]
-}
+})
 
 /** An entry as RPCs carry it. */
 export function entryToProto({
@@ -50,10 +39,10 @@ export function entryToProto({
 }: RecordedEntry): MessageInitShape<typeof LedgerEntrySchema> {
   return {
     entryId: entry.id,
-    kind: KIND_VALUES[entry.kind],
+    kind: KINDS.toProto(entry.kind),
     merchantId: entry.merchant_id,
-    debit: ACCOUNT_VALUES[entry.debit],
-    credit: ACCOUNT_VALUES[entry.credit],
+    debit: ACCOUNTS.toProto(entry.debit),
+    credit: ACCOUNTS.toProto(entry.credit),
     amount: { minor: entry.amount, currency: entry.currency },
     paymentId: entry.payment_id ?? '',
     reason: entry.reason,
@@ -69,9 +58,9 @@ export function entryToProto({
 /** An entry that another balances process answered; `undefined` when it holds what this process does not know. */
 export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
   const { amount, createTime, refusedCode, paymentId } = message
-  const kind = KINDS.get(message.kind)
-  const debit = ACCOUNTS.get(message.debit)
-  const credit = ACCOUNTS.get(message.credit)
+  const kind = KINDS.fromProto(message.kind)
+  const debit = ACCOUNTS.fromProto(message.debit)
+  const credit = ACCOUNTS.fromProto(message.credit)
   if (!kind || !debit || !credit || !amount || !createTime) return undefined
   if (refusedCode !== 0 && !isErrorCode(refusedCode)) return undefined
   const entry: Entry = {
@@ -97,9 +86,4 @@ export function balanceToProto(
 ): MessageInitShape<typeof BalanceSchema> {
   const { currency, available, held } = book
   return { currency, available, held }
-}
-
-function turned<Name extends string>(values: Readonly<Record<Name, number>>): ReadonlyMap<number, Name> {
-  const names = Object.keys(values) as Name[]
-  return new Map(names.map((name) => [values[name], name]))
 }

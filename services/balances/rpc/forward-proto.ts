@@ -12,31 +12,25 @@ import {
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Command } from '../domain/command.ts'
 import type { Rejection } from '../domain/decide-command.ts'
 import { environmentOf, isShard, shardOf } from '../domain/shard.ts'
 import type { ForwardCommands, ForwardedResult } from '../forwarding/command-forwarder.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
-import { accountToProto, entryFromProto, entryToProto } from './entry-proto.ts'
+import { ACCOUNTS, entryFromProto, entryToProto } from './entry-proto.ts'
 import { type Addressed, adjustmentOf, holdOf, resolutionOf, transferOf } from './request-from-proto.ts'
 
 /** So long another process may take; after that the command is decided here. */
 const FORWARD_TIMEOUT_MS = 5_000
 
-const REJECTION_VALUES: Readonly<Record<Rejection | 'unavailable', LedgerRejection>> = {
+const REJECTIONS = createEnumMap<Rejection | 'unavailable', LedgerRejection>({
   malformed: LedgerRejection.MALFORMED,
   id_conflict: LedgerRejection.ID_CONFLICT,
   hold_not_open: LedgerRejection.HOLD_NOT_OPEN,
   overflow: LedgerRejection.OVERFLOW,
   unavailable: LedgerRejection.UNAVAILABLE,
-}
-
-const REJECTIONS: Readonly<Partial<Record<LedgerRejection, Rejection>>> = {
-  [LedgerRejection.MALFORMED]: 'malformed',
-  [LedgerRejection.ID_CONFLICT]: 'id_conflict',
-  [LedgerRejection.HOLD_NOT_OPEN]: 'hold_not_open',
-  [LedgerRejection.OVERFLOW]: 'overflow',
-}
+})
 
 /** Reaches other balances processes over the Forward RPC. `clientAt` gives a client of the process at an address. */
 export function createForwardClient(
@@ -72,7 +66,7 @@ export function resultToProto(outcome: ForwardedResult): MessageInitShape<typeof
     return { result: { case: 'entry', value: entryToProto(outcome.recorded) } }
   }
   const rejection = outcome === 'unavailable' ? outcome : outcome.rejected
-  return { result: { case: 'rejection', value: REJECTION_VALUES[rejection] } }
+  return { result: { case: 'rejection', value: REJECTIONS.toProto(rejection) } }
 }
 
 /** What this process does not understand counts as unavailable: the command is then decided here. */
@@ -81,8 +75,8 @@ function outcomeFromProto({ result }: LedgerCommandResult): ForwardedResult {
     const recorded = entryFromProto(result.value)
     return recorded ? { recorded } : 'unavailable'
   }
-  const rejected = result.case === 'rejection' ? REJECTIONS[result.value] : undefined
-  return rejected ? { rejected } : 'unavailable'
+  const rejected = result.case === 'rejection' ? REJECTIONS.fromProto(result.value) : undefined
+  return rejected && rejected !== 'unavailable' ? { rejected } : 'unavailable'
 }
 
 function commandFromProto({ command }: LedgerCommand, path: string): Addressed<Command> {
@@ -105,7 +99,7 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }
   switch (command.kind) {
     case 'transfer': {
-      const accounts = { debit: accountToProto(command.debit), credit: accountToProto(command.credit) }
+      const accounts = { debit: ACCOUNTS.toProto(command.debit), credit: ACCOUNTS.toProto(command.credit) }
       const value = { ...common, ...moneyOf(command), ...accounts, transferId: command.id }
       return create(LedgerCommandSchema, { command: { case: 'transfer', value } })
     }

@@ -5,11 +5,12 @@ import {
   type PostTransferRequest,
   type ResolveHoldRequest,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
+import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
-import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/money.ts'
+import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import {
   type AdjustCommand,
   adjustmentId,
@@ -23,9 +24,8 @@ import {
   resolutionId,
   type TransferCommand,
 } from '../domain/command.ts'
-import type { AccountName } from '../domain/merchant-accounts.ts'
 import type { StatementQuery } from '../ledger.ts'
-import { accountOf } from './entry-proto.ts'
+import { ACCOUNTS } from './entry-proto.ts'
 
 /** A command and the environment that it is for. */
 export interface Addressed<C> {
@@ -39,14 +39,19 @@ const PAGE_SIZE = 25
 const PAGE_SIZE_MAX = 100
 const PAGE_TOKEN = /^([1-9][0-9]{0,18})\.([0-9]{1,3})$/
 
+const RESOLUTIONS = createEnumMap<ResolveCommand['kind'], HoldResolution>({
+  capture: HoldResolution.CAPTURE,
+  release: HoldResolution.RELEASE,
+})
+
 // Every function below throws `PublicError` 1005 for what is missing and 9000 for what is wrong, with the field's path.
 
 /** The command of a PostTransfer. */
 export function transferOf(request: PostTransferRequest): Addressed<TransferCommand> {
   const place = placeOf(request)
   const id = textOf(request.transferId, 'transfer_id')
-  const debit = accountNameOf(request.debit, 'debit')
-  const credit = accountNameOf(request.credit, 'credit')
+  const debit = ACCOUNTS.required(request.debit, 'debit')
+  const credit = ACCOUNTS.required(request.credit, 'credit')
   if (!isTransferable(debit, credit)) throw fieldError(9000, 'credit')
   return addressed(place, {
     kind: 'transfer',
@@ -71,22 +76,17 @@ export function resolutionOf(request: ResolveHoldRequest): Addressed<ResolveComm
   const place = placeOf(request)
   const hold_id = textOf(request.holdId, 'hold_id')
   const resolution = { id: resolutionId(hold_id), ...place.owner, hold_id, reason: reasonOf(request) }
-  if (request.resolution === HoldResolution.CAPTURE)
-    return addressed(place, { kind: 'capture', ...resolution })
-  if (request.resolution === HoldResolution.RELEASE)
-    return addressed(place, { kind: 'release', ...resolution })
-  throw fieldError(request.resolution === HoldResolution.UNSPECIFIED ? 1005 : 9000, 'resolution')
+  return addressed(place, { kind: RESOLUTIONS.required(request.resolution, 'resolution'), ...resolution })
 }
 
 /** The command of an Adjust. */
 export function adjustmentOf(request: AdjustRequest): Addressed<AdjustCommand> {
   const place = placeOf(request)
-  const money = request.amount
-  if (money === undefined) throw fieldError(1005, 'amount')
+  const money = requiredMessage(request.amount, 'amount')
   const currency = currencyOf(request.currency === '' ? money.currency : request.currency, 'currency')
   if (money.currency !== '' && money.currency !== currency) throw fieldError(9000, 'amount.currency')
   if (!isCorrection(money.minor)) throw fieldError(9000, 'amount.minor')
-  if (request.reason === '') throw fieldError(1005, 'reason')
+  requiredText(request.reason, 'reason')
   const operation_id = textOf(request.operationId, 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = adjustmentId(place.owner.merchant_id, operation_id)
   const { minor: amount } = money
@@ -103,8 +103,7 @@ export function adjustmentOf(request: AdjustRequest): Addressed<AdjustCommand> {
 
 /** What a ListEntries asks for, one entry more than its page so that the last page is known. */
 export function statementOf(request: ListEntriesRequest): { query: StatementQuery; page_size: number } {
-  const unsaid = request.environment === EnvironmentProto.UNSPECIFIED
-  const environment = unsaid ? 'test' : environmentOf(request.environment)
+  const environment = ENVIRONMENTS.optional(request.environment, 'environment') ?? 'test'
   const merchant_id = textOf(request.merchantId, 'merchant_id')
   const { pageSize, pageToken, paymentId } = request
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw fieldError(9000, 'page_size')
@@ -130,41 +129,27 @@ interface Place {
 
 function placeOf(request: { merchantId: string; environment: EnvironmentProto }): Place {
   const merchant_id = textOf(request.merchantId, 'merchant_id')
-  return { environment: environmentOf(request.environment), owner: { merchant_id } }
+  return { environment: ENVIRONMENTS.required(request.environment, 'environment'), owner: { merchant_id } }
 }
 
 function addressed<C>({ environment }: Place, command: C): Addressed<C> {
   return { environment, command }
 }
 
-function environmentOf(value: EnvironmentProto): Environment {
-  const environment = environmentFromProto(value)
-  if (environment !== undefined) return environment
-  throw fieldError(value === EnvironmentProto.UNSPECIFIED ? 1005 : 9000, 'environment')
-}
-
 function textOf(text: string, path: string, characters_max?: number): string {
-  if (text === '') throw fieldError(1005, path)
-  if (!isId(text, characters_max)) throw fieldError(9000, path)
+  if (!isId(requiredText(text, path), characters_max)) throw fieldError(9000, path)
   return text
 }
 
 function currencyOf(currency: string, path: string): string {
-  if (currency === '') throw fieldError(1005, path)
-  if (!isCurrencyCode(currency)) throw fieldError(9000, path)
+  if (!isCurrencyCode(requiredText(currency, path))) throw fieldError(9000, path)
   return currency
 }
 
-function amountOf({ amount }: { amount?: Money | undefined }): { amount: bigint; currency: string } {
-  if (amount === undefined) throw fieldError(1005, 'amount')
-  if (!isAmount(amount.minor)) throw fieldError(9000, 'amount.minor')
-  return { amount: amount.minor, currency: currencyOf(amount.currency, 'amount.currency') }
-}
-
-function accountNameOf(value: number, path: string): AccountName {
-  const account = accountOf(value)
-  if (account !== undefined) return account
-  throw fieldError(value === 0 ? 1005 : 9000, path)
+function amountOf(request: { amount?: Money | undefined }): { amount: bigint; currency: string } {
+  const { minor: amount, currency } = requiredMessage(request.amount, 'amount')
+  if (!isAmount(amount)) throw fieldError(9000, 'amount.minor')
+  return { amount, currency: currencyOf(currency, 'amount.currency') }
 }
 
 function aboutOf(request: { paymentId: string; reason: string }): { payment_id?: string; reason: string } {

@@ -9,7 +9,8 @@ import {
   CredentialService,
   type UpdateCredentialRequest,
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential } from '../use-cases/create-credential.ts'
@@ -17,14 +18,17 @@ import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { rotateSecret } from '../use-cases/rotate-secret.ts'
 import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
-import { environmentOf, timesToProto, wordOf } from './proto.ts'
+import { timesToProto } from './proto.ts'
 
-const API_VERSIONS = { v1: ApiVersionProto.V1, v2: ApiVersionProto.V2 } as const
-const STATUSES = {
+const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
+  v1: ApiVersionProto.V1,
+  v2: ApiVersionProto.V2,
+})
+const STATUSES = createEnumMap<Credential['status'], StatusProto>({
   active: StatusProto.ACTIVE,
   disabled: StatusProto.DISABLED,
   blocked: StatusProto.BLOCKED,
-} as const
+})
 
 /** Serves the operator's RPCs for credentials. */
 export function credentialRpc(deps: MerchantsDeps): RpcService {
@@ -38,8 +42,8 @@ export function credentialRpc(deps: MerchantsDeps): RpcService {
     async createCredential(request) {
       const { credential, secret } = await createCredential(deps, {
         merchant_id: request.merchantId,
-        api_version: wordOf(request.apiVersion, API_VERSIONS, 'api_version'),
-        environment: environmentOf(request.environment),
+        api_version: API_VERSIONS.required(request.apiVersion, 'api_version'),
+        environment: ENVIRONMENTS.required(request.environment, 'environment'),
         scopes: request.scopes,
         service_ids: request.serviceIds,
         currencies: request.currencies,
@@ -70,8 +74,9 @@ export function credentialRpc(deps: MerchantsDeps): RpcService {
 function changesOf(request: UpdateCredentialRequest): CredentialChanges {
   const { status, scopes, serviceIds, currencies, ipAllowlist, dailyLimit, rateLimits, disabledMethods } =
     request
+  const new_status = STATUSES.optional(status, 'status')
   return {
-    ...(status !== StatusProto.UNSPECIFIED && { status: wordOf(status, STATUSES, 'status') }),
+    ...(new_status && { status: new_status }),
     ...(scopes && { scopes: scopes.values }),
     ...(serviceIds && { service_ids: serviceIds.values }),
     ...(currencies && { currencies: currencies.values }),
@@ -87,9 +92,9 @@ export function credentialToProto(credential: Credential): MessageInitShape<type
   return {
     applicationId: String(credential.application_id),
     merchantId: credential.merchant_id,
-    apiVersion: API_VERSIONS[credential.api_version],
+    apiVersion: API_VERSIONS.toProto(credential.api_version),
     environment: environmentToProto(credential.environment),
-    status: STATUSES[credential.status],
+    status: STATUSES.toProto(credential.status),
     scopes: [...credential.scopes],
     serviceIds: credential.service_ids.map(String),
     currencies: [...credential.currencies],

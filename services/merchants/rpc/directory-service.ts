@@ -5,7 +5,7 @@ import {
   type SealedEndpointSchema,
   type SealedSecretSchema,
 } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -14,7 +14,6 @@ import { listChanges } from '../use-cases/list-changes.ts'
 import { findCredential, findRoute, listEndpointsIn, listRoutesIn } from '../use-cases/read-directory.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
-import { environmentOf } from './proto.ts'
 import { routeToProto } from './route-service.ts'
 
 const READERS = ['gateway', 'payments', 'balances', 'notifier'] as const
@@ -43,11 +42,15 @@ export function directoryRpc(deps: MerchantsDeps): RpcService {
       return result ? { route: routeToProto(result.route), timezone: result.merchant.timezone } : {}
     },
     async listMerchantRoutes({ merchantId, environment }) {
-      const routes = await listRoutesIn(deps, merchantId, environmentOf(environment))
+      const routes = await listRoutesIn(deps, merchantId, ENVIRONMENTS.required(environment, 'environment'))
       return { routes: routes.map(routeToProto) }
     },
     async listMerchantEndpoints({ merchantId, environment }) {
-      const endpoints = await listEndpointsIn(deps, merchantId, environmentOf(environment))
+      const endpoints = await listEndpointsIn(
+        deps,
+        merchantId,
+        ENVIRONMENTS.required(environment, 'environment'),
+      )
       return { endpoints: endpoints.map(sealedEndpointToProto) }
     },
     async listChanges({ since }) {

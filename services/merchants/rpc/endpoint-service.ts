@@ -1,14 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import { createEndpoint } from '../use-cases/create-endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
-import { environmentOf, timesToProto } from './proto.ts'
+import { timesToProto } from './proto.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
 export function endpointRpc(deps: MerchantsDeps): RpcService {
@@ -22,7 +22,7 @@ export function endpointRpc(deps: MerchantsDeps): RpcService {
     async createEndpoint(request) {
       const { endpoint, secret } = await createEndpoint(deps, {
         merchant_id: request.merchantId,
-        environment: environmentOf(request.environment),
+        environment: ENVIRONMENTS.required(request.environment, 'environment'),
         url: request.url,
         events: request.events,
         timeout_seconds: request.timeoutSeconds,

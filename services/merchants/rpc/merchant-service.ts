@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import { createMerchant } from '../use-cases/create-merchant.ts'
@@ -9,7 +9,7 @@ import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { listMerchants } from '../use-cases/list-merchants.ts'
 import { updateMerchant } from '../use-cases/update-merchant.ts'
-import { environmentOf, timesToProto } from './proto.ts'
+import { timesToProto } from './proto.ts'
 
 /** Serves the operator's RPCs for merchants. */
 export function merchantRpc(deps: MerchantsDeps): RpcService {
@@ -42,8 +42,8 @@ export function merchantRpc(deps: MerchantsDeps): RpcService {
   })
 }
 
-function environmentsOf(values: readonly Parameters<typeof environmentOf>[0][]): Merchant['environments'] {
-  return values.map((value, place) => environmentOf(value, `environments.${place}`))
+function environmentsOf(values: readonly number[]): Merchant['environments'] {
+  return values.map((value, place) => ENVIRONMENTS.required(value, `environments.${place}`))
 }
 
 function merchantToProto(merchant: Merchant): MessageInitShape<typeof MerchantSchema> {

@@ -6,17 +6,24 @@ import {
   type RouteSchema,
 } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
 import { createRoute } from '../use-cases/create-route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { updateRoute } from '../use-cases/update-route.ts'
-import { environmentOf, timesToProto, wordOf } from './proto.ts'
+import { timesToProto } from './proto.ts'
 
-const DIRECTIONS = { in: DirectionProto.IN, out: DirectionProto.OUT } as const
-const FORMATS = { uuid: FormatProto.UUID, numeric: FormatProto.NUMERIC } as const
+const DIRECTIONS = createEnumMap<Route['direction'], DirectionProto>({
+  in: DirectionProto.IN,
+  out: DirectionProto.OUT,
+})
+const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
+  uuid: FormatProto.UUID,
+  numeric: FormatProto.NUMERIC,
+})
 
 /** Serves the operator's RPCs for routes. */
 export function routeRpc(deps: MerchantsDeps): RpcService {
@@ -29,13 +36,13 @@ export function routeRpc(deps: MerchantsDeps): RpcService {
     async createRoute(request) {
       const route = await createRoute(deps, {
         merchant_id: request.merchantId,
-        environment: environmentOf(request.environment),
-        direction: wordOf(request.direction, DIRECTIONS, 'direction'),
+        environment: ENVIRONMENTS.required(request.environment, 'environment'),
+        direction: DIRECTIONS.required(request.direction, 'direction'),
         method: request.method,
         currency: request.currency,
         connector: request.connector,
         provider_accounts: request.providerAccounts,
-        h_id_format: wordOf(request.hIdFormat || FORMATS.uuid, FORMATS, 'h_id_format'),
+        h_id_format: FORMATS.optional(request.hIdFormat, 'h_id_format') ?? 'uuid',
         expires_in_seconds: request.expiresInSeconds,
         payout_limits: request.payoutLimits ? limitsFromProto(request.payoutLimits) : NO_LIMITS,
         minimum_amount: request.minimumAmount,
@@ -74,12 +81,12 @@ export function routeToProto(route: Route): MessageInitShape<typeof RouteSchema>
     serviceId: String(route.service_id),
     merchantId: route.merchant_id,
     environment: environmentToProto(route.environment),
-    direction: DIRECTIONS[route.direction],
+    direction: DIRECTIONS.toProto(route.direction),
     method: route.method,
     currency: route.currency,
     connector: route.connector,
     providerAccounts: [...route.provider_accounts],
-    hIdFormat: FORMATS[route.h_id_format],
+    hIdFormat: FORMATS.toProto(route.h_id_format),
     expiresInSeconds: route.expires_in_seconds,
     payoutLimits: { ...limits, sinceSettlement: since_settlement },
     minimumAmount: route.minimum_amount,

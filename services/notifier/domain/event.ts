@@ -1,6 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { MerchantEvent, MerchantEventHead } from '#gen/multihub/events/v1/event_pb.ts'
-import { type Environment, environmentFromProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import type { Destination } from './delivery.ts'
 
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
@@ -21,7 +21,7 @@ export type EventHead = Omit<MerchantEventHead, keyof Message>
 
 /** The environment of an event. Throws a `TypeError` for an event that names none. */
 export function environmentOf(event: Pick<EventHead, 'environment'>): Environment {
-  const environment = environmentFromProto(event.environment)
+  const environment = ENVIRONMENTS.fromProto(event.environment)
   if (!environment) throw new TypeError('the event has no environment')
   return environment
 }

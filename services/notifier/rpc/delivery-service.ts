@@ -1,13 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
   type DeliverySchema,
   DeliveryStatus as DeliveryStatusProto,
 } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { environmentFromProto, environmentToProto } from '#lib/contract/environment.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
@@ -20,11 +19,11 @@ export interface DeliveryServiceDeps extends ReceiveEventDeps {
   readonly deliveries: Collection<Delivery>
 }
 
-const STATUS_TO_PROTO: Readonly<Record<DeliveryStatus, DeliveryStatusProto>> = {
+const STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusProto>({
   pending: DeliveryStatusProto.PENDING,
   delivered: DeliveryStatusProto.DELIVERED,
   dead: DeliveryStatusProto.DEAD,
-}
+})
 
 /** The RPC interface of the notifier: payments queues requested callbacks, the operator looks up deliveries. */
 export function deliveryRpc(deps: DeliveryServiceDeps): RpcService {
@@ -36,17 +35,14 @@ export function deliveryRpc(deps: DeliveryServiceDeps): RpcService {
   } as const
   return rpcService(DeliveryService, permissions, {
     async queueEvent({ event }) {
-      if (!event) throw fieldError(1005, 'event')
-      return { deliveryIds: await queueEvent(deps, event) }
+      return { deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')) }
     },
     async listDeliveries(request) {
-      if (!request.merchantId) throw fieldError(1005, 'merchant_id')
-      const environment = environmentFromProto(request.environment)
-      if (!environment && request.environment !== EnvironmentProto.UNSPECIFIED)
-        throw fieldError(9000, 'environment')
-      const status = statusFromProto(request.status)
+      const merchant_id = requiredText(request.merchantId, 'merchant_id')
+      const environment = ENVIRONMENTS.optional(request.environment, 'environment')
+      const status = STATUSES.optional(request.status, 'status')
       const filter = {
-        merchant_id: request.merchantId,
+        merchant_id,
         ...(environment ? { environment } : {}),
         ...(request.event ? { event: request.event } : {}),
         ...(status ? { status } : {}),
@@ -57,18 +53,10 @@ export function deliveryRpc(deps: DeliveryServiceDeps): RpcService {
       return { deliveries: page.deliveries.map(deliveryToProto), nextPageToken: page.next_page_token }
     },
     async getDelivery(request) {
-      if (!request.deliveryId) throw fieldError(1005, 'delivery_id')
-      return { delivery: deliveryToProto(await getDelivery(deliveries, request.deliveryId)) }
+      const delivery_id = requiredText(request.deliveryId, 'delivery_id')
+      return { delivery: deliveryToProto(await getDelivery(deliveries, delivery_id)) }
     },
   })
-}
-
-function statusFromProto(status: DeliveryStatusProto): DeliveryStatus | undefined {
-  if (status === DeliveryStatusProto.UNSPECIFIED) return undefined
-  if (status === DeliveryStatusProto.PENDING) return 'pending'
-  if (status === DeliveryStatusProto.DELIVERED) return 'delivered'
-  if (status === DeliveryStatusProto.DEAD) return 'dead'
-  throw fieldError(9000, 'status')
 }
 
 function deliveryToProto(delivery: Delivery): MessageInitShape<typeof DeliverySchema> {
@@ -82,7 +70,7 @@ function deliveryToProto(delivery: Delivery): MessageInitShape<typeof DeliverySc
     paymentId: delivery.resource_id,
     endpointId: delivery.endpoint_id ?? '',
     url: delivery.url,
-    status: STATUS_TO_PROTO[delivery.status],
+    status: STATUSES.toProto(delivery.status),
     attempts: delivery.attempts.map((attempt) => ({
       number: attempt.number,
       startTime: timestampFromDate(attempt.started_at),

@@ -1,6 +1,5 @@
 import type { Message, MessageInitShape } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type { AnomalySchema, Payer as PayerMessage } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
@@ -10,9 +9,9 @@ import {
   PaymentService,
   type StuckEffectSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { type Environment, environmentFromProto, environmentToProto } from '#lib/contract/environment.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import type { Policy } from '#lib/contract/policy.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Payer } from '../domain/payment.ts'
 import type { Anomaly } from '../effects/record-anomaly.ts'
@@ -22,7 +21,7 @@ import { getPayment, type LookUp, listAnomalies, listPayments, lookUpPayment } f
 import { type NotifyParts, notifyPayment } from '../use-cases/notify-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { listStuckEffects, retryEffect, type StuckEffect } from '../use-cases/stuck-effects.ts'
-import { stateOf, toProto } from './payment-to-proto.ts'
+import { STATUSES, toProto } from './payment-to-proto.ts'
 
 /** The payments service over RPC. */
 export function paymentRpc(
@@ -52,30 +51,26 @@ export function paymentRpc(
       return notifyPayment(notify, {
         ...lookUpOf(request),
         ...present('operation_id', request.operationId),
-        payload_hash: required(request.payloadHash, 'payload_hash'),
+        payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
     async resendCallback(request) {
       return resendCallback(notify, {
         ...lookUpOf(request),
-        operation_id: required(request.operationId, 'operation_id'),
-        payload_hash: required(request.payloadHash, 'payload_hash'),
+        operation_id: requiredText(request.operationId, 'operation_id'),
+        payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
     async getPayment(request) {
-      return { payment: toProto(await getPayment(payments, required(request.paymentId, 'payment_id'))) }
+      return { payment: toProto(await getPayment(payments, requiredText(request.paymentId, 'payment_id'))) }
     },
     async listPayments(request) {
+      const merchant_id = requiredText(request.merchantId, 'merchant_id')
+      const environment = ENVIRONMENTS.optional(request.environment, 'environment')
       const filter = {
-        merchant_id: required(request.merchantId, 'merchant_id'),
-        ...(request.environment === EnvironmentProto.UNSPECIFIED
-          ? {}
-          : { environment: environmentOf(request.environment) }),
-        states: request.statuses.map((status, position) => {
-          const state = stateOf(status)
-          if (!state) throw fieldError(9000, `statuses.${position}`)
-          return state
-        }),
+        merchant_id,
+        ...(environment ? { environment } : {}),
+        states: request.statuses.map((status, position) => STATUSES.required(status, `statuses.${position}`)),
         ...(request.createdFrom ? { created_from: timestampDate(request.createdFrom) } : {}),
         ...(request.createdTo ? { created_to: timestampDate(request.createdTo) } : {}),
       }
@@ -91,8 +86,8 @@ export function paymentRpc(
       return { effects: page.stuck.map(stuckToProto), nextPageToken: page.next_page_token }
     },
     async retryEffect(request) {
-      const payment_id = required(request.paymentId, 'payment_id')
-      const effect_id = required(request.effectId, 'effect_id')
+      const payment_id = requiredText(request.paymentId, 'payment_id')
+      const effect_id = requiredText(request.effectId, 'effect_id')
       return { payment: toProto(await retryEffect(payments, parts.runner, payment_id, effect_id)) }
     },
   })
@@ -101,8 +96,8 @@ export function paymentRpc(
 /** Whose payment is looked for, and by which identifiers. */
 function lookUpOf(request: Omit<LookUpPaymentRequest, keyof Message>): LookUp {
   return {
-    merchant_id: required(request.merchantId, 'merchant_id'),
-    environment: environmentOf(request.environment),
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
     policy: policyOf(request.policy),
     ...present('c_id', request.cId),
     ...present('h_id', request.hId),
@@ -110,17 +105,17 @@ function lookUpOf(request: Omit<LookUpPaymentRequest, keyof Message>): LookUp {
 }
 
 function createRequest(request: CreatePaymentRequest): CreateRequest {
-  if (!request.amount) throw fieldError(1005, 'amount')
+  const amount = requiredMessage(request.amount, 'amount')
   return {
-    merchant_id: required(request.merchantId, 'merchant_id'),
-    environment: environmentOf(request.environment),
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
     policy: policyOf(request.policy),
     // Whatever names no route, 0 included, is 1004 (E9).
     service_id: request.serviceId,
     direction: request.direction === Direction.OUT ? 'out' : 'in',
-    c_id: required(request.cId, 'c_id'),
-    amount: request.amount.minor,
-    currency: required(request.amount.currency, 'amount.currency'),
+    c_id: requiredText(request.cId, 'c_id'),
+    amount: amount.minor,
+    currency: requiredText(amount.currency, 'amount.currency'),
     ...present('description', request.description),
     ...(request.payer ? { payer: payerOf(request.payer) } : {}),
     ...present('on_success', request.onSuccess),
@@ -146,17 +141,6 @@ function payerOf({ email, phone, person, customerAccount }: PayerMessage): Payer
 
 function policyOf(policy: CredentialPolicy | undefined): Policy {
   return { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] }
-}
-
-function environmentOf(value: EnvironmentProto): Environment {
-  const environment = environmentFromProto(value)
-  if (!environment) throw fieldError(1005, 'environment')
-  return environment
-}
-
-function required(value: string, path: string): string {
-  if (value === '') throw fieldError(1005, path)
-  return value
 }
 
 /** A field that is only there when it has a value: documents have no empty fields. */

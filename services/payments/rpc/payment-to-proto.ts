@@ -12,10 +12,12 @@ import {
   type RedirectSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Payer, Payment, PaymentState } from '../domain/payment.ts'
 import { isSettled } from '../domain/transition-table.ts'
 
-const STATUS: Readonly<Record<PaymentState, PaymentStatus>> = {
+/** The statuses of a payment in RPCs. */
+export const STATUSES = createEnumMap<PaymentState, PaymentStatus>({
   created: PaymentStatus.CREATED,
   processing: PaymentStatus.PROCESSING,
   success: PaymentStatus.SUCCESS,
@@ -24,13 +26,7 @@ const STATUS: Readonly<Record<PaymentState, PaymentStatus>> = {
   declined: PaymentStatus.DECLINED,
   refunded: PaymentStatus.REFUNDED,
   partially_refunded: PaymentStatus.PARTIALLY_REFUNDED,
-}
-
-/** The state that a status of an RPC stands for; `undefined` for what is not a status. */
-export function stateOf(status: PaymentStatus): PaymentState | undefined {
-  const found = Object.entries(STATUS).find(([, value]) => value === status)
-  return found?.[0] as PaymentState | undefined
-}
+})
 
 /**
  * A payment as RPCs and events carry it: all that a merchant may see, and nothing of how it is kept. What the payment
@@ -39,7 +35,7 @@ export function stateOf(status: PaymentStatus): PaymentState | undefined {
 export function toProto(payment: Payment): PaymentMessage {
   const { currency, error_code: errorCode, payer } = payment
   const money = create(MoneySchema, { minor: payment.amount, currency })
-  const status = STATUS[payment.state]
+  const status = STATUSES.toProto(payment.state)
   const createTime = timestampFromDate(payment.created_at)
   const finished_at = isSettled(payment.state) ? payment.finished_at : undefined
   return create(PaymentSchema, {
@@ -61,7 +57,7 @@ export function toProto(payment: Payment): PaymentMessage {
     status,
     errorCode,
     history: payment.history.map(({ state, at, amount, reason }) => ({
-      status: STATUS[state],
+      status: STATUSES.toProto(state),
       createTime: timestampFromDate(at),
       amount: amount === payment.amount ? money : { minor: amount, currency },
       reason,

@@ -1,0 +1,50 @@
+import { fieldError, PublicError } from './errors/public-error.ts'
+
+/** A text field that must not be empty. Throws 1005 with `path`, its dotted name in the request. */
+export function requiredText(text: string, path: string): string {
+  if (text === '') throw fieldError(1005, path)
+  return text
+}
+
+/** A message field that must be present. Throws 1005 with its dotted path. */
+export function requiredMessage<M extends object>(message: M | undefined, path: string): M {
+  if (message === undefined) throw fieldError(1005, path)
+  return message
+}
+
+/** The two directions of one mapping between names in code and the values of a proto enum. */
+export interface EnumMap<Name extends string, Value extends number> {
+  toProto(name: Name): Value
+  /** The name of a value; `undefined` for 0 and for values that this version does not know. */
+  fromProto(value: number): Name | undefined
+  /** The name of a field that must be set. Throws 1005 for 0 and 9000 for an unknown value, both with its path. */
+  required(value: number, path: string): Name
+  /** The name of a field that may be absent: `undefined` for 0. Throws 9000 for an unknown value. */
+  optional(value: number, path: string): Name | undefined
+}
+
+/** Creates the mapping from one record, so that the two directions cannot differ. 0 is "unspecified" in every enum. */
+export function createEnumMap<Name extends string, Value extends number>(
+  values: Readonly<Record<Name, Value>>,
+): EnumMap<Name, Value> {
+  const names = new Map<number, Name>()
+  for (const name in values) names.set(values[name], name)
+
+  const optional = (value: number, path: string): Name | undefined => {
+    if (value === 0) return undefined
+    const name = names.get(value)
+    if (name !== undefined) return name
+    const reason = `one of ${[...names.values()].join(', ')}`
+    throw new PublicError(9000, { details: { description: path, reason } })
+  }
+  return {
+    toProto: (name) => values[name],
+    fromProto: (value) => names.get(value),
+    optional,
+    required(value, path) {
+      const name = optional(value, path)
+      if (name === undefined) throw fieldError(1005, path)
+      return name
+    },
+  }
+}
