@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals'
+import { readSources } from './sources.ts'
+
+/** A declared type. A generic one may be an adjective of its parameter, such as `Stored<Payment>`. */
+const TYPE = /^(?:export )?(?:interface|type) ([A-Z]\w*)(?=[\s=])/gm
+
+/** One word that is a participle, or a collection of dependencies under another name than `*Deps`. */
+const UNCLEAR = [
+  /^(?:(?!Field|Seed|Feed|Speed|Need)[A-Z][a-z]*ed|Known|Seen|Said|Told|Found|Taken|Given|Kept|Sent|Gone|Chosen|Held)$/,
+  /Parts$/,
+]
+
+/** Names that are still to be replaced. This list only gets shorter. */
+const REMAINING: ReadonlySet<string> = new Set([
+  'Acknowledged',
+  'Asked',
+  'CallbackParts',
+  'Catalogued',
+  'Changed',
+  'CreateParts',
+  'DepositParts',
+  'Expected',
+  'Incremented',
+  'Known',
+  'Measured',
+  'Moved',
+  'NotifyParts',
+  'Opened',
+  'Prepared',
+  'Proved',
+  'ProviderParts',
+  'Registered',
+  'Said',
+  'Seen',
+  'Shared',
+  'SignedParts',
+  'Unfinished',
+  'Versioned',
+])
+
+function unclearIn(text: string): readonly string[] {
+  return [...text.matchAll(TYPE)]
+    .map(([, name = '']) => name)
+    .filter((name) => UNCLEAR.some((pattern) => pattern.test(name)))
+}
+
+test('types are nouns, and dependencies are called Deps', async () => {
+  const found = (await readSources()).flatMap(({ path, text }) =>
+    unclearIn(text).map((name) => ({ path, name })),
+  )
+  const names = found.filter(({ name }) => !REMAINING.has(name)).map(({ path, name }) => `${path}: ${name}`)
+  expect(names).toEqual([])
+})
+
+describe('the check of names', () => {
+  test.each(['interface Taken {', 'export type Known = 1', 'export interface CreateParts {'])(
+    'reports %j',
+    (text) => expect(unclearIn(text)).toHaveLength(1),
+  )
+
+  test.each(['interface Delivery {', 'type Stored<D> = D', 'interface LogField {', 'const Taken = 1'])(
+    'does not report %j',
+    (text) => expect(unclearIn(text)).toEqual([]),
+  )
+})
