@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { every } from '#lib/platform/time.ts'
-import { registering } from './embedded/catalog.ts'
+import { planRegistration } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
 import { createDocuments } from './embedded/documents.ts'
 import { openEnvironment } from './embedded/environment.ts'
-import { type Expiring, sweep, withExpiry } from './embedded/expiry.ts'
+import { deleteExpired, type Expiring, withExpiry } from './embedded/expiry.ts'
 import { openFiles } from './embedded/files.ts'
 import { completeIndexes } from './embedded/rebuild.ts'
-import { layoutOf } from './layout.ts'
+import { parseLayout } from './layout.ts'
 import type { Collection, CollectionSpec, Store } from './port.ts'
 
 const SWEEP_INTERVAL_MS = 1_000
@@ -31,7 +31,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   let closed = false
   const sweeper = every(
     SWEEP_INTERVAL_MS,
-    () => sweep(environment, [...expiring.values()]),
+    () => deleteExpired(environment, [...expiring.values()]),
     (error) => {
       if (!closed) failed(error)
     },
@@ -39,8 +39,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
 
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
-      const layout = withExpiry(layoutOf(spec))
-      const { heads, complete } = await environment.write(() => registering(environment.table, layout))
+      const layout = withExpiry(parseLayout(spec))
+      const { heads, complete } = await environment.write(() => planRegistration(environment.table, layout))
       const documents = createDocuments(environment.table, layout, heads)
       if (!complete) await completeIndexes(environment, layout, heads, documents)
       if (layout.expires !== undefined) expiring.set(layout.name, { heads, documents })
@@ -48,7 +48,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     },
     blobs: (name) => openFiles(join(directory, 'blobs'), name),
     async ping() {
-      await environment.write(() => ({ outcome: undefined }))
+      await environment.write(() => ({ result: undefined }))
     },
     async close() {
       closed = true

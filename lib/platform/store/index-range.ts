@@ -1,5 +1,5 @@
 import type { Body } from './check.ts'
-import { kindOf, type Part, partText } from './keys.ts'
+import { type KeyPart, keyPartText, kindRange } from './keys.ts'
 import { type Index, keyText, type Layout, valueAt } from './layout.ts'
 import type { FindOptions, Range } from './port.ts'
 
@@ -8,19 +8,24 @@ const LIMIT_MAX = 1_000
 const PAST = '!'
 
 /** A find, checked: which index, which part of it, from which position on. */
-export interface Stretch {
+export interface IndexRange {
   readonly index: Index
-  readonly equals: readonly Part[]
-  readonly from: Part | undefined
-  readonly to: Part | undefined
+  readonly equals: readonly KeyPart[]
+  readonly from: KeyPart | undefined
+  readonly to: KeyPart | undefined
   /** The values of the index at the last document of the page before, and the text of its key. */
-  readonly after: { readonly values: readonly Part[]; readonly key: string } | undefined
+  readonly after: { readonly values: readonly KeyPart[]; readonly key: string } | undefined
   readonly limit: number
   readonly reverse: boolean
 }
 
 /** Checks what `find` was given. Throws `TypeError` for a find that a cluster or an index could not serve. */
-export function stretchOf(layout: Layout, name: string, range: Range, options: FindOptions): Stretch {
+export function parseIndexRange(
+  layout: Layout,
+  name: string,
+  range: Range,
+  options: FindOptions,
+): IndexRange {
   const index = name === 'key' ? layout.identity : layout.indexes.find((candidate) => candidate.name === name)
   const place = `${layout.name}: find ${name}`
   if (index === undefined) throw new TypeError(`${place}: no such index`)
@@ -37,40 +42,40 @@ export function stretchOf(layout: Layout, name: string, range: Range, options: F
   if (index.many && equals.length < index.paths.length) {
     throw new TypeError(`${place}: an index over the elements of an array is asked for one element`)
   }
-  if (from !== undefined && to !== undefined && kindOf(from) !== kindOf(to)) {
+  if (from !== undefined && to !== undefined && kindRange(from) !== kindRange(to)) {
     throw new TypeError(`${place}: from and to are of different kinds`)
   }
   for (const value of [...equals, from, to]) {
     if (value === null) throw new TypeError(`${place}: null is no bound`)
-    partText(value)
+    keyPartText(value)
   }
   return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
 }
 
 /** The first text of the stretch and the first past it, under `head` when there is one. */
-export function boundsOf({ equals, from, to }: Stretch, head?: string): [low: string, high: string] {
-  const fixed = [...(head === undefined ? [] : [head]), ...equals.map(partText)].join(' ')
+export function rangeBounds({ equals, from, to }: IndexRange, head?: string): [low: string, high: string] {
+  const fixed = [...(head === undefined ? [] : [head]), ...equals.map(keyPartText)].join(' ')
   const bound = from ?? to
   if (bound === undefined) return [fixed, fixed + PAST]
-  const kind = kindOf(bound)
+  const kind = kindRange(bound)
   return [
-    `${fixed} ${from === undefined ? kind.first : partText(from)}`,
-    `${fixed} ${to === undefined ? kind.past : partText(to)}`,
+    `${fixed} ${from === undefined ? kind.first : keyPartText(from)}`,
+    `${fixed} ${to === undefined ? kind.past : keyPartText(to)}`,
   ]
 }
 
 function position(
   layout: Layout,
   index: Index,
-  equals: readonly Part[],
+  equals: readonly KeyPart[],
   after: FindOptions['after'],
-): Stretch['after'] {
+): IndexRange['after'] {
   if (after === undefined) return undefined
   const values = index.many ? equals : index.paths.map((path) => partAt(after, path))
   return { values, key: keyText(layout, after) }
 }
 
-function partAt(document: Body, path: readonly string[]): Part {
+function partAt(document: Body, path: readonly string[]): KeyPart {
   const value = valueAt(document, path)
   if (value === undefined || value === null) return null
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value

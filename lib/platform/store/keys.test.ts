@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { checkKeyLength, KEY_BYTES_MAX, type Part, partsText, partText } from './keys.ts'
+import { checkKeyLength, KEY_BYTES_MAX, type KeyPart, keyPartsText, keyPartText } from './keys.ts'
 
 const text = fc.string({
   unit: fc.constantFrom('\u0000', '\u0001', ' ', '!', '"', '0', 'a', 'é', '\uffee', '𝄞'),
@@ -10,11 +10,16 @@ const integer = fc.oneof(
   fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
   fc.integer({ min: -20, max: 20 }),
 )
-const part: fc.Arbitrary<Part> = fc.oneof(text, integer, fc.date({ noInvalidDate: true }), fc.constant(null))
+const part: fc.Arbitrary<KeyPart> = fc.oneof(
+  text,
+  integer,
+  fc.date({ noInvalidDate: true }),
+  fc.constant(null),
+)
 
 /** The order that MongoDB gives: null, numbers, strings by their bytes, dates. */
-function compare(left: Part, right: Part): number {
-  const kind = (value: Part): number =>
+function compare(left: KeyPart, right: KeyPart): number {
+  const kind = (value: KeyPart): number =>
     value === null ? 0 : typeof value === 'string' ? 2 : value instanceof Date ? 3 : 1
   if (kind(left) !== kind(right)) return Math.sign(kind(left) - kind(right))
   if (typeof left === 'string') return compareText(left, String(right))
@@ -30,7 +35,7 @@ describe('the text of keys', () => {
   test('orders single values as their kind does', () => {
     fc.assert(
       fc.property(part, part, (left, right) => {
-        expect(compareText(partText(left), partText(right))).toBe(compare(left, right))
+        expect(compareText(keyPartText(left), keyPartText(right))).toBe(compare(left, right))
       }),
     )
   })
@@ -41,20 +46,20 @@ describe('the text of keys', () => {
       fc.property(parts, parts, (left, right) => {
         const first = left.findIndex((value, at) => compare(value, right[at] ?? null) !== 0)
         const order = first < 0 ? 0 : compare(left[first] ?? null, right[first] ?? null)
-        expect(compareText(partsText(left), partsText(right))).toBe(order)
+        expect(compareText(keyPartsText(left), keyPartsText(right))).toBe(order)
       }),
     )
   })
 
   test('stays readable', () => {
-    expect(partsText(['m_1', 'production', 42, -7n, new Date(1_000), null])).toBe(
+    expect(keyPartsText(['m_1', 'production', 42, -7n, new Date(1_000), null])).toBe(
       '=m_1 =production #b42 #Z2 @d1000 "',
     )
-    expect(partText('a b!')).toBe('=a!Pb!Q')
+    expect(keyPartText('a b!')).toBe('=a!Pb!Q')
   })
 
   test.each([true, 1.5, Number.NaN, 2 ** 60, '\ud800', {}, new Date(Number.NaN)])('refuses %p', (value) => {
-    expect(() => partText(value)).toThrow(TypeError)
+    expect(() => keyPartText(value)).toThrow(TypeError)
   })
 
   test('bounds the length in bytes, not in characters', () => {

@@ -5,7 +5,7 @@
  */
 
 /** A value that an index can order; `null` stands for an absent field too, and comes first. */
-export type Part = string | number | bigint | Date | null
+export type KeyPart = string | number | bigint | Date | null
 
 /** Longest key or index entry in bytes, the document's key included (LMDB takes 1,978, and we prefix some). */
 export const KEY_BYTES_MAX = 1_950
@@ -26,7 +26,7 @@ const LOW = /[\u0000-!]/g
 const ESCAPED_ZERO = 0x30
 
 /** The text of one part. Throws `TypeError` for what cannot be ordered alike in every store. */
-export function partText(value: unknown): string {
+export function keyPartText(value: unknown): string {
   if (typeof value === 'string') return TEXT.first + escaped(value)
   if (typeof value === 'number' || typeof value === 'bigint') return NUMBER.first + integerText(value)
   if (value instanceof Date) return INSTANT.first + integerText(value.getTime())
@@ -35,14 +35,14 @@ export function partText(value: unknown): string {
 }
 
 /** Several parts as one key. */
-export function partsText(values: readonly unknown[]): string {
+export function keyPartsText(values: readonly unknown[]): string {
   let text = ''
-  for (const value of values) text = text === '' ? partText(value) : `${text} ${partText(value)}`
+  for (const value of values) text = text === '' ? keyPartText(value) : `${text} ${keyPartText(value)}`
   return text
 }
 
 /** Where the values of the same kind as `value` begin and end, as the end of a range that is open on one side. */
-export function kindOf(value: Part): Kind {
+export function kindRange(value: KeyPart): Kind {
   if (typeof value === 'string') return TEXT
   return value instanceof Date ? INSTANT : NUMBER
 }

@@ -1,5 +1,5 @@
 import type { Body } from './check.ts'
-import { checkKeyLength, partsText } from './keys.ts'
+import { checkKeyLength, keyPartsText } from './keys.ts'
 import type { CollectionSpec, IndexSpec } from './port.ts'
 
 /** The way to a field inside a document. */
@@ -34,7 +34,7 @@ const RESERVED = ['key', 'expires', '_id', 'version']
  * Checks a declaration. Throws `TypeError` when it could not hold in a cluster: the key and every unique index begin
  * with the whole partition, every other index with its first field unless it is declared `across`.
  */
-export function layoutOf(spec: CollectionSpec): Layout {
+export function parseLayout(spec: CollectionSpec): Layout {
   const { name, partition, key, indexes = {}, expires } = spec
   if (!COLLECTION_NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name for a collection`)
   for (const field of [...key, ...(expires === undefined ? [] : [expires])]) checkField(name, field)
@@ -80,7 +80,7 @@ export function keyText(layout: Layout, fields: Body): string {
       throw new TypeError(`${layout.name}: key field ${field} is missing`)
     return value
   })
-  const text = partsText(parts)
+  const text = keyPartsText(parts)
   checkKeyLength(text)
   return text
 }
@@ -109,7 +109,7 @@ export function expiryOf(layout: Layout, document: Body): number {
 export function entryTexts(index: Index, document: Body): string[] {
   if (index.where !== undefined && valueAt(document, index.where) === undefined) return []
   const values = index.paths.map((path) => valueAt(document, path))
-  if (!index.many) return [partsText(values)]
+  if (!index.many) return [keyPartsText(values)]
   const elements = values.pop()
   if (!Array.isArray(elements)) throw new TypeError(`index ${index.name}: ${last(index)} holds no array`)
   if (elements.length === 0 && index.unique) {
@@ -117,7 +117,7 @@ export function entryTexts(index: Index, document: Body): string[] {
   }
   const texts = elements.map((element) => {
     if (element === null) throw new TypeError(`index ${index.name}: ${last(index)} holds null`)
-    return partsText([...values, element])
+    return keyPartsText([...values, element])
   })
   return [...new Set(texts)]
 }

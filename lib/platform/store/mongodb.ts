@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { layoutOf } from './layout.ts'
-import { createCalls, selectionTimeout } from './mongodb/calls.ts'
+import { parseLayout } from './layout.ts'
+import { createMongoCalls, selectionTimeout } from './mongodb/calls.ts'
 import { createCollection } from './mongodb/collection.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { openGridFs } from './mongodb/gridfs.ts'
@@ -28,7 +28,7 @@ export interface MongodbOptions {
  */
 export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions): Promise<Store> {
   const client = connect(uri, timeout_ms)
-  const calls = createCalls(client, timeout_ms)
+  const calls = createMongoCalls(client, timeout_ms)
   const db = client.db(database)
   const ping = async (): Promise<void> => {
     await calls.read(() => db.command({ ping: 1 }))
@@ -44,7 +44,7 @@ export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions)
   }
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
-      const layout = layoutOf(spec)
+      const layout = parseLayout(spec)
       const documents = db.collection<StoredDocument>(layout.name)
       await createIndexes(documents, layout)
       return createCollection<D>({ documents, layout, calls })

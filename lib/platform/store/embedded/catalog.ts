@@ -1,12 +1,12 @@
 import type { Index, Layout } from '#lib/platform/store/layout.ts'
 import type { Table } from './environment.ts'
-import type { Decision } from './writer.ts'
+import type { PlannedWrite } from './writer.ts'
 
 /**
  * The names under which a collection lies in the table: a head for its documents and one for each index. The head of
  * a unique index begins with `u`, that of any other with `i`: the entry of the latter ends in the document's key.
  */
-export interface Heads {
+export interface KeyPrefixes {
   readonly documents: string
   /** In the order of the collection's indexes. */
   readonly indexes: readonly { readonly index: Index; readonly head: string }[]
@@ -34,7 +34,10 @@ const COUNT = 'collections'
  * Registers a collection and its indexes; a write. An index that is new or has changed gets a head that was never
  * used, so that entries left by another definition can never be taken for its own.
  */
-export function registering(table: Table, layout: Layout): Decision<{ heads: Heads; complete: boolean }> {
+export function planRegistration(
+  table: Table,
+  layout: Layout,
+): PlannedWrite<{ heads: KeyPrefixes; complete: boolean }> {
   const before = readEntry(table, layout.name)
   const collection = before?.collection ?? collectionsUsed(table) + 1
   let heads_used = before?.heads_used ?? 0
@@ -52,10 +55,10 @@ export function registering(table: Table, layout: Layout): Decision<{ heads: Hea
   const registered = layout.indexes.map((index) => ({ index, head: indexes[index.name]?.head ?? '' }))
   const heads = { documents: 'd', indexes: registered, prefix: `${collection}.` }
   if (before !== undefined && sameHeads(before.indexes, indexes)) {
-    return { outcome: { heads, complete: before.complete } }
+    return { result: { heads, complete: before.complete } }
   }
   return {
-    outcome: { heads, complete: false },
+    result: { heads, complete: false },
     apply() {
       if (before === undefined) putText(table, `${CATALOG} ${COUNT}`, String(collection))
       writeEntry(table, layout.name, { collection, heads_used, complete: false, indexes })
@@ -64,7 +67,7 @@ export function registering(table: Table, layout: Layout): Decision<{ heads: Hea
 }
 
 /** Notes that every document of the collection has the entries of `heads`; call it inside a write. */
-export function markComplete(table: Table, layout: Layout, heads: Heads): void {
+export function markComplete(table: Table, layout: Layout, heads: KeyPrefixes): void {
   const entry = readEntry(table, layout.name)
   const same = heads.indexes.every(({ index, head }) => entry?.indexes[index.name]?.head === head)
   if (entry !== undefined && same) writeEntry(table, layout.name, { ...entry, complete: true })

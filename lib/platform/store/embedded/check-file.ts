@@ -13,7 +13,7 @@ const PAGE_MIN_BYTES = 512
  * Refuses a data file that LMDB would map and then die on without a word: cut off, or not LMDB's at all. A file that is
  * not there, or was never written, is a new one. Throws `Unavailable` with a sentence that names the file.
  */
-export async function refuseDamagedFile(directory: string): Promise<void> {
+export async function checkDataFile(directory: string): Promise<void> {
   const path = join(directory, 'data.mdb')
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

@@ -1,21 +1,21 @@
 import { checkDocument, checkVersion } from '#lib/platform/store/check.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import { planIncrement, sumOf } from '#lib/platform/store/increment.ts'
-import { stretchOf } from '#lib/platform/store/index-range.ts'
+import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
 import type { Collection, Incremented, Stored } from '#lib/platform/store/port.ts'
-import type { Heads } from './catalog.ts'
+import type { KeyPrefixes } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
 import type { Environment } from './environment.ts'
 import { findDocuments } from './find.ts'
 import { documentOf } from './record.ts'
-import type { Decision } from './writer.ts'
+import type { PlannedWrite } from './writer.ts'
 
 /** A collection of the embedded store whose indexes are complete. */
 export function createCollection<D extends object>(
   environment: Environment,
   layout: Layout,
-  heads: Heads,
+  heads: KeyPrefixes,
   documents: Documents,
 ): Collection<D> {
   // The codec gives back what was put; the type was the caller's promise when it put it.
@@ -32,7 +32,7 @@ export function createCollection<D extends object>(
       } else if (!live || before.version !== expected_version) {
         throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       }
-      return { outcome: stored, apply: documents.planPut(prepared, before) }
+      return { result: stored, apply: documents.planPut(prepared, before) }
     })
   }
 
@@ -50,7 +50,7 @@ export function createCollection<D extends object>(
       })
     },
     async find(index, range, options) {
-      const stretch = stretchOf(layout, index, range, options)
+      const stretch = parseIndexRange(layout, index, range, options)
       return environment.read(() => findDocuments(environment.table, heads, documents, stretch).map(typed))
     },
     async delete(key, expected_version) {
@@ -61,21 +61,21 @@ export function createCollection<D extends object>(
         if (before === undefined || isExpired(before) || before.version !== expected_version) {
           throw new Conflict(`${layout.name}: not at version ${expected_version}`)
         }
-        return { outcome: undefined, apply: () => documents.remove(text, before) }
+        return { result: undefined, apply: () => documents.remove(text, before) }
       })
     },
     async increment(key, field, by, options = {}) {
       const plan = planIncrement(layout, key, field, by, options)
       const text = keyText(layout, plan.key)
-      return await environment.write((): Decision<Incremented> => {
+      return await environment.write((): PlannedWrite<Incremented> => {
         const before = documents.head(text)
         const record = documents.read(text)
         const body = record === undefined ? plan.created : documentOf(record)
         const sum = sumOf(plan, body[field])
-        if (!sum.ok) return { outcome: sum }
+        if (!sum.ok) return { result: sum }
         const version = record === undefined || before === undefined ? 1 : before.version + 1
         const document = documents.prepare(text, { ...body, [field]: sum.value, version })
-        return { outcome: sum, apply: documents.planPut(document, before) }
+        return { result: sum, apply: documents.planPut(document, before) }
       })
     },
   }

@@ -3,12 +3,12 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
 import { entryTexts, expiryOf, type Layout } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Heads } from './catalog.ts'
+import type { KeyPrefixes } from './catalog.ts'
 import type { Table } from './environment.ts'
 import { expiresOf, type Head, headOf, packBody, packRecord, type Versioned } from './record.ts'
 
 /** A document made ready for a write: everything that could be refused about it alone has been looked at. */
-export interface Prepared {
+export interface PreparedDocument {
   readonly key: string
   readonly head: Head
   readonly record: Buffer
@@ -16,7 +16,7 @@ export interface Prepared {
 
 /** The documents of one collection in the table. Everything here runs inside a write, except `prepare` and `read`. */
 export interface Documents {
-  prepare(key: string, document: Versioned): Prepared
+  prepare(key: string, document: Versioned): PreparedDocument
   /** The bytes of a document that has not expired. They are LMDB's own and last until the next call to it. */
   read(key: string): Buffer | undefined
   /** The head of a document, expired or not. */
@@ -25,7 +25,7 @@ export interface Documents {
    * Decides to put the document in the place of what is there under its key (`before`), and answers how. Throws
    * `Duplicate`. An expired document that holds a value of a unique index makes room.
    */
-  planPut(document: Prepared, before: Head | undefined): () => void
+  planPut(document: PreparedDocument, before: Head | undefined): () => void
   remove(key: string, before: Head): void
   /** The key in the table of a document, and of an index entry with this line. */
   documentKey(key: string): string
@@ -42,7 +42,7 @@ function isPast(expires_ms: number): boolean {
 }
 
 /** The documents of a collection whose heads are registered. */
-export function createDocuments(table: Table, layout: Layout, heads: Heads): Documents {
+export function createDocuments(table: Table, layout: Layout, heads: KeyPrefixes): Documents {
   const names = new Map(heads.indexes.map(({ index, head }) => [head, index.name]))
   const documentKey = (key: string): string => `${heads.prefix}${heads.documents} ${key}`
   const entryKey = (line: string, key: string): string =>

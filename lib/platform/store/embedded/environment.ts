@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
-import { refuseDamagedFile } from './check-file.ts'
-import { createWriter, type Decision, type Writer } from './writer.ts'
+import { checkDataFile } from './check-file.ts'
+import { createWriter, type PlannedWrite, type Writer } from './writer.ts'
 
 /** The one table of an environment: text keys in the order of their bytes, values as bytes. */
 export type Table = Database<Buffer, string>
@@ -12,7 +12,7 @@ export type Table = Database<Buffer, string>
 export interface Environment {
   readonly table: Table
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
-  write<T>(decide: () => Decision<T>): Promise<T>
+  write<T>(decide: () => PlannedWrite<T>): Promise<T>
   /** Runs `read` on the newest state, that of other processes included. Throws `Unavailable` when it cannot. */
   read<T>(read: () => T): T
   /** Closes it with the last of its users, after the writes under way. */
@@ -108,7 +108,7 @@ async function openShared(path: string, timeout_ms: number): Promise<Shared> {
       { cause: error },
     )
   })
-  await refuseDamagedFile(path)
+  await checkDataFile(path)
   try {
     const root = open<Buffer, string>({
       path,

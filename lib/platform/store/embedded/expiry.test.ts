@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { layoutOf } from '#lib/platform/store/layout.ts'
+import { parseLayout } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
-import { registering } from './catalog.ts'
+import { planRegistration } from './catalog.ts'
 import { createCollection } from './collection.ts'
 import { createDocuments } from './documents.ts'
 import { openEnvironment } from './environment.ts'
-import { sweep, withExpiry } from './expiry.ts'
+import { deleteExpired, withExpiry } from './expiry.ts'
 
 interface Nonce {
   readonly shop: string
@@ -22,8 +22,8 @@ test('a sweep deletes what has expired, its index entries included, and nothing 
   const environment = await openEnvironment(directory, 5_000)
   const indexes = { by_code: { fields: ['shop', 'code'], unique: true } } as const
   const declared = { name: 'nonces', partition: ['shop'], key: ['shop', 'id'], expires: 'gone_at', indexes }
-  const layout = withExpiry(layoutOf(declared))
-  const { heads } = await environment.write(() => registering(environment.table, layout))
+  const layout = withExpiry(parseLayout(declared))
+  const { heads } = await environment.write(() => planRegistration(environment.table, layout))
   const documents = createDocuments(environment.table, layout, heads)
   const nonces = createCollection<Nonce>(environment, layout, heads, documents)
   const insert = (id: number, time_ms: number): Promise<unknown> =>
@@ -33,7 +33,7 @@ test('a sweep deletes what has expired, its index entries included, and nothing 
     environment.read(() => environment.table.getKeysCount({ start: heads.prefix, end: '2' }))
   expect(count()).toBe(1_200 * 3)
 
-  await sweep(environment, [{ heads, documents }])
+  await deleteExpired(environment, [{ heads, documents }])
 
   expect(count()).toBe(600 * 3)
   expect(await nonces.find('by_code', { equals: ['a'] }, { limit: 1_000 })).toHaveLength(600)

@@ -1,13 +1,13 @@
-import { kindOf, partText } from '#lib/platform/store/keys.ts'
+import { keyPartText, kindRange } from '#lib/platform/store/keys.ts'
 import type { Layout } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Heads } from './catalog.ts'
+import type { KeyPrefixes } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
 import type { Environment } from './environment.ts'
 
 /** A collection whose documents expire. */
 export interface Expiring {
-  readonly heads: Heads
+  readonly heads: KeyPrefixes
   readonly documents: Documents
 }
 
@@ -24,12 +24,12 @@ export function withExpiry(layout: Layout): Layout {
 }
 
 /** Deletes what has expired, a bounded number of documents a pass; more wait for the next. Readers never see them. */
-export async function sweep(environment: Environment, expiring: readonly Expiring[]): Promise<void> {
+export async function deleteExpired(environment: Environment, expiring: readonly Expiring[]): Promise<void> {
   for (const { heads, documents } of expiring) {
     const keys = expiredKeys(environment, heads)
     while (keys.length > 0) {
       const group = keys.splice(0, GROUP_MAX)
-      await environment.write(() => ({ outcome: undefined, apply: () => removeExpired(documents, group) }))
+      await environment.write(() => ({ result: undefined, apply: () => removeExpired(documents, group) }))
     }
   }
 }
@@ -41,10 +41,10 @@ function removeExpired(documents: Documents, keys: readonly string[]): void {
   }
 }
 
-function expiredKeys(environment: Environment, heads: Heads): string[] {
+function expiredKeys(environment: Environment, heads: KeyPrefixes): string[] {
   const head = heads.indexes.find(({ index }) => index.name === INDEX)?.head
-  const start = `${heads.prefix}${head} ${kindOf(new Date(0)).first}`
-  const end = `${heads.prefix}${head} ${partText(new Date(clock.now_ms() + 1))}`
+  const start = `${heads.prefix}${head} ${kindRange(new Date(0)).first}`
+  const end = `${heads.prefix}${head} ${keyPartText(new Date(clock.now_ms() + 1))}`
   return environment.read(() =>
     [...environment.table.getRange({ start, end, limit: PASS_MAX })].map(({ value }) =>
       Buffer.from(value).toString(),

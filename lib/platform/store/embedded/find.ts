@@ -1,6 +1,6 @@
-import { boundsOf, type Stretch } from '#lib/platform/store/index-range.ts'
-import { partsText } from '#lib/platform/store/keys.ts'
-import type { Heads } from './catalog.ts'
+import { type IndexRange, rangeBounds } from '#lib/platform/store/index-range.ts'
+import { keyPartsText } from '#lib/platform/store/keys.ts'
+import type { KeyPrefixes } from './catalog.ts'
 import type { Documents } from './documents.ts'
 import type { Table } from './environment.ts'
 import { documentOf } from './record.ts'
@@ -8,9 +8,9 @@ import { documentOf } from './record.ts'
 /** The documents of a stretch, in its order. */
 export function findDocuments(
   table: Table,
-  heads: Heads,
+  heads: KeyPrefixes,
   documents: Documents,
-  stretch: Stretch,
+  stretch: IndexRange,
 ): Record<string, unknown>[] {
   const head = heads.indexes.find(({ index }) => index === stretch.index)?.head
   const found: Record<string, unknown>[] = []
@@ -26,8 +26,8 @@ export function findDocuments(
 }
 
 /** The range of a stretch as LMDB wants it: from where to walk, and where to stop. */
-function rangeOf(head: string, stretch: Stretch): Parameters<Table['getRange']>[0] {
-  const [low, high] = boundsOf(stretch, head)
+function rangeOf(head: string, stretch: IndexRange): Parameters<Table['getRange']>[0] {
+  const [low, high] = rangeBounds(stretch, head)
   const after = positionOf(head, stretch)
   if (stretch.reverse) {
     const start = after !== undefined && compareBytes(after, high) < 0 ? after : high
@@ -37,9 +37,9 @@ function rangeOf(head: string, stretch: Stretch): Parameters<Table['getRange']>[
   return resumed ? { start: after, end: high, exclusiveStart: true } : { start: low, end: high }
 }
 
-function positionOf(head: string, { after, index }: Stretch): string | undefined {
+function positionOf(head: string, { after, index }: IndexRange): string | undefined {
   if (after === undefined) return undefined
-  const position = `${head} ${partsText(after.values)}`
+  const position = `${head} ${keyPartsText(after.values)}`
   return index.unique ? position : `${position} ${after.key}`
 }
 

@@ -1,9 +1,9 @@
 import type { Layout } from '#lib/platform/store/layout.ts'
-import { type Heads, markComplete } from './catalog.ts'
+import { type KeyPrefixes, markComplete } from './catalog.ts'
 import type { Documents } from './documents.ts'
 import type { Environment } from './environment.ts'
 import { documentOf } from './record.ts'
-import type { Decision } from './writer.ts'
+import type { PlannedWrite } from './writer.ts'
 
 const GROUP_MAX = 200
 
@@ -15,7 +15,7 @@ const GROUP_MAX = 200
 export async function completeIndexes(
   environment: Environment,
   layout: Layout,
-  heads: Heads,
+  heads: KeyPrefixes,
   documents: Documents,
 ): Promise<void> {
   const { table } = environment
@@ -31,12 +31,12 @@ export async function completeIndexes(
     }
     start = keys.at(-1)
   }
-  await environment.write(() => ({ outcome: undefined, apply: () => markComplete(table, layout, heads) }))
+  await environment.write(() => ({ result: undefined, apply: () => markComplete(table, layout, heads) }))
 }
 
-function rewriting(documents: Documents, key: string): Decision<void> {
+function rewriting(documents: Documents, key: string): PlannedWrite<void> {
   const head = documents.head(key)
   const record = documents.read(key)
-  if (head === undefined || record === undefined) return { outcome: undefined }
-  return { outcome: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), head) }
+  if (head === undefined || record === undefined) return { result: undefined }
+  return { result: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), head) }
 }

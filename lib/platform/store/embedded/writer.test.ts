@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import { type Environment, openEnvironment } from './environment.ts'
-import type { Decision } from './writer.ts'
+import type { PlannedWrite } from './writer.ts'
 
 describe('the writer', () => {
   let directory: string
@@ -20,7 +20,7 @@ describe('the writer', () => {
   })
 
   const put = (key: string): void => void environment.table.put(key, Buffer.from(key))
-  const putting = (key: string): Decision<void> => ({ outcome: undefined, apply: () => put(key) })
+  const putting = (key: string): PlannedWrite<void> => ({ result: undefined, apply: () => put(key) })
   const keys = (): string[] =>
     environment.read(() => [...environment.table.getKeys({ start: 'a', end: 'z' })])
 
@@ -30,7 +30,7 @@ describe('the writer', () => {
       environment.write(() => {
         throw new Conflict('refused')
       }),
-      environment.write(() => ({ outcome: 5 })),
+      environment.write(() => ({ result: 5 })),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(outcomes[2]).toMatchObject({ value: 5 })
@@ -41,7 +41,7 @@ describe('the writer', () => {
     const outcomes = await Promise.allSettled([
       environment.write(() => putting('a')),
       environment.write(() => ({
-        outcome: undefined,
+        result: undefined,
         apply() {
           put('b')
           throw new RangeError('in the middle')
@@ -56,7 +56,7 @@ describe('the writer', () => {
   })
 
   test('takes a bounded number of writes at a time', async () => {
-    const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ outcome: undefined })))
+    const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ result: undefined })))
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
   })

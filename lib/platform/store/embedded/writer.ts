@@ -7,8 +7,8 @@ import { clock } from '#lib/platform/time.ts'
  * A write, decided. `apply` does the puts and must not throw. It is apart from the decision, because what throws
  * before the first put concerns one write, and what throws after it would leave half a document.
  */
-export interface Decision<T> {
-  readonly outcome: T
+export interface PlannedWrite<T> {
+  readonly result: T
   readonly apply?: () => void
 }
 
@@ -18,7 +18,7 @@ export interface Writer {
    * Runs `decide` on the state that all earlier writes have made, then its `apply`, and answers the outcome once it is
    * on disk. `decide` refuses by throwing and writes nothing; a throw of `apply` undoes the whole group.
    */
-  write<T>(decide: () => Decision<T>): Promise<T>
+  write<T>(decide: () => PlannedWrite<T>): Promise<T>
   /** Takes no more writes; resolves when those that it took have ended. */
   close(): Promise<void>
 }
@@ -121,19 +121,19 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 
   return {
-    write<T>(decide: () => Decision<T>): Promise<T> {
+    write<T>(decide: () => PlannedWrite<T>): Promise<T> {
       if (closed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
       if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
       return new Promise<T>((resolve, reject) => {
         const run = (): (() => void) => {
-          let decision: Decision<T>
+          let decision: PlannedWrite<T>
           try {
             decision = decide()
           } catch (error) {
             return () => reject(error)
           }
           decision.apply?.()
-          return () => resolve(decision.outcome)
+          return () => resolve(decision.result)
         }
         waiting.push({ since_ms: clock.monotonic_ms(), run, reject })
         if (running === undefined) start()

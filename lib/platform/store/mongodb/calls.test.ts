@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { MongoClient, MongoServerError } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { createCalls } from './calls.ts'
+import { createMongoCalls } from './calls.ts'
 
 const client = new MongoClient('mongodb://127.0.0.1:1')
 afterEach(() => client.close())
@@ -32,7 +32,7 @@ const deadlock = (code: number): MongoServerError =>
 describe('a write that was undone because writers waited for each other', () => {
   test.each([16_908_292, 1])('is tried again (code %d)', async (code) => {
     const { write, tries } = writer(deadlock(code), deadlock(code))
-    expect(await createCalls(client, 5_000).write(write)).toBe('written')
+    expect(await createMongoCalls(client, 5_000).write(write)).toBe('written')
     expect(tries()).toBe(3)
   })
 
@@ -41,7 +41,7 @@ describe('a write that was undone because writers waited for each other', () => 
       send()
       throw deadlock(1)
     }
-    const failure = await createCalls(client, 100)
+    const failure = await createMongoCalls(client, 100)
       .write(write)
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(Unavailable)
@@ -54,13 +54,13 @@ describe('a write that was undone because writers waited for each other', () => 
       send()
       return write()
     }
-    await expect(createCalls(client, 5_000).write(twice)).rejects.toBeInstanceOf(Ambiguous)
+    await expect(createMongoCalls(client, 5_000).write(twice)).rejects.toBeInstanceOf(Ambiguous)
     expect(tries()).toBe(1)
   })
 
   test('is told from another failure of code 1', async () => {
     const { write, tries } = writer(new MongoServerError({ code: 1, message: 'the disk is full' }))
-    await expect(createCalls(client, 5_000).write(write)).rejects.toBeInstanceOf(Ambiguous)
+    await expect(createMongoCalls(client, 5_000).write(write)).rejects.toBeInstanceOf(Ambiguous)
     expect(tries()).toBe(1)
   })
 })

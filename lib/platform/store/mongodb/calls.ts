@@ -4,10 +4,10 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep, type Timer } from '#lib/platform/time.ts'
-import { isDeadlock, Overdue, readFailure, writeFailure } from './failures.ts'
+import { CallTimeout, isDeadlock, readFailure, writeFailure } from './failures.ts'
 
 /** Runs calls to MongoDB within the store's time limit, and says in the store's own errors how they failed. */
-export interface Calls {
+export interface MongoCalls {
   /** A call that changes nothing. Throws `Unavailable`. */
   read<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
   /**
@@ -40,7 +40,7 @@ export function selectionTimeout(timeout_ms: number): number {
 }
 
 /** The calls of one client. */
-export function createCalls(client: MongoClient, timeout_ms: number): Calls {
+export function createMongoCalls(client: MongoClient, timeout_ms: number): MongoCalls {
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
     const current = attempt.getStore()
@@ -93,7 +93,7 @@ async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T>
   if (remaining_ms <= 0) throw new Unavailable('MongoDB did not answer in time')
   let timer: Timer | undefined
   const overdue = new Promise<never>((_, reject) => {
-    timer = clock.after(remaining_ms, () => reject(new Overdue('MongoDB did not answer in time')))
+    timer = clock.after(remaining_ms, () => reject(new CallTimeout('MongoDB did not answer in time')))
   })
   try {
     return await Promise.race([call(), overdue])

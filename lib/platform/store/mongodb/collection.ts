@@ -2,17 +2,17 @@ import { BSON } from 'mongodb'
 import { type Body, checkDocument, checkDocumentSize, checkVersion } from '#lib/platform/store/check.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import { planIncrement } from '#lib/platform/store/increment.ts'
-import { stretchOf } from '#lib/platform/store/index-range.ts'
+import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
 import type { Collection, Stored } from '#lib/platform/store/port.ts'
-import { type StoredDocument, type Target, withoutId } from './documents.ts'
-import { keyFilter, liveFilter, stretchQuery } from './filters.ts'
+import { type MongoCollection, type StoredDocument, withoutId } from './documents.ts'
+import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
 import { increment } from './increment.ts'
-import { claiming } from './insert-unique.ts'
+import { writeUnique } from './insert-unique.ts'
 
 /** A collection of MongoDB. Every method is one command for one document, or a bounded loop of such. */
-export function createCollection<D extends object>(target: Target): Collection<D> {
+export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
   const { documents, layout, calls } = target
 
   // The codec gives back what was put; the type was the caller's promise when it put it.
@@ -22,7 +22,7 @@ export function createCollection<D extends object>(target: Target): Collection<D
     async insert(document) {
       const stored = checkStored(layout, document, 1)
       const whole = { ...stored, _id: keyText(layout, stored) }
-      await claiming(target, stored, async (limit) => {
+      await writeUnique(target, stored, async (limit) => {
         await calls.write(() => documents.insertOne(whole), limit)
       })
       return stored
@@ -33,8 +33,8 @@ export function createCollection<D extends object>(target: Target): Collection<D
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
-      const stretch = stretchOf(layout, index, range, options)
-      const { filter, sort, hint } = stretchQuery(layout, stretch)
+      const stretch = parseIndexRange(layout, index, range, options)
+      const { filter, sort, hint } = rangeQuery(layout, stretch)
       const { limit } = stretch
       const found = await calls.read(() =>
         documents.find(filter, { sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
@@ -45,7 +45,7 @@ export function createCollection<D extends object>(target: Target): Collection<D
       checkVersion(expected_version)
       const stored = checkStored(layout, document, expected_version + 1)
       const identity = keyFilter(layout, stored)
-      await claiming(target, stored, async (limit) => {
+      await writeUnique(target, stored, async (limit) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
         const { matchedCount } = await calls.write(() => documents.replaceOne(filter, stored), limit)
         if (matchedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)

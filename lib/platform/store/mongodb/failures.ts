@@ -15,7 +15,7 @@ const FERRETDB_DUPLICATE = /duplicate key value violates unique constraint/
 const FERRETDB_DEADLOCK = 16_908_292
 
 /** A call that was given up: the driver goes on with it, and may yet send it. */
-export class Overdue extends Error {}
+export class CallTimeout extends Error {}
 
 /** What a failed read means to its caller. A read that the server calls malformed is a fault of ours and stays one. */
 export function readFailure(error: unknown): unknown {
@@ -29,7 +29,7 @@ export function readFailure(error: unknown): unknown {
  */
 export function writeFailure(error: unknown, commands: number): unknown {
   if (!isFailure(error) || isDuplicate(error)) return error
-  if (commands === 0 && !(error instanceof Overdue)) {
+  if (commands === 0 && !(error instanceof CallTimeout)) {
     return new Unavailable('MongoDB could not be reached', { cause: error })
   }
   if (commands === 1 && error instanceof MongoServerError && !(error instanceof MongoWriteConcernError)) {
@@ -43,7 +43,7 @@ export function writeFailure(error: unknown, commands: number): unknown {
 
 /** Whether it is the database or the way to it that failed. The driver lets some errors of sockets through bare. */
 function isFailure(error: unknown): boolean {
-  if (error instanceof MongoError || error instanceof Overdue) return true
+  if (error instanceof MongoError || error instanceof CallTimeout) return true
   return typeof error === 'object' && error !== null && 'code' in error
 }
 
@@ -60,7 +60,7 @@ export function isDuplicate(error: unknown): error is MongoServerError {
  * The name of the index that a duplicate tells of, if it does. FerretDB gives no `keyPattern`; MongoDB's message may
  * quote a document, so its pattern goes first.
  */
-export function indexNamed(error: MongoServerError, layout: Layout): string | undefined {
+export function duplicateIndexName(error: MongoServerError, layout: Layout): string | undefined {
   const pattern: unknown = error['keyPattern']
   if (typeof pattern === 'object' && pattern !== null) {
     const fields = Object.keys(pattern).join()

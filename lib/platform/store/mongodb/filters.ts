@@ -1,6 +1,6 @@
 import type { Body } from '#lib/platform/store/check.ts'
-import { boundsOf, type Stretch } from '#lib/platform/store/index-range.ts'
-import type { Part } from '#lib/platform/store/keys.ts'
+import { type IndexRange, rangeBounds } from '#lib/platform/store/index-range.ts'
+import type { KeyPart } from '#lib/platform/store/keys.ts'
 import { dotted, type Index, keyText, type Layout, valueAt } from '#lib/platform/store/layout.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Condition } from './documents.ts'
@@ -28,9 +28,9 @@ export function holderFilter(index: Index, document: Body): Condition | undefine
 }
 
 /** The documents of a stretch, and their order. */
-export function stretchQuery(
+export function rangeQuery(
   layout: Layout,
-  stretch: Stretch,
+  stretch: IndexRange,
 ): { filter: Condition; sort: ReadonlyMap<string, 1 | -1>; hint: string } {
   const { index, equals } = stretch
   const direction = stretch.reverse ? -1 : 1
@@ -52,14 +52,14 @@ export function stretchQuery(
   return { filter: all(conditions), sort: new Map(order.map((path) => [path, direction])), hint: index.name }
 }
 
-function idConditions(stretch: Stretch): Condition[] {
-  const [low, high] = boundsOf(stretch)
+function idConditions(stretch: IndexRange): Condition[] {
+  const [low, high] = rangeBounds(stretch)
   const { after, reverse } = stretch
   const resumed = after === undefined ? [] : [{ _id: { [reverse ? '$lt' : '$gt']: after.key } }]
   return [{ _id: { $gte: low } }, { _id: { $lt: high } }, ...resumed]
 }
 
-function rangeConditions({ index, equals, from, to }: Stretch): Condition[] {
+function rangeConditions({ index, equals, from, to }: IndexRange): Condition[] {
   const path = pathOf(index, equals.length)
   return [
     ...(from === undefined ? [] : [{ [path]: { $gte: from } }]),
@@ -71,7 +71,7 @@ function rangeConditions({ index, equals, from, to }: Stretch): Condition[] {
  * What comes after a position in an order: greater in the first field, or equal in it and greater in the second, and
  * so on.
  */
-function pastPosition(order: readonly string[], values: readonly Part[], reverse: boolean): Condition {
+function pastPosition(order: readonly string[], values: readonly KeyPart[], reverse: boolean): Condition {
   const alternatives: Condition[] = []
   order.forEach((path, at) => {
     const same = order.slice(0, at).map((earlier, position) => ({ [earlier]: values[position] ?? null }))
@@ -84,7 +84,7 @@ function pastPosition(order: readonly string[], values: readonly Part[], reverse
 const NOTHING: Condition = { _id: { $in: [] } }
 
 /** MongoDB compares within a kind only, so null, which comes before every value, needs words of its own. */
-function pastValue(path: string, value: Part, reverse: boolean): Condition | undefined {
+function pastValue(path: string, value: KeyPart, reverse: boolean): Condition | undefined {
   if (!reverse) return value === null ? { [path]: { $ne: null } } : { [path]: { $gt: value } }
   return value === null ? undefined : { $or: [{ [path]: { $lt: value } }, { [path]: null }] }
 }

@@ -4,7 +4,7 @@ import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Blobs } from '#lib/platform/store/port.ts'
 import { clock, now } from '#lib/platform/time.ts'
-import type { Calls } from './calls.ts'
+import type { MongoCalls } from './calls.ts'
 import { isDuplicate } from './failures.ts'
 import { buildIndex } from './indexes.ts'
 
@@ -39,7 +39,7 @@ interface Bucket {
   readonly files: Collection<File>
   readonly chunks: Collection<Chunk>
   readonly unfinished: Collection<Unfinished>
-  readonly calls: Calls
+  readonly calls: MongoCalls
 }
 
 /**
@@ -47,7 +47,7 @@ interface Bucket {
  * is inserted: so a put that died shows nothing, and of several puts of one id exactly one wins. The driver's own
  * streams are not used, because they bound a whole transfer by the time limit of one call.
  */
-export async function openGridFs(db: Db, name: string, calls: Calls): Promise<Blobs> {
+export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promise<Blobs> {
   checkBlobName(name)
   const bucket: Bucket = {
     name,

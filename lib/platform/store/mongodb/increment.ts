@@ -4,8 +4,8 @@ import { counterOf, type IncrementPlan, sumOf } from '#lib/platform/store/increm
 import { keyText } from '#lib/platform/store/layout.ts'
 import type { Incremented } from '#lib/platform/store/port.ts'
 import type { Deadline } from './calls.ts'
-import type { Condition, Target } from './documents.ts'
-import { indexNamed, isDuplicate } from './failures.ts'
+import type { Condition, MongoCollection } from './documents.ts'
+import { duplicateIndexName, isDuplicate } from './failures.ts'
 import { keyFilter, liveFilter } from './filters.ts'
 import { isLive, removeExpired } from './insert-unique.ts'
 
@@ -14,7 +14,7 @@ import { isLive, removeExpired } from './insert-unique.ts'
  * A counter that is absent is inserted, and whoever loses the race to insert it updates after all; an upsert would
  * let both believe that they made it.
  */
-export async function increment(target: Target, plan: IncrementPlan): Promise<Incremented> {
+export async function increment(target: MongoCollection, plan: IncrementPlan): Promise<Incremented> {
   const { documents, layout, calls } = target
   const limit = calls.deadline()
   const identity = keyFilter(layout, plan.key)
@@ -36,7 +36,7 @@ export async function increment(target: Target, plan: IncrementPlan): Promise<In
 
 /** The value after adding, or `undefined` when there is no counter that could take it. */
 async function add(
-  { documents, layout, calls }: Target,
+  { documents, layout, calls }: MongoCollection,
   plan: IncrementPlan,
   limit: Deadline,
 ): Promise<bigint | undefined> {
@@ -64,7 +64,7 @@ function roomFor({ field, by, max }: IncrementPlan): Condition | undefined {
 
 /** Whether the counter was made here; somebody else may have been faster. */
 async function create(
-  { documents, layout, calls }: Target,
+  { documents, layout, calls }: MongoCollection,
   { created, field }: IncrementPlan,
   value: bigint,
   limit: Deadline,
@@ -75,7 +75,7 @@ async function create(
     return true
   } catch (error) {
     if (!isDuplicate(error)) throw error
-    const index = indexNamed(error, layout) ?? layout.identity.name
+    const index = duplicateIndexName(error, layout) ?? layout.identity.name
     if (index !== layout.identity.name) throw new Duplicate(layout.name, index)
     return false
   }

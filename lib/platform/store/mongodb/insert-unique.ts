@@ -3,8 +3,8 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import { expiryOf, type Index, keyText } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { Deadline } from './calls.ts'
-import type { StoredDocument, Target } from './documents.ts'
-import { indexNamed, isDuplicate } from './failures.ts'
+import type { MongoCollection, StoredDocument } from './documents.ts'
+import { duplicateIndexName, isDuplicate } from './failures.ts'
 import { holderFilter, keyFilter } from './filters.ts'
 
 /**
@@ -13,8 +13,8 @@ import { holderFilter, keyFilter } from './filters.ts'
  * read yet (or was rolled back, or has just gone) is waited for, and the write tried again. Throws `Unavailable`
  * when that does not settle in time: a refused write changed nothing.
  */
-export async function claiming(
-  target: Target,
+export async function writeUnique(
+  target: MongoCollection,
   document: Body,
   write: (limit: Deadline) => Promise<void>,
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function claiming(
       return
     } catch (error) {
       if (!isDuplicate(error)) throw error
-      const held = await findHolder(target, document, indexNamed(error, target.layout), limit)
+      const held = await findHolder(target, document, duplicateIndexName(error, target.layout), limit)
       if (held === undefined) await limit.pause()
       else if (isLive(target, held.holder)) throw new Duplicate(target.layout.name, held.index.name)
       else await removeExpired(target, held.holder, limit)
@@ -34,13 +34,13 @@ export async function claiming(
 }
 
 /** Whether a document has not expired. */
-export function isLive({ layout }: Target, document: StoredDocument): boolean {
+export function isLive({ layout }: MongoCollection, document: StoredDocument): boolean {
   return expiryOf(layout, document) > clock.now_ms()
 }
 
 /** Deletes an expired document as it was read, and no later one that took its place. */
 export async function removeExpired(
-  { documents, layout, calls }: Target,
+  { documents, layout, calls }: MongoCollection,
   expired: StoredDocument,
   limit: Deadline,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function removeExpired(
 
 /** The document that holds what `document` claims: in the index that the duplicate named, or else in any. */
 async function findHolder(
-  { documents, layout, calls }: Target,
+  { documents, layout, calls }: MongoCollection,
   document: Body,
   named: string | undefined,
   limit: Deadline,
