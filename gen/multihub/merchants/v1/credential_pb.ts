@@ -17,20 +17,20 @@ export const file_multihub_merchants_v1_credential: GenFile = /*@__PURE__*/
   fileDesc("CiZtdWx0aWh1Yi9tZXJjaGFudHMvdjEvY3JlZGVudGlhbC5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIsMECgpDcmVkZW50aWFsEhoKDmFwcGxpY2F0aW9uX2lkGAEgASgDQgIwARITCgttZXJjaGFudF9pZBgCIAEoCRI2CgthcGlfdmVyc2lvbhgDIAEoDjIhLm11bHRpaHViLm1lcmNoYW50cy52MS5BcGlWZXJzaW9uEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjcKBnN0YXR1cxgFIAEoDjInLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsU3RhdHVzEg4KBnNjb3BlcxgGIAMoCRIXCgtzZXJ2aWNlX2lkcxgHIAMoA0ICMAESEgoKY3VycmVuY2llcxgIIAMoCRIUCgxpcF9hbGxvd2xpc3QYCSADKAkSEwoLZGFpbHlfbGltaXQYCiABKAMSRgoLcmF0ZV9saW1pdHMYCyADKAsyMS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbC5SYXRlTGltaXRzRW50cnkSGAoQZGlzYWJsZWRfbWV0aG9kcxgMIAMoCRIvCgtjcmVhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjEKD1JhdGVMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBKlEKCkFwaVZlcnNpb24SGwoXQVBJX1ZFUlNJT05fVU5TUEVDSUZJRUQQABISCg5BUElfVkVSU0lPTl9WMRABEhIKDkFQSV9WRVJTSU9OX1YyEAIqkgEKEENyZWRlbnRpYWxTdGF0dXMSIQodQ1JFREVOVElBTF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhDUkVERU5USUFMX1NUQVRVU19BQ1RJVkUQARIeChpDUkVERU5USUFMX1NUQVRVU19ESVNBQkxFRBACEh0KGUNSRURFTlRJQUxfU1RBVFVTX0JMT0NLRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
- * Credential is what a merchant's program proves itself with. Its secret is only ever shown at creation and rotation.
+ * Credential is what a merchant's program authenticates with. Its secret is returned at creation and rotation only.
  *
  * @generated from message multihub.merchants.v1.Credential
  */
 export type Credential = Message<"multihub.merchants.v1.Credential"> & {
   /**
-   * application_id is the public number of the credential.
+   * application_id is the public id of the credential.
    *
    * @generated from field: int64 application_id = 1 [jstype = JS_STRING];
    */
   applicationId: string;
 
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the credential.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -44,21 +44,21 @@ export type Credential = Message<"multihub.merchants.v1.Credential"> & {
   apiVersion: ApiVersion;
 
   /**
-   * environment is the one environment that the credential acts in.
+   * environment is the one environment of the credential.
    *
    * @generated from field: multihub.common.v1.Environment environment = 4;
    */
   environment: Environment;
 
   /**
-   * status says whether it may be used.
+   * status is whether the credential may be used.
    *
    * @generated from field: multihub.merchants.v1.CredentialStatus status = 5;
    */
   status: CredentialStatus;
 
   /**
-   * scopes are those granted for support methods and the resend route.
+   * scopes are the granted permissions for support methods and the resend route.
    *
    * @generated from field: repeated string scopes = 6;
    */
@@ -86,21 +86,21 @@ export type Credential = Message<"multihub.merchants.v1.Credential"> & {
   ipAllowlist: string[];
 
   /**
-   * daily_limit is the number of requests in a UTC day; 0 means no limit.
+   * daily_limit is the number of requests per UTC day; 0 means no limit.
    *
    * @generated from field: int64 daily_limit = 10;
    */
   dailyLimit: bigint;
 
   /**
-   * rate_limits overrides the default of a method's bucket, in requests per minute.
+   * rate_limits replaces default rate limits: by method, in requests per minute.
    *
    * @generated from field: map<string, int32> rate_limits = 11;
    */
   rateLimits: { [key: string]: number };
 
   /**
-   * disabled_methods are public methods that answer 1002 for this credential.
+   * disabled_methods are public methods that the gateway refuses with 1002 for this credential.
    *
    * @generated from field: repeated string disabled_methods = 12;
    */
@@ -170,7 +170,7 @@ export const ApiVersionSchema: GenEnum<ApiVersion> = /*@__PURE__*/
   enumDesc(file_multihub_merchants_v1_credential, 0);
 
 /**
- * CredentialStatus says whether a credential may be used.
+ * CredentialStatus is whether a credential may be used.
  *
  * @generated from enum multihub.merchants.v1.CredentialStatus
  */
@@ -183,21 +183,21 @@ export const CredentialStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * CREDENTIAL_STATUS_ACTIVE may be used.
+   * CREDENTIAL_STATUS_ACTIVE is for a credential that may be used.
    *
    * @generated from enum value: CREDENTIAL_STATUS_ACTIVE = 1;
    */
   ACTIVE: 1,
 
   /**
-   * CREDENTIAL_STATUS_DISABLED answers 3004.
+   * CREDENTIAL_STATUS_DISABLED makes the gateway refuse requests with 3004.
    *
    * @generated from enum value: CREDENTIAL_STATUS_DISABLED = 2;
    */
   DISABLED: 2,
 
   /**
-   * CREDENTIAL_STATUS_BLOCKED answers 3005.
+   * CREDENTIAL_STATUS_BLOCKED makes the gateway refuse requests with 3005.
    *
    * @generated from enum value: CREDENTIAL_STATUS_BLOCKED = 3;
    */
@@ -205,7 +205,7 @@ export const CredentialStatus = {
 } as const;
 
 /**
- * CredentialStatus says whether a credential may be used.
+ * CredentialStatus is whether a credential may be used.
  *
  * @generated from enum multihub.merchants.v1.CredentialStatus
  */

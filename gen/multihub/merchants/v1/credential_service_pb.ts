@@ -25,7 +25,7 @@ export const file_multihub_merchants_v1_credential_service: GenFile = /*@__PURE_
  */
 export type CreateCredentialRequest = Message<"multihub.merchants.v1.CreateCredentialRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the credential.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -39,14 +39,14 @@ export type CreateCredentialRequest = Message<"multihub.merchants.v1.CreateCrede
   apiVersion: ApiVersion;
 
   /**
-   * environment is one of the merchant's.
+   * environment is one of the merchant's environments.
    *
    * @generated from field: multihub.common.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * scopes are granted for support methods and the resend route.
+   * scopes are the granted permissions for support methods and the resend route.
    *
    * @generated from field: repeated string scopes = 4;
    */
@@ -74,21 +74,21 @@ export type CreateCredentialRequest = Message<"multihub.merchants.v1.CreateCrede
   ipAllowlist: string[];
 
   /**
-   * daily_limit is the number of requests in a UTC day; 0 means no limit.
+   * daily_limit is the number of requests per UTC day; 0 means no limit.
    *
    * @generated from field: int64 daily_limit = 8;
    */
   dailyLimit: bigint;
 
   /**
-   * rate_limits overrides the default of a method's bucket, in requests per minute.
+   * rate_limits replaces default rate limits: by method, in requests per minute.
    *
    * @generated from field: map<string, int32> rate_limits = 9;
    */
   rateLimits: { [key: string]: number };
 
   /**
-   * disabled_methods are public methods that answer 1002 for this credential.
+   * disabled_methods are public methods that the gateway refuses with 1002 for this credential.
    *
    * @generated from field: repeated string disabled_methods = 10;
    */
@@ -103,13 +103,13 @@ export const CreateCredentialRequestSchema: GenMessage<CreateCredentialRequest> 
   messageDesc(file_multihub_merchants_v1_credential_service, 0);
 
 /**
- * CreateCredentialResponse holds the new credential and, this once, its secret.
+ * CreateCredentialResponse contains the new credential and its secret.
  *
  * @generated from message multihub.merchants.v1.CreateCredentialResponse
  */
 export type CreateCredentialResponse = Message<"multihub.merchants.v1.CreateCredentialResponse"> & {
   /**
-   * credential is as it was stored.
+   * credential is the stored credential.
    *
    * @generated from field: multihub.merchants.v1.Credential credential = 1;
    */
@@ -131,7 +131,7 @@ export const CreateCredentialResponseSchema: GenMessage<CreateCredentialResponse
   messageDesc(file_multihub_merchants_v1_credential_service, 1);
 
 /**
- * StringList wraps a list so that an update can tell "leave it" from "make it empty".
+ * StringList wraps a list so that an update distinguishes an absent list from an empty one.
  *
  * @generated from message multihub.merchants.v1.StringList
  */
@@ -152,7 +152,7 @@ export const StringListSchema: GenMessage<StringList> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_credential_service, 2);
 
 /**
- * RateLimits wraps the limits so that an update can tell "leave them" from "remove all".
+ * RateLimits wraps the limits so that an update distinguishes absent limits from none.
  *
  * @generated from message multihub.merchants.v1.RateLimits
  */
@@ -173,13 +173,13 @@ export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_credential_service, 3);
 
 /**
- * UpdateCredentialRequest names the credential and what changes.
+ * UpdateCredentialRequest names the credential and its changes.
  *
  * @generated from message multihub.merchants.v1.UpdateCredentialRequest
  */
 export type UpdateCredentialRequest = Message<"multihub.merchants.v1.UpdateCredentialRequest"> & {
   /**
-   * application_id is the credential's number.
+   * application_id is the id of the credential.
    *
    * @generated from field: int64 application_id = 1 [jstype = JS_STRING];
    */
@@ -228,14 +228,14 @@ export type UpdateCredentialRequest = Message<"multihub.merchants.v1.UpdateCrede
   dailyLimit?: bigint | undefined;
 
   /**
-   * rate_limits, when given, replaces the limits of buckets.
+   * rate_limits, when given, replaces the rate limits.
    *
    * @generated from field: multihub.merchants.v1.RateLimits rate_limits = 8;
    */
   rateLimits?: RateLimits | undefined;
 
   /**
-   * disabled_methods, when given, replaces the switched-off methods.
+   * disabled_methods, when given, replaces the disabled methods.
    *
    * @generated from field: multihub.merchants.v1.StringList disabled_methods = 9;
    */
@@ -250,13 +250,13 @@ export const UpdateCredentialRequestSchema: GenMessage<UpdateCredentialRequest> 
   messageDesc(file_multihub_merchants_v1_credential_service, 4);
 
 /**
- * UpdateCredentialResponse holds the changed credential.
+ * UpdateCredentialResponse contains the changed credential.
  *
  * @generated from message multihub.merchants.v1.UpdateCredentialResponse
  */
 export type UpdateCredentialResponse = Message<"multihub.merchants.v1.UpdateCredentialResponse"> & {
   /**
-   * credential is as it was stored.
+   * credential is the stored credential.
    *
    * @generated from field: multihub.merchants.v1.Credential credential = 1;
    */
@@ -277,15 +277,15 @@ export const UpdateCredentialResponseSchema: GenMessage<UpdateCredentialResponse
  */
 export type RotateSecretRequest = Message<"multihub.merchants.v1.RotateSecretRequest"> & {
   /**
-   * application_id is the credential's number.
+   * application_id is the id of the credential.
    *
    * @generated from field: int64 application_id = 1 [jstype = JS_STRING];
    */
   applicationId: string;
 
   /**
-   * overlap_seconds is how long the old secret also verifies, at most 30 days; 0 ends it, and all older ones, at once.
-   * With an overlap at most ten older secrets may verify.
+   * overlap_seconds is how long the previous secret stays valid, at most 30 days; 0 ends all older secrets at once.
+   * At most ten older secrets may be valid; a further overlap is refused.
    *
    * @generated from field: int32 overlap_seconds = 2;
    */
@@ -300,7 +300,7 @@ export const RotateSecretRequestSchema: GenMessage<RotateSecretRequest> = /*@__P
   messageDesc(file_multihub_merchants_v1_credential_service, 6);
 
 /**
- * RotateSecretResponse holds, this once, the new secret.
+ * RotateSecretResponse contains the new secret.
  *
  * @generated from message multihub.merchants.v1.RotateSecretResponse
  */
@@ -313,7 +313,7 @@ export type RotateSecretResponse = Message<"multihub.merchants.v1.RotateSecretRe
   secret: string;
 
   /**
-   * old_secret_expire_time is until when the secret that was replaced also verifies.
+   * old_secret_expire_time is when the previous secret expires.
    *
    * @generated from field: google.protobuf.Timestamp old_secret_expire_time = 2;
    */
@@ -334,7 +334,7 @@ export const RotateSecretResponseSchema: GenMessage<RotateSecretResponse> = /*@_
  */
 export type ListCredentialsRequest = Message<"multihub.merchants.v1.ListCredentialsRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the credential.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -349,13 +349,13 @@ export const ListCredentialsRequestSchema: GenMessage<ListCredentialsRequest> = 
   messageDesc(file_multihub_merchants_v1_credential_service, 8);
 
 /**
- * ListCredentialsResponse holds the merchant's credentials.
+ * ListCredentialsResponse contains the merchant's credentials.
  *
  * @generated from message multihub.merchants.v1.ListCredentialsResponse
  */
 export type ListCredentialsResponse = Message<"multihub.merchants.v1.ListCredentialsResponse"> & {
   /**
-   * credentials are in the order of their numbers.
+   * credentials are in the order of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Credential credentials = 1;
    */
@@ -376,7 +376,7 @@ export const ListCredentialsResponseSchema: GenMessage<ListCredentialsResponse> 
  */
 export const CredentialService: GenService<{
   /**
-   * CreateCredential issues a credential; its answer is the only one that holds the secret.
+   * CreateCredential issues a credential. Its response is the only one that contains the secret.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.CreateCredential
    */
@@ -386,7 +386,7 @@ export const CredentialService: GenService<{
     output: typeof CreateCredentialResponseSchema;
   },
   /**
-   * UpdateCredential changes what is given and leaves the rest.
+   * UpdateCredential changes the given fields and keeps the others.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.UpdateCredential
    */
@@ -396,7 +396,7 @@ export const CredentialService: GenService<{
     output: typeof UpdateCredentialResponseSchema;
   },
   /**
-   * RotateSecret issues a new secret; every older one also verifies until the time that was stated for it.
+   * RotateSecret issues a new secret. Every older one stays valid until its stated time.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.RotateSecret
    */

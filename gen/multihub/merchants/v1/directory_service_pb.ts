@@ -36,7 +36,7 @@ export type SealedSecret = Message<"multihub.merchants.v1.SealedSecret"> & {
   sealed: string;
 
   /**
-   * expire_time is until when the secret verifies; absent means for ever.
+   * expire_time is when the secret expires; absent means never.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -57,7 +57,7 @@ export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
  */
 export type GetCredentialRequest = Message<"multihub.merchants.v1.GetCredentialRequest"> & {
   /**
-   * application_id is the credential's number.
+   * application_id is the id of the credential.
    *
    * @generated from field: int64 application_id = 1 [jstype = JS_STRING];
    */
@@ -72,27 +72,27 @@ export const GetCredentialRequestSchema: GenMessage<GetCredentialRequest> = /*@_
   messageDesc(file_multihub_merchants_v1_directory_service, 1);
 
 /**
- * GetCredentialResponse holds the credential as the gateway needs it.
+ * GetCredentialResponse contains what the gateway needs to authenticate a request.
  *
  * @generated from message multihub.merchants.v1.GetCredentialResponse
  */
 export type GetCredentialResponse = Message<"multihub.merchants.v1.GetCredentialResponse"> & {
   /**
-   * credential is as it stands; absent when there is none with that number.
+   * credential is the credential; absent when there is none with this id.
    *
    * @generated from field: multihub.merchants.v1.Credential credential = 1;
    */
   credential?: Credential | undefined;
 
   /**
-   * secrets verify signatures, the newest first; each is bound to credential:<application_id>.
+   * secrets are the valid secrets, the newest first; each is encrypted for the context credential:<application_id>.
    *
    * @generated from field: repeated multihub.merchants.v1.SealedSecret secrets = 2;
    */
   secrets: SealedSecret[];
 
   /**
-   * merchant_environments are those of the owner: a credential outside them is refused.
+   * merchant_environments are those of the merchant; the gateway refuses a credential of any other.
    *
    * @generated from field: repeated multihub.common.v1.Environment merchant_environments = 3;
    */
@@ -113,7 +113,7 @@ export const GetCredentialResponseSchema: GenMessage<GetCredentialResponse> = /*
  */
 export type GetRouteRequest = Message<"multihub.merchants.v1.GetRouteRequest"> & {
   /**
-   * service_id is the route's number.
+   * service_id is the id of the route.
    *
    * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
    */
@@ -128,20 +128,20 @@ export const GetRouteRequestSchema: GenMessage<GetRouteRequest> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_directory_service, 3);
 
 /**
- * GetRouteResponse holds the route.
+ * GetRouteResponse contains the route.
  *
  * @generated from message multihub.merchants.v1.GetRouteResponse
  */
 export type GetRouteResponse = Message<"multihub.merchants.v1.GetRouteResponse"> & {
   /**
-   * route is as it stands; absent when there is none with that number.
+   * route is the route; absent when there is none with this id.
    *
    * @generated from field: multihub.merchants.v1.Route route = 1;
    */
   route?: Route | undefined;
 
   /**
-   * timezone is that of the route's merchant.
+   * timezone is the timezone of the merchant.
    *
    * @generated from field: string timezone = 2;
    */
@@ -162,14 +162,14 @@ export const GetRouteResponseSchema: GenMessage<GetRouteResponse> = /*@__PURE__*
  */
 export type ListMerchantRoutesRequest = Message<"multihub.merchants.v1.ListMerchantRoutesRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the results.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is one of the merchant's.
+   * environment is one of the merchant's environments.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -184,13 +184,13 @@ export const ListMerchantRoutesRequestSchema: GenMessage<ListMerchantRoutesReque
   messageDesc(file_multihub_merchants_v1_directory_service, 5);
 
 /**
- * ListMerchantRoutesResponse holds the routes.
+ * ListMerchantRoutesResponse contains the routes.
  *
  * @generated from message multihub.merchants.v1.ListMerchantRoutesResponse
  */
 export type ListMerchantRoutesResponse = Message<"multihub.merchants.v1.ListMerchantRoutesResponse"> & {
   /**
-   * routes are in the order of their numbers.
+   * routes are in the order of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Route routes = 1;
    */
@@ -211,14 +211,14 @@ export const ListMerchantRoutesResponseSchema: GenMessage<ListMerchantRoutesResp
  */
 export type ListMerchantEndpointsRequest = Message<"multihub.merchants.v1.ListMerchantEndpointsRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the results.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is one of the merchant's.
+   * environment is one of the merchant's environments.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -233,20 +233,20 @@ export const ListMerchantEndpointsRequestSchema: GenMessage<ListMerchantEndpoint
   messageDesc(file_multihub_merchants_v1_directory_service, 7);
 
 /**
- * SealedEndpoint is an endpoint with what is needed to sign its deliveries.
+ * SealedEndpoint is an endpoint with the secret that signs its deliveries.
  *
  * @generated from message multihub.merchants.v1.SealedEndpoint
  */
 export type SealedEndpoint = Message<"multihub.merchants.v1.SealedEndpoint"> & {
   /**
-   * endpoint is as it stands.
+   * endpoint is the endpoint.
    *
    * @generated from field: multihub.merchants.v1.Endpoint endpoint = 1;
    */
   endpoint?: Endpoint | undefined;
 
   /**
-   * secret is bound to endpoint:<endpoint_id>; absent when it was never issued.
+   * secret is encrypted for the context endpoint:<endpoint_id>; absent when none was issued.
    *
    * @generated from field: multihub.merchants.v1.SealedSecret secret = 2;
    */
@@ -261,7 +261,7 @@ export const SealedEndpointSchema: GenMessage<SealedEndpoint> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_directory_service, 8);
 
 /**
- * ListMerchantEndpointsResponse holds the endpoints.
+ * ListMerchantEndpointsResponse contains the endpoints.
  *
  * @generated from message multihub.merchants.v1.ListMerchantEndpointsResponse
  */
@@ -282,27 +282,27 @@ export const ListMerchantEndpointsResponseSchema: GenMessage<ListMerchantEndpoin
   messageDesc(file_multihub_merchants_v1_directory_service, 9);
 
 /**
- * Change names one thing that was created or changed.
+ * Change names one document that was created or changed.
  *
  * @generated from message multihub.merchants.v1.Change
  */
 export type Change = Message<"multihub.merchants.v1.Change"> & {
   /**
-   * kind says what id stands for.
+   * kind is what id identifies.
    *
    * @generated from field: multihub.merchants.v1.ChangeKind kind = 1;
    */
   kind: ChangeKind;
 
   /**
-   * id names the thing.
+   * id is the id of the document.
    *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
-   * merchant_id is its owner.
+   * merchant_id is the merchant that owns the document.
    *
    * @generated from field: string merchant_id = 3;
    */
@@ -317,13 +317,13 @@ export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_directory_service, 10);
 
 /**
- * ListChangesRequest says since when.
+ * ListChangesRequest contains the start of the changes.
  *
  * @generated from message multihub.merchants.v1.ListChangesRequest
  */
 export type ListChangesRequest = Message<"multihub.merchants.v1.ListChangesRequest"> & {
   /**
-   * since is the read_time of the answer before; absent only asks for the time.
+   * since is the read_time of the previous response; absent requests the time only.
    *
    * @generated from field: google.protobuf.Timestamp since = 1;
    */
@@ -338,42 +338,42 @@ export const ListChangesRequestSchema: GenMessage<ListChangesRequest> = /*@__PUR
   messageDesc(file_multihub_merchants_v1_directory_service, 11);
 
 /**
- * ListChangesResponse holds the changes.
+ * ListChangesResponse contains the changes.
  *
  * @generated from message multihub.merchants.v1.ListChangesResponse
  */
 export type ListChangesResponse = Message<"multihub.merchants.v1.ListChangesResponse"> & {
   /**
-   * changes may name a thing again that an earlier answer named: reads overlap on purpose.
+   * changes may repeat changes of earlier responses, because reads overlap on purpose.
    *
    * @generated from field: repeated multihub.merchants.v1.Change changes = 1;
    */
   changes: Change[];
 
   /**
-   * read_time is what the next request gives as since.
+   * read_time is the since of the next request.
    *
    * @generated from field: google.protobuf.Timestamp read_time = 2;
    */
   readTime?: Timestamp | undefined;
 
   /**
-   * all is set when more changed than is worth listing: drop everything.
+   * all is set when more changed than can be listed: caches must drop all entries.
    *
    * @generated from field: bool all = 3;
    */
   all: boolean;
 
   /**
-   * lowest_application_id is the number of the first credential, whether there is one yet or not.
+   * lowest_application_id is the first application id, even if it was not issued yet.
    *
    * @generated from field: int64 lowest_application_id = 4 [jstype = JS_STRING];
    */
   lowestApplicationId: string;
 
   /**
-   * highest_application_id is the last number given, one less than the lowest while none is. Numbers are given in
-   * order, so a number well beyond it names nothing. 0 is a version that does not say.
+   * highest_application_id is the last issued application id; lowest_application_id - 1 while none was issued. Ids are
+   * issued in order, so ids well above it do not exist. 0 comes from a release that does not report it.
    *
    * @generated from field: int64 highest_application_id = 5 [jstype = JS_STRING];
    */
@@ -388,13 +388,13 @@ export const ListChangesResponseSchema: GenMessage<ListChangesResponse> = /*@__P
   messageDesc(file_multihub_merchants_v1_directory_service, 12);
 
 /**
- * ChangeKind is the kind of thing that changed.
+ * ChangeKind is the kind of document that changed.
  *
  * @generated from enum multihub.merchants.v1.ChangeKind
  */
 export const ChangeKind = {
   /**
-   * CHANGE_KIND_UNSPECIFIED is never given.
+   * CHANGE_KIND_UNSPECIFIED is never sent.
    *
    * @generated from enum value: CHANGE_KIND_UNSPECIFIED = 0;
    */
@@ -430,7 +430,7 @@ export const ChangeKind = {
 } as const;
 
 /**
- * ChangeKind is the kind of thing that changed.
+ * ChangeKind is the kind of document that changed.
  *
  * @generated from enum multihub.merchants.v1.ChangeKind
  */
@@ -443,13 +443,13 @@ export const ChangeKindSchema: GenEnum<ChangeKind> = /*@__PURE__*/
   enumDesc(file_multihub_merchants_v1_directory_service, 0);
 
 /**
- * DirectoryService is what the other services read, and cache, of the registry. Secrets leave it sealed.
+ * DirectoryService serves the reads of other services, which cache them. Secrets in its responses are encrypted.
  *
  * @generated from service multihub.merchants.v1.DirectoryService
  */
 export const DirectoryService: GenService<{
   /**
-   * GetCredential reads a credential with its sealed secrets.
+   * GetCredential reads a credential with its encrypted secrets.
    *
    * @generated from rpc multihub.merchants.v1.DirectoryService.GetCredential
    */
@@ -479,7 +479,7 @@ export const DirectoryService: GenService<{
     output: typeof ListMerchantRoutesResponseSchema;
   },
   /**
-   * ListMerchantEndpoints reads the endpoints of a merchant in one environment with their sealed secrets.
+   * ListMerchantEndpoints reads the endpoints of a merchant in one environment with their encrypted secrets.
    *
    * @generated from rpc multihub.merchants.v1.DirectoryService.ListMerchantEndpoints
    */
@@ -489,7 +489,7 @@ export const DirectoryService: GenService<{
     output: typeof ListMerchantEndpointsResponseSchema;
   },
   /**
-   * ListChanges says what may have changed since an instant, so that caches drop just that.
+   * ListChanges lists what changed since a time, so that caches drop only those entries.
    *
    * @generated from rpc multihub.merchants.v1.DirectoryService.ListChanges
    */

@@ -30,28 +30,28 @@ export type Endpoint = Message<"multihub.merchants.v1.Endpoint"> & {
   endpointId: string;
 
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the endpoint.
    *
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
 
   /**
-   * environment is the one environment whose events it gets.
+   * environment is the one environment whose events it receives.
    *
    * @generated from field: multihub.common.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * url is where deliveries are posted to.
+   * url is the address that deliveries are posted to.
    *
    * @generated from field: string url = 4;
    */
   url: string;
 
   /**
-   * events are the names of the events that it gets.
+   * events are the names of the events that it receives.
    *
    * @generated from field: repeated string events = 5;
    */
@@ -79,7 +79,7 @@ export type Endpoint = Message<"multihub.merchants.v1.Endpoint"> & {
   retryDelaySeconds: number;
 
   /**
-   * enabled says whether it gets deliveries.
+   * enabled is whether it receives deliveries.
    *
    * @generated from field: bool enabled = 9;
    */

@@ -23,14 +23,14 @@ export const file_multihub_merchants_v1_endpoint_service: GenFile = /*@__PURE__*
  */
 export type CreateEndpointRequest = Message<"multihub.merchants.v1.CreateEndpointRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the endpoint.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is one of the merchant's.
+   * environment is one of the merchant's environments.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -80,13 +80,13 @@ export const CreateEndpointRequestSchema: GenMessage<CreateEndpointRequest> = /*
   messageDesc(file_multihub_merchants_v1_endpoint_service, 0);
 
 /**
- * CreateEndpointResponse holds the new endpoint and, this once, its secret.
+ * CreateEndpointResponse contains the new endpoint and its secret.
  *
  * @generated from message multihub.merchants.v1.CreateEndpointResponse
  */
 export type CreateEndpointResponse = Message<"multihub.merchants.v1.CreateEndpointResponse"> & {
   /**
-   * endpoint is as it was stored.
+   * endpoint is the stored endpoint.
    *
    * @generated from field: multihub.merchants.v1.Endpoint endpoint = 1;
    */
@@ -108,7 +108,7 @@ export const CreateEndpointResponseSchema: GenMessage<CreateEndpointResponse> = 
   messageDesc(file_multihub_merchants_v1_endpoint_service, 1);
 
 /**
- * EventList wraps a list so that an update can tell "leave it" from "make it empty".
+ * EventList wraps a list so that an update distinguishes an absent list from an empty one.
  *
  * @generated from message multihub.merchants.v1.EventList
  */
@@ -129,7 +129,7 @@ export const EventListSchema: GenMessage<EventList> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_endpoint_service, 2);
 
 /**
- * UpdateEndpointRequest names the endpoint and what changes.
+ * UpdateEndpointRequest names the endpoint and its changes.
  *
  * @generated from message multihub.merchants.v1.UpdateEndpointRequest
  */
@@ -149,7 +149,7 @@ export type UpdateEndpointRequest = Message<"multihub.merchants.v1.UpdateEndpoin
   url?: string | undefined;
 
   /**
-   * events, when given, replaces the subscription.
+   * events, when given, replaces the list of events.
    *
    * @generated from field: multihub.merchants.v1.EventList events = 3;
    */
@@ -177,7 +177,7 @@ export type UpdateEndpointRequest = Message<"multihub.merchants.v1.UpdateEndpoin
   retryDelaySeconds?: number | undefined;
 
   /**
-   * enabled, when given, switches deliveries on or off.
+   * enabled, when given, starts or stops deliveries.
    *
    * @generated from field: optional bool enabled = 7;
    */
@@ -192,13 +192,13 @@ export const UpdateEndpointRequestSchema: GenMessage<UpdateEndpointRequest> = /*
   messageDesc(file_multihub_merchants_v1_endpoint_service, 3);
 
 /**
- * UpdateEndpointResponse holds the changed endpoint.
+ * UpdateEndpointResponse contains the changed endpoint.
  *
  * @generated from message multihub.merchants.v1.UpdateEndpointResponse
  */
 export type UpdateEndpointResponse = Message<"multihub.merchants.v1.UpdateEndpointResponse"> & {
   /**
-   * endpoint is as it was stored.
+   * endpoint is the stored endpoint.
    *
    * @generated from field: multihub.merchants.v1.Endpoint endpoint = 1;
    */
@@ -234,7 +234,7 @@ export const RotateEndpointSecretRequestSchema: GenMessage<RotateEndpointSecretR
   messageDesc(file_multihub_merchants_v1_endpoint_service, 5);
 
 /**
- * RotateEndpointSecretResponse holds, this once, the new secret.
+ * RotateEndpointSecretResponse contains the new secret.
  *
  * @generated from message multihub.merchants.v1.RotateEndpointSecretResponse
  */
@@ -261,7 +261,7 @@ export const RotateEndpointSecretResponseSchema: GenMessage<RotateEndpointSecret
  */
 export type ListEndpointsRequest = Message<"multihub.merchants.v1.ListEndpointsRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the endpoint.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -276,7 +276,7 @@ export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@_
   messageDesc(file_multihub_merchants_v1_endpoint_service, 7);
 
 /**
- * ListEndpointsResponse holds the merchant's endpoints.
+ * ListEndpointsResponse contains the merchant's endpoints.
  *
  * @generated from message multihub.merchants.v1.ListEndpointsResponse
  */
@@ -297,13 +297,13 @@ export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*
   messageDesc(file_multihub_merchants_v1_endpoint_service, 8);
 
 /**
- * EndpointService manages where callbacks go.
+ * EndpointService manages the callback addresses of merchants.
  *
  * @generated from service multihub.merchants.v1.EndpointService
  */
 export const EndpointService: GenService<{
   /**
-   * CreateEndpoint adds an endpoint; its answer is the only one that holds the secret.
+   * CreateEndpoint adds an endpoint. Its response contains the secret.
    *
    * @generated from rpc multihub.merchants.v1.EndpointService.CreateEndpoint
    */
@@ -313,7 +313,7 @@ export const EndpointService: GenService<{
     output: typeof CreateEndpointResponseSchema;
   },
   /**
-   * UpdateEndpoint changes what is given and leaves the rest.
+   * UpdateEndpoint changes the given fields and keeps the others.
    *
    * @generated from rpc multihub.merchants.v1.EndpointService.UpdateEndpoint
    */

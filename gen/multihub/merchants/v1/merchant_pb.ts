@@ -23,14 +23,14 @@ export const file_multihub_merchants_v1_merchant: GenFile = /*@__PURE__*/
  */
 export type Merchant = Message<"multihub.merchants.v1.Merchant"> & {
   /**
-   * merchant_id is the merchant's number, as a string of digits.
+   * merchant_id is the id of the merchant, a string of digits.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * name is what the operator calls the merchant.
+   * name is the operator's name for the merchant.
    *
    * @generated from field: string name = 2;
    */
@@ -44,7 +44,7 @@ export type Merchant = Message<"multihub.merchants.v1.Merchant"> & {
   timezone: string;
 
   /**
-   * environments are those the merchant may have credentials and routes in.
+   * environments are those in which the merchant may have credentials, routes and endpoints.
    *
    * @generated from field: repeated multihub.common.v1.Environment environments = 4;
    */

@@ -37,7 +37,7 @@ export type CreateMerchantRequest = Message<"multihub.merchants.v1.CreateMerchan
   timezone: string;
 
   /**
-   * environments is at least one of test and production.
+   * environments contains test, production or both.
    *
    * @generated from field: repeated multihub.common.v1.Environment environments = 3;
    */
@@ -52,13 +52,13 @@ export const CreateMerchantRequestSchema: GenMessage<CreateMerchantRequest> = /*
   messageDesc(file_multihub_merchants_v1_merchant_service, 0);
 
 /**
- * CreateMerchantResponse holds the new merchant.
+ * CreateMerchantResponse contains the new merchant.
  *
  * @generated from message multihub.merchants.v1.CreateMerchantResponse
  */
 export type CreateMerchantResponse = Message<"multihub.merchants.v1.CreateMerchantResponse"> & {
   /**
-   * merchant is as it was stored.
+   * merchant is the stored merchant.
    *
    * @generated from field: multihub.merchants.v1.Merchant merchant = 1;
    */
@@ -79,7 +79,7 @@ export const CreateMerchantResponseSchema: GenMessage<CreateMerchantResponse> = 
  */
 export type GetMerchantRequest = Message<"multihub.merchants.v1.GetMerchantRequest"> & {
   /**
-   * merchant_id is the merchant's number.
+   * merchant_id is the id of the merchant.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -94,13 +94,13 @@ export const GetMerchantRequestSchema: GenMessage<GetMerchantRequest> = /*@__PUR
   messageDesc(file_multihub_merchants_v1_merchant_service, 2);
 
 /**
- * GetMerchantResponse holds the merchant.
+ * GetMerchantResponse contains the merchant.
  *
  * @generated from message multihub.merchants.v1.GetMerchantResponse
  */
 export type GetMerchantResponse = Message<"multihub.merchants.v1.GetMerchantResponse"> & {
   /**
-   * merchant is as it stands.
+   * merchant is the merchant.
    *
    * @generated from field: multihub.merchants.v1.Merchant merchant = 1;
    */
@@ -115,7 +115,7 @@ export const GetMerchantResponseSchema: GenMessage<GetMerchantResponse> = /*@__P
   messageDesc(file_multihub_merchants_v1_merchant_service, 3);
 
 /**
- * ListMerchantsRequest asks for a page of merchants.
+ * ListMerchantsRequest requests a page of merchants.
  *
  * @generated from message multihub.merchants.v1.ListMerchantsRequest
  */
@@ -128,7 +128,7 @@ export type ListMerchantsRequest = Message<"multihub.merchants.v1.ListMerchantsR
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -149,7 +149,7 @@ export const ListMerchantsRequestSchema: GenMessage<ListMerchantsRequest> = /*@_
  */
 export type ListMerchantsResponse = Message<"multihub.merchants.v1.ListMerchantsResponse"> & {
   /**
-   * merchants are in the order of their numbers.
+   * merchants are in the order of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Merchant merchants = 1;
    */
@@ -171,13 +171,13 @@ export const ListMerchantsResponseSchema: GenMessage<ListMerchantsResponse> = /*
   messageDesc(file_multihub_merchants_v1_merchant_service, 5);
 
 /**
- * UpdateMerchantRequest names the merchant and what changes.
+ * UpdateMerchantRequest names the merchant and its changes.
  *
  * @generated from message multihub.merchants.v1.UpdateMerchantRequest
  */
 export type UpdateMerchantRequest = Message<"multihub.merchants.v1.UpdateMerchantRequest"> & {
   /**
-   * merchant_id is the merchant's number.
+   * merchant_id is the id of the merchant.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -213,13 +213,13 @@ export const UpdateMerchantRequestSchema: GenMessage<UpdateMerchantRequest> = /*
   messageDesc(file_multihub_merchants_v1_merchant_service, 6);
 
 /**
- * UpdateMerchantResponse holds the changed merchant.
+ * UpdateMerchantResponse contains the changed merchant.
  *
  * @generated from message multihub.merchants.v1.UpdateMerchantResponse
  */
 export type UpdateMerchantResponse = Message<"multihub.merchants.v1.UpdateMerchantResponse"> & {
   /**
-   * merchant is as it was stored.
+   * merchant is the stored merchant.
    *
    * @generated from field: multihub.merchants.v1.Merchant merchant = 1;
    */
@@ -240,7 +240,7 @@ export const UpdateMerchantResponseSchema: GenMessage<UpdateMerchantResponse> = 
  */
 export const MerchantService: GenService<{
   /**
-   * CreateMerchant adds a merchant and gives it a number.
+   * CreateMerchant adds a merchant and issues its id.
    *
    * @generated from rpc multihub.merchants.v1.MerchantService.CreateMerchant
    */
@@ -260,7 +260,7 @@ export const MerchantService: GenService<{
     output: typeof GetMerchantResponseSchema;
   },
   /**
-   * ListMerchants reads merchants in the order of their numbers.
+   * ListMerchants reads merchants in the order of their ids.
    *
    * @generated from rpc multihub.merchants.v1.MerchantService.ListMerchants
    */
@@ -270,7 +270,7 @@ export const MerchantService: GenService<{
     output: typeof ListMerchantsResponseSchema;
   },
   /**
-   * UpdateMerchant changes what is given and leaves the rest.
+   * UpdateMerchant changes the given fields and keeps the others.
    *
    * @generated from rpc multihub.merchants.v1.MerchantService.UpdateMerchant
    */

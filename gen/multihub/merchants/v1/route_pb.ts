@@ -37,21 +37,21 @@ export type PayoutLimits = Message<"multihub.merchants.v1.PayoutLimits"> & {
   maximum: bigint;
 
   /**
-   * daily is the sum of a day in the merchant's timezone.
+   * daily is the sum per day in the merchant's timezone.
    *
    * @generated from field: int64 daily = 3;
    */
   daily: bigint;
 
   /**
-   * monthly is the sum of a month in the merchant's timezone.
+   * monthly is the sum per month in the merchant's timezone.
    *
    * @generated from field: int64 monthly = 4;
    */
   monthly: bigint;
 
   /**
-   * since_settlement is the sum of a settlement period.
+   * since_settlement is the sum per settlement period.
    *
    * @generated from field: int64 since_settlement = 5;
    */
@@ -66,13 +66,13 @@ export const PayoutLimitsSchema: GenMessage<PayoutLimits> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_route, 0);
 
 /**
- * Route is what a service_id stands for: provider, payment method, currency and direction, assigned to a merchant.
+ * Route is how payments of one service_id are made: direction, method, currency, connector and provider accounts.
  *
  * @generated from message multihub.merchants.v1.Route
  */
 export type Route = Message<"multihub.merchants.v1.Route"> & {
   /**
-   * service_id is the route's public number.
+   * service_id is the public id of the route.
    *
    * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
    */
@@ -149,21 +149,21 @@ export type Route = Message<"multihub.merchants.v1.Route"> & {
   payoutLimits?: PayoutLimits | undefined;
 
   /**
-   * minimum_amount is the least amount of a deposit or withdrawal; below it is 6001.
+   * minimum_amount is the least amount of a payment; a smaller one is refused with 6001.
    *
    * @generated from field: int64 minimum_amount = 12;
    */
   minimumAmount: bigint;
 
   /**
-   * enabled says whether the route takes new payments.
+   * enabled is whether the route accepts new payments.
    *
    * @generated from field: bool enabled = 13;
    */
   enabled: boolean;
 
   /**
-   * purpose is a note of the operator's, e.g. normal.
+   * purpose is a note of the operator, e.g. normal.
    *
    * @generated from field: string purpose = 14;
    */
@@ -192,7 +192,7 @@ export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_route, 1);
 
 /**
- * Direction says which way the money goes.
+ * Direction is the direction of payments.
  *
  * @generated from enum multihub.merchants.v1.Direction
  */
@@ -220,7 +220,7 @@ export const Direction = {
 } as const;
 
 /**
- * Direction says which way the money goes.
+ * Direction is the direction of payments.
  *
  * @generated from enum multihub.merchants.v1.Direction
  */

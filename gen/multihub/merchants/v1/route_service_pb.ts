@@ -30,7 +30,7 @@ export type CreateRouteRequest = Message<"multihub.merchants.v1.CreateRouteReque
   merchantId: string;
 
   /**
-   * environment is one of the merchant's.
+   * environment is one of the merchant's environments.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
@@ -58,7 +58,7 @@ export type CreateRouteRequest = Message<"multihub.merchants.v1.CreateRouteReque
   currency: string;
 
   /**
-   * connector names the provider protocol; test routes take the sandbox only.
+   * connector names the provider protocol; a test route must name sandbox.
    *
    * @generated from field: string connector = 6;
    */
@@ -100,7 +100,7 @@ export type CreateRouteRequest = Message<"multihub.merchants.v1.CreateRouteReque
   minimumAmount: bigint;
 
   /**
-   * purpose is a note of the operator's.
+   * purpose is a note of the operator.
    *
    * @generated from field: string purpose = 12;
    */
@@ -115,13 +115,13 @@ export const CreateRouteRequestSchema: GenMessage<CreateRouteRequest> = /*@__PUR
   messageDesc(file_multihub_merchants_v1_route_service, 0);
 
 /**
- * CreateRouteResponse holds the new route.
+ * CreateRouteResponse contains the new route.
  *
  * @generated from message multihub.merchants.v1.CreateRouteResponse
  */
 export type CreateRouteResponse = Message<"multihub.merchants.v1.CreateRouteResponse"> & {
   /**
-   * route is as it was stored.
+   * route is the stored route.
    *
    * @generated from field: multihub.merchants.v1.Route route = 1;
    */
@@ -136,13 +136,13 @@ export const CreateRouteResponseSchema: GenMessage<CreateRouteResponse> = /*@__P
   messageDesc(file_multihub_merchants_v1_route_service, 1);
 
 /**
- * UpdateRouteRequest names the route and what changes.
+ * UpdateRouteRequest names the route and its changes.
  *
  * @generated from message multihub.merchants.v1.UpdateRouteRequest
  */
 export type UpdateRouteRequest = Message<"multihub.merchants.v1.UpdateRouteRequest"> & {
   /**
-   * service_id is the route's number.
+   * service_id is the id of the route.
    *
    * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
    */
@@ -163,7 +163,7 @@ export type UpdateRouteRequest = Message<"multihub.merchants.v1.UpdateRouteReque
   providerAccounts: string[];
 
   /**
-   * expires_in_seconds, when given, replaces the waiting time of deposits.
+   * expires_in_seconds, when given, replaces the time that deposits wait for their customers.
    *
    * @generated from field: optional int32 expires_in_seconds = 4;
    */
@@ -199,13 +199,13 @@ export const UpdateRouteRequestSchema: GenMessage<UpdateRouteRequest> = /*@__PUR
   messageDesc(file_multihub_merchants_v1_route_service, 2);
 
 /**
- * UpdateRouteResponse holds the changed route.
+ * UpdateRouteResponse contains the changed route.
  *
  * @generated from message multihub.merchants.v1.UpdateRouteResponse
  */
 export type UpdateRouteResponse = Message<"multihub.merchants.v1.UpdateRouteResponse"> & {
   /**
-   * route is as it was stored.
+   * route is the stored route.
    *
    * @generated from field: multihub.merchants.v1.Route route = 1;
    */
@@ -241,13 +241,13 @@ export const ListRoutesRequestSchema: GenMessage<ListRoutesRequest> = /*@__PURE_
   messageDesc(file_multihub_merchants_v1_route_service, 4);
 
 /**
- * ListRoutesResponse holds the merchant's routes.
+ * ListRoutesResponse contains the merchant's routes.
  *
  * @generated from message multihub.merchants.v1.ListRoutesResponse
  */
 export type ListRoutesResponse = Message<"multihub.merchants.v1.ListRoutesResponse"> & {
   /**
-   * routes are in the order of their numbers.
+   * routes are in the order of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Route routes = 1;
    */
@@ -268,7 +268,7 @@ export const ListRoutesResponseSchema: GenMessage<ListRoutesResponse> = /*@__PUR
  */
 export const RouteService: GenService<{
   /**
-   * CreateRoute assigns a route and gives it a number; a pair of method and currency that does not exist is refused.
+   * CreateRoute assigns a route to a merchant and issues its id. It refuses an unsupported pair of method and currency.
    *
    * @generated from rpc multihub.merchants.v1.RouteService.CreateRoute
    */
@@ -278,7 +278,7 @@ export const RouteService: GenService<{
     output: typeof CreateRouteResponseSchema;
   },
   /**
-   * UpdateRoute changes what is given and leaves the rest.
+   * UpdateRoute changes the given fields and keeps the others.
    *
    * @generated from rpc multihub.merchants.v1.RouteService.UpdateRoute
    */
