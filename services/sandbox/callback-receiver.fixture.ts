@@ -3,37 +3,40 @@ import type { AddressInfo } from 'node:net'
 import type { Connector, ProviderReport } from '../payments/connectors/connector.ts'
 import type { ProviderAccount } from '../payments/connectors/provider-account.ts'
 
-/** Where the tests receive callbacks, as the payments service would. */
-export interface Receiver {
+/** Receives callbacks as the payments service does. */
+export interface CallbackReceiver {
   readonly url: string
-  /** Every proved report, in the order of arrival, whether acknowledged or not. */
+  /** Every report with a valid signature, acknowledged or not, in the order of arrival. */
   readonly reports: ProviderReport[]
-  /** How many requests could not be proved. */
-  unproved(): number
-  /** Resolves when so many reports about a key have come. */
+  /** The number of requests without a valid signature. */
+  rejected(): number
+  /** Resolves when `count` reports of a key have arrived. */
   received(idempotency_key: string, count: number): Promise<ProviderReport[]>
-  /** Resolves when a report about a key has been answered with HTTP 2xx. */
+  /** Resolves when a report of a key has got HTTP 2xx. */
   acknowledged(idempotency_key: string): Promise<void>
-  /** What is answered from now on. */
-  answerWith(http_status: number): void
+  /** Sets the HTTP status of further responses. */
+  respondWith(http_status: number): void
   close(): Promise<void>
 }
 
-/** Starts a receiver that proves each callback with the connector, as payments does. */
-export async function startReceiver(connector: Connector, account: ProviderAccount): Promise<Receiver> {
+/** Starts a receiver that verifies each callback with the connector, as payments does. */
+export async function startReceiver(
+  connector: Connector,
+  account: ProviderAccount,
+): Promise<CallbackReceiver> {
   const reports: ProviderReport[] = []
-  const taken = new Set<string>()
+  const acknowledged_keys = new Set<string>()
   const waiting: (() => void)[] = []
   let http_status = 204
-  let unproved = 0
+  let rejected = 0
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = []
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part)
     const { method = '', url: path = '', headers } = request
     const report = connector.verifyCallback(account, { method, path, headers, body: Buffer.concat(parts) })
-    if (report === undefined) unproved += 1
+    if (report === undefined) rejected += 1
     else reports.push(report)
-    if (report !== undefined && http_status < 300) taken.add(report.idempotency_key)
+    if (report !== undefined && http_status < 300) acknowledged_keys.add(report.idempotency_key)
     response.writeHead(report === undefined ? 401 : http_status).end()
     for (const wake of waiting.splice(0)) wake()
   })
@@ -42,18 +45,18 @@ export async function startReceiver(connector: Connector, account: ProviderAccou
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks/sandbox?payment=1`,
     reports,
-    unproved: () => unproved,
+    rejected: () => rejected,
     async received(idempotency_key, count) {
       for (;;) {
-        const found = reports.filter((report) => report.idempotency_key === idempotency_key)
-        if (found.length >= count) return found
+        const matching = reports.filter((report) => report.idempotency_key === idempotency_key)
+        if (matching.length >= count) return matching
         await next()
       }
     },
     async acknowledged(idempotency_key) {
-      while (!taken.has(idempotency_key)) await next()
+      while (!acknowledged_keys.has(idempotency_key)) await next()
     },
-    answerWith(status) {
+    respondWith(status) {
       http_status = status
     },
     async close() {

@@ -6,17 +6,17 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { ProviderAccount } from '../payments/connectors/provider-account.ts'
 import { role } from './service.ts'
 
-/** The key that the sandbox and the accounts of these tests share. */
+/** The key of the sandbox and of the accounts in tests. */
 export const SANDBOX_KEY = 'sandbox-key-of-the-tests-0123456789abcdef'
 
-/** A sandbox inside this process, with its state under `directory`. */
+/** A sandbox in this process. */
 export interface TestSandbox {
   readonly url: string
   readonly account: ProviderAccount
   stop(): Promise<void>
 }
 
-/** Starts the role as a process would. Further settings are variables of its environment. */
+/** Starts the sandbox with its store under `directory`. `environment` adds or replaces settings. */
 export async function startSandbox(
   directory: string,
   environment: Readonly<Record<string, string>> = {},
@@ -49,7 +49,7 @@ export async function startSandbox(
   }
 }
 
-/** The account by which payments reach a sandbox. */
+/** The provider account with which payments calls the sandbox. */
 export function sandboxAccount(base_url: string): ProviderAccount {
   return {
     account_id: 'sandbox',

@@ -14,14 +14,14 @@ import type {
 } from '../../services/payments/connectors/connector.ts'
 import { createHttpConnector } from '../../services/payments/connectors/http-connector.ts'
 import type { ProviderAccount } from '../../services/payments/connectors/provider-account.ts'
-import { type Receiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
+import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
 import { sandboxAccount, startSandbox } from '../../services/sandbox/sandbox.fixture.ts'
 
 const TIMEOUT_MS = 10_000
 let directory: string
 let http: HttpClient
 let connector: Connector
-let receiver: Receiver
+let receiver: CallbackReceiver
 let children: ChildProcess[] = []
 
 beforeEach(async () => {
@@ -45,9 +45,9 @@ async function startChild(): Promise<{ child: ChildProcess; account: ProviderAcc
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children = [...children, child]
-  const gone = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
-  const [line] = await Promise.race([once(child.stdout, 'data'), gone])
-  gone.catch(() => {})
+  const exited = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
+  const [line] = await Promise.race([once(child.stdout, 'data'), exited])
+  exited.catch(() => {})
   return { child, account: sandboxAccount(String(line).trim()) }
 }
 
@@ -70,9 +70,9 @@ function orderOf(number: number, digits = 0): ProviderOrder {
   }
 }
 
-test('a kill in the middle of many creates loses nothing that was answered, nor any callback', async () => {
+test('a kill during many creates loses no confirmed operation and no callback', async () => {
   const first = await startChild()
-  receiver.answerWith(503)
+  receiver.respondWith(503)
   const orders = Array.from({ length: 400 }, (_, number) => orderOf(number))
   const outcomes = new Map<ProviderOrder, ProviderOutcome>()
   let killed: Promise<void> | undefined
@@ -87,7 +87,7 @@ test('a kill in the middle of many creates loses nothing that was answered, nor 
   await killed
 
   const { account } = await startChild()
-  receiver.answerWith(204)
+  receiver.respondWith(204)
   const kinds = [...outcomes.values()].map(({ kind }) => kind)
   expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
   expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
@@ -100,19 +100,19 @@ test('a kill in the middle of many creates loses nothing that was answered, nor 
     expect(again.kind).toBe('pending')
   }
   for (const order of orders) await receiver.acknowledged(order.idempotency_key)
-  expect(receiver.unproved()).toBe(0)
+  expect(receiver.rejected()).toBe(0)
 })
 
-test('after a restart an acknowledged callback is not sent again, and one that nobody took is', async () => {
+test('after a restart only an unacknowledged callback is sent again', async () => {
   const sandbox = await startSandbox(directory)
   await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
   await receiver.received('deposit-1', 1)
-  receiver.answerWith(500)
+  receiver.respondWith(500)
   await connector.create(sandbox.account, orderOf(2), TIMEOUT_MS)
   await receiver.received('deposit-2', 1)
   await sandbox.stop()
 
-  receiver.answerWith(204)
+  receiver.respondWith(204)
   const again = await startSandbox(directory)
   await receiver.received('deposit-2', 2)
   await connector.create(again.account, orderOf(3), TIMEOUT_MS)
@@ -121,7 +121,7 @@ test('after a restart an acknowledged callback is not sent again, and one that n
   await again.stop()
 })
 
-test('an operation that is due while the sandbox is down settles, and its callback comes when it is back', async () => {
+test('an operation completes while the sandbox is stopped, and its callback is sent after the restart', async () => {
   const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '300ms' })
   const created = await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
   await sandbox.stop()
@@ -134,19 +134,19 @@ test('an operation that is due while the sandbox is down settles, and its callba
   await again.stop()
 })
 
-test('digits 903 hold a connection no longer than the sandbox lives', async () => {
+test('stopping the sandbox closes a connection that digits 903 hold', async () => {
   const sandbox = await startSandbox(directory)
   const outcome = connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)
-  const held = async (): Promise<boolean> => {
+  const isCreated = async (): Promise<boolean> => {
     const found = await connector.lookUp(sandbox.account, 'deposit-1', 'deposit', TIMEOUT_MS)
     return found.kind !== 'not_found'
   }
-  while (!(await held()));
+  while (!(await isCreated()));
   await sandbox.stop()
   expect(await outcome).toMatchObject({ kind: 'unknown' })
 })
 
-test('digits 903 hold a connection no longer than configured', async () => {
+test('digits 903 hold a connection for the configured time', async () => {
   const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_HOLD: '20ms' })
   expect(await connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)).toMatchObject({
     kind: 'unknown',

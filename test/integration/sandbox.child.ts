@@ -1,5 +1,5 @@
 import { startSandbox } from '../../services/sandbox/sandbox.fixture.ts'
 
-// A sandbox in a process of its own, which a test can kill.
+// Runs a sandbox in its own process, so that a test can kill it.
 const { url } = await startSandbox(process.env['CHILD_DIRECTORY'] ?? '')
 process.stdout.write(`${url}\n`)

@@ -1,4 +1,4 @@
-/** Where a customer is told to pay: account and bank. */
+/** The bank account that a customer pays to. */
 interface ReceivingAccount {
   readonly account_id: string
   readonly holder_name: string
@@ -6,7 +6,7 @@ interface ReceivingAccount {
   readonly bank_code: string
 }
 
-/** What a deposit's customer needs in order to pay; which fields there are depends on the method (P13). */
+/** What a customer needs to pay a deposit. The method decides which fields are present (P13). */
 export interface Instructions {
   readonly deep_links?: readonly string[]
   readonly qr_payload?: string
@@ -17,7 +17,7 @@ export interface Instructions {
 
 const HOLDER = { holder_name: 'Sandbox Receiver', bank_name: 'Sandbox Bank' }
 
-/** Accounts that exist nowhere, with the check digits of their country, so that a client's own checks accept them. */
+/** Invented accounts by currency. Their check digits are valid, so that a client's validation accepts them. */
 const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
   INR: { ...HOLDER, account_id: '000000000017', bank_code: 'SBOX0000001' },
   MXN: { ...HOLDER, account_id: '646180990000000009', bank_code: '646' },
@@ -26,12 +26,12 @@ const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
   AUD: { ...HOLDER, account_id: '000000017', bank_code: '000001' },
   LKR: { ...HOLDER, account_id: '0000000017', bank_code: '0001' },
 }
-const ELSEWHERE: ReceivingAccount = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
+const OTHER_CURRENCIES: ReceivingAccount = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
 
-/** The UPI apps that a customer is offered, by the scheme of their deep links. */
+/** The UPI apps that a customer can pay with, by the scheme of their deep links. */
 const UPI_APPS = ['upi://pay', 'phonepe://pay', 'paytmmp://pay', 'gpay://upi/pay']
 
-/** The instructions of a deposit; `undefined` for a method that this provider does not know. */
+/** The payment instructions of a deposit; `undefined` for an unknown method. */
 export function instructionsOf(
   deposit: {
     readonly method: string
@@ -61,7 +61,7 @@ export function instructionsOf(
 }
 
 function bankDetails(currency: string): Instructions {
-  const { account_id, holder_name, bank_name, bank_code } = ACCOUNTS[currency] ?? ELSEWHERE
+  const { account_id, holder_name, bank_name, bank_code } = ACCOUNTS[currency] ?? OTHER_CURRENCIES
   return { bank_account: { id: account_id, name: holder_name }, bank: { name: bank_name, code: bank_code } }
 }
 

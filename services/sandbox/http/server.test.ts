@@ -21,13 +21,18 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-interface Answer {
+interface HttpResponse {
   readonly http_status: number
   readonly body: string
 }
 
-/** A request of which every part can be wrong. */
-function send(method: string, path: string, body: string, headers: Record<string, string>): Promise<Answer> {
+/** Sends a request with any method, path, body and headers. */
+function send(
+  method: string,
+  path: string,
+  body: string,
+  headers: Record<string, string>,
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(sandbox.url + path, { method, headers, agent: false }, async (response) => {
       const parts: Buffer[] = []
@@ -43,7 +48,7 @@ function signed(method: string, path: string, body: string, key = SANDBOX_KEY): 
   return signRequest(new Secret(key), { account_id: 'sandbox', method, path, body: Buffer.from(body) })
 }
 
-function sendSigned(method: string, path: string, body: string): Promise<Answer> {
+function sendSigned(method: string, path: string, body: string): Promise<HttpResponse> {
   return send(method, path, body, signed(method, path, body))
 }
 
@@ -61,33 +66,33 @@ function deposit(changes: object = {}): string {
   })
 }
 
-const notProved = { http_status: 401, body: '{"accepted":false,"code":4001}' }
+const notAuthenticated = { http_status: 401, body: '{"accepted":false,"code":4001}' }
 
-describe('who has no key', () => {
+describe('a request without a valid signature', () => {
   test.each([
     ['no headers', {}],
     ['another key', signed('POST', PATH, deposit(), 'another key of the same length......')],
     ['the signature of another body', signed('POST', PATH, deposit({ amount: 101 }))],
     ['the signature of another path', signed('POST', `${PATH}/`, deposit())],
     ['a stale signature', { ...signed('POST', PATH, deposit()), 'x-provider-timestamp': '1700000000' }],
-  ])('gets nothing with %s', async (_what, headers) => {
-    expect(await send('POST', PATH, deposit(), headers)).toEqual(notProved)
+  ])('is refused with %s', async (_what, headers) => {
+    expect(await send('POST', PATH, deposit(), headers)).toEqual(notAuthenticated)
     expect(await sendSigned('GET', `${PATH}/k1`, '')).toMatchObject({ http_status: 404 })
   })
 })
 
-describe('a request that is not one', () => {
+describe('an invalid request', () => {
   test.each([
     ['not JSON', 'nonsense'],
     ['a list', '[]'],
     ['an unknown kind', deposit({ kind: 'gift' })],
     ['an amount in a string', deposit({ amount: '100' })],
-    ['an amount of nothing', deposit({ amount: 0 })],
+    ['an amount of 0', deposit({ amount: 0 })],
     ['too large an amount', deposit({ amount: 2 ** 53 })],
     ['a fraction', deposit({ amount: 1.5 })],
-    ['no instant of expiry', deposit({ expires_at: undefined })],
-    ['an address that is none', deposit({ callback_url: 'ftp://127.0.0.1/' })],
-    ['a key that a path cannot hold', deposit({ idempotency_key: 'a/b' })],
+    ['no expires_at', deposit({ expires_at: undefined })],
+    ['an address without http or https', deposit({ callback_url: 'ftp://127.0.0.1/' })],
+    ['a key with a slash', deposit({ idempotency_key: 'a/b' })],
     ['a key that is too long', deposit({ idempotency_key: 'k'.repeat(129) })],
   ])('is refused: %s', async (_what, body) => {
     expect(await sendSigned('POST', PATH, body)).toEqual({
@@ -96,11 +101,11 @@ describe('a request that is not one', () => {
     })
   })
 
-  test('is refused for its size, said or not', async () => {
+  test('is refused for its size, with or without content-length', async () => {
     const body = deposit({ filler: 'x'.repeat(70_000) })
     expect(await sendSigned('POST', PATH, body)).toMatchObject({ http_status: 413 })
     const chunked = { ...signed('POST', PATH, body), 'transfer-encoding': 'chunked' }
-    // Where no length is said, the connection may break before the refusal is read.
+    // Without content-length the connection may close before the refusal is read.
     const broken = { http_status: 413 }
     expect(await send('POST', PATH, body, chunked).catch(() => broken)).toMatchObject(broken)
   })
@@ -113,7 +118,7 @@ describe('a request that is not one', () => {
   })
 })
 
-test('fields that nobody knows are ignored, and a create is answered as the documentation shows', async () => {
+test('ignores unknown fields, and responds to a create as documented', async () => {
   const { http_status, body } = await sendSigned('POST', PATH, deposit({ idempotency_key: 'k2', more: [1] }))
   expect(http_status).toBe(200)
   expect(JSON.parse(body)).toEqual({
@@ -128,17 +133,17 @@ test('fields that nobody knows are ignored, and a create is answered as the docu
   })
 })
 
-test('a payment page says that there is nothing to pay', async () => {
+test('serves a payment page', async () => {
   expect(await send('GET', '/pay/anything', '', {})).toMatchObject({ http_status: 200 })
 })
 
-test('two accounts may use the same key for different operations', async () => {
-  const send_as = (account_id: string, amount: number): Promise<Answer> => {
+test('accepts the same key of two accounts for different operations', async () => {
+  const sendAs = (account_id: string, amount: number): Promise<HttpResponse> => {
     const body = deposit({ idempotency_key: 'k3', amount })
     const request = { account_id, method: 'POST', path: PATH, body: Buffer.from(body) }
     return send('POST', PATH, body, signRequest(new Secret(SANDBOX_KEY), request))
   }
-  expect(await send_as('sandbox', 100)).toMatchObject({ http_status: 200 })
-  expect(await send_as('sandbox-2', 200)).toMatchObject({ http_status: 200 })
-  expect(await send_as('sandbox', 200)).toMatchObject({ http_status: 409 })
+  expect(await sendAs('sandbox', 100)).toMatchObject({ http_status: 200 })
+  expect(await sendAs('sandbox-2', 200)).toMatchObject({ http_status: 200 })
+  expect(await sendAs('sandbox', 200)).toMatchObject({ http_status: 409 })
 })

@@ -3,102 +3,102 @@ import type { Socket } from 'node:net'
 import { type Address, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { type ProviderRequest, plain, type Reaction, refusal } from '../provider.ts'
+import type { RequestHandler } from './handle-request.ts'
+import { refuse, respondText, type ServerAction } from './protocol.ts'
 
 /** A listening server. */
 export interface ProviderServer {
-  /** Host and port as they stand in a URL. */
+  /** Host and port in the form of a URL. */
   readonly authority: string
-  /** Takes no new connection, ends the silent ones and lets the others finish. */
+  /** Accepts no new connection, closes connections that wait without a response, and lets requests finish. */
   stop(): Promise<void>
 }
 
 const BODY_MAX_BYTES = 64 * 1024
-/** Requests being worked on. Beyond it a bare 503 says nothing about the operation, so the caller asks again. */
-const IN_FLIGHT_MAX = 4096
-/** Connections left without an answer; one more is broken at once. */
-const SILENT_MAX = 1024
+/** The most requests in progress. Beyond it a bare 503 leaves the outcome open, so that the caller tries again. */
+const IN_PROGRESS_MAX = 4096
+/** The most connections that wait without a response. Beyond it a connection is reset instead. */
+const NO_RESPONSE_MAX = 1024
 
-const lines = log.child('sandbox')
+const sandboxLog = log.child('sandbox')
 
 /**
- * Serves a provider over HTTP. `hold_ms` is how long a caller is left without any answer (digits 903). A fault is a
- * bare 500: the operation may or may not be there, and only a look-up can tell.
+ * Serves the provider protocol over HTTP. `hold_ms` is how long digits 903 keep a connection without a response. An
+ * unexpected error gets a bare 500: the operation may exist or not, and only a look-up can tell.
  */
 export async function serveProvider(
-  handle: (request: ProviderRequest) => Promise<Reaction>,
+  handle: RequestHandler,
   { hold_ms, ...address }: Address & { readonly hold_ms: number },
 ): Promise<ProviderServer> {
-  const silent = new Set<Socket>()
-  let in_flight = 0
+  const held_sockets = new Set<Socket>()
+  let in_progress = 0
 
-  const fallSilent = (socket: Socket): void => {
+  const hold = (socket: Socket): void => {
     const timer = clock.after(hold_ms, () => socket.destroy())
-    silent.add(socket)
+    held_sockets.add(socket)
     socket.once('close', () => {
       timer.cancel()
-      silent.delete(socket)
+      held_sockets.delete(socket)
     })
   }
 
-  const react = (reaction: Reaction, response: ServerResponse): void => {
-    if (reaction.kind === 'answer') respond(reaction, response)
-    else if (reaction.kind === 'silence' && silent.size < SILENT_MAX && response.socket)
-      fallSilent(response.socket)
-    else response.socket?.resetAndDestroy()
+  const perform = (action: ServerAction, response: ServerResponse): void => {
+    const { socket } = response
+    if (action.kind === 'response') respond(action, response)
+    else if (action.kind === 'no_response' && held_sockets.size < NO_RESPONSE_MAX && socket) hold(socket)
+    else socket?.resetAndDestroy()
   }
 
   const server = createServer((request, response) => {
-    const answered =
-      in_flight < IN_FLIGHT_MAX ? answer(handle, request) : Promise.resolve(plain(503, 'Busy\n'))
-    in_flight += 1
-    answered
+    const action =
+      in_progress < IN_PROGRESS_MAX
+        ? readAndHandle(handle, request)
+        : Promise.resolve(respondText(503, 'Busy\n'))
+    in_progress += 1
+    action
       .catch((error: unknown) => {
-        if (request.complete) lines.error({ error }, 'A request to the sandbox failed')
-        return plain(500, 'Fault\n')
+        if (request.complete) sandboxLog.error({ error }, 'request to the sandbox failed')
+        return respondText(500, 'Fault\n')
       })
-      .then((reaction) => react(reaction, response))
+      .then((decided) => perform(decided, response))
       .finally(() => {
-        in_flight -= 1
+        in_progress -= 1
       })
-      .catch((error: unknown) => lines.error({ error }, 'An answer of the sandbox could not be sent'))
+      .catch((error: unknown) => sandboxLog.error({ error }, 'response of the sandbox was not sent'))
   })
   server.headersTimeout = 10_000
   server.requestTimeout = 20_000
-  // Longer than any caller keeps a connection, so that a request never meets one that is just being closed.
+  // Longer than callers keep a connection, so that no request arrives while the server closes it.
   server.keepAliveTimeout = 65_000
 
   const listening = await listen(server, address)
   return {
     authority: listening.authority,
     stop() {
-      for (const socket of silent) socket.destroy()
+      for (const socket of held_sockets) socket.destroy()
       return listening.close()
     },
   }
 }
 
-/** Throws when the caller goes away in the middle of its body: then it asked for nothing. */
-async function answer(
-  handle: (request: ProviderRequest) => Promise<Reaction>,
-  request: IncomingMessage,
-): Promise<Reaction> {
-  if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) return refusal('too_large')
+/** Reads the body and handles the request. Throws when the caller disconnects within its body. */
+async function readAndHandle(handle: RequestHandler, request: IncomingMessage): Promise<ServerAction> {
+  if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) return refuse('too_large')
   const parts: Buffer[] = []
   let size_bytes = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size_bytes += part.length
-    // Leaving the loop breaks the connection, which is all that an endless body of unsaid length deserves.
-    if (size_bytes > BODY_MAX_BYTES) return refusal('too_large')
+    // Leaving the loop closes the connection, because a chunked body of this kind may be endless.
+    if (size_bytes > BODY_MAX_BYTES) return refuse('too_large')
     parts.push(part)
   }
-  const body = Buffer.concat(parts)
-  return handle({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+  const { method = '', url: path = '', headers } = request
+  return handle({ method, path, headers, body: Buffer.concat(parts) })
 }
 
-/** After an answer to a request whose body was not read, the connection cannot be used again. */
+/** Sends a response. It closes the connection when the body of the request was not read. */
 function respond(
-  { http_status, type, body }: Extract<Reaction, { kind: 'answer' }>,
+  { http_status, type, body }: Extract<ServerAction, { kind: 'response' }>,
   response: ServerResponse,
 ): void {
   response.writeHead(http_status, {

@@ -1,41 +1,66 @@
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
 import { now } from '#lib/platform/time.ts'
-import { paymentScenario, refundScenario, refusedScenario, type Scenario } from '../domain/scenarios.ts'
-import { isOf, isPaid, newTransaction } from '../domain/transaction.ts'
-import type { Order } from '../http/protocol.ts'
-import type { StoredTransaction, TransactionStore } from '../store/sandbox-store.ts'
+import { isPaid, matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
+import type { Order } from '../domain/order.ts'
+import { paymentScenario, refundScenario, refusedScenario, type Scenario } from '../domain/scenario.ts'
+import { callbackEffects } from '../effects/send-callback.ts'
+import { type OperationCollection, operationKey, type StoredOperation } from '../store/operations.ts'
 
-/** What an order led to: its transaction, and whether this order was the first one under its key. */
-export type Creation =
-  | { readonly kind: 'stored'; readonly transaction: StoredTransaction; readonly first: boolean }
-  | { readonly kind: 'key_of_another' }
-
-/**
- * Starts the operation of an order, once for its key however often it is asked for: a repeat gets the operation that
- * is there, and the same key with other content gets nothing.
- */
-export async function create(
-  transactions: TransactionStore,
-  account_id: string,
-  order: Order,
-  delay_ms: number,
-): Promise<Creation> {
-  const scenario =
-    order.kind === 'refund'
-      ? await decideRefund(transactions, account_id, order)
-      : paymentScenario(order.kind, order.amount)
-  const made = newTransaction(account_id, order, scenario, { now: now(), delay_ms })
-  const transaction = await transactions.add(made)
-  if (!isOf(transaction, order)) return { kind: 'key_of_another' }
-  return { kind: 'stored', transaction, first: transaction.provider_id === made.provider_id }
+/** The dependencies of creating operations. `delay_ms` is how long an ordinary operation stays pending. */
+export interface CreateOperationDeps {
+  readonly operations: OperationCollection
+  readonly runner: EffectRunner<Operation>
+  readonly delay_ms: number
 }
 
-/** Refusals have the codes of the error table: no such payment, not paid, another currency, more than was paid. */
+/** The result of an order. `key_conflict` means that its key names an operation with other content. */
+export type CreateResult =
+  | { readonly kind: 'stored'; readonly operation: StoredOperation; readonly is_new: boolean }
+  | { readonly kind: 'key_conflict' }
+
+/** Creates the operation of an order, once per key. A repeated order gets the stored operation. */
+export async function createOperation(
+  deps: CreateOperationDeps,
+  account_id: string,
+  order: Order,
+): Promise<CreateResult> {
+  const { operations, runner, delay_ms } = deps
+  const scenario =
+    order.kind === 'refund'
+      ? await decideRefund(operations, account_id, order)
+      : paymentScenario(order.kind, order.amount)
+  const created = newOperation(account_id, order, scenario, { now: now(), delay_ms })
+  const effects = callbackEffects(created, scenario.callbacks)
+  const operation = await insertOrGet(deps, { ...created, effects })
+  if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
+  const is_new = operation.provider_id === created.provider_id
+  if (is_new) runner.driveBehind(operation)
+  return { kind: 'stored', operation, is_new }
+}
+
+/** Inserts an operation, or reads the one that already has its key. */
+async function insertOrGet(
+  { operations, runner }: CreateOperationDeps,
+  operation: Operation,
+): Promise<StoredOperation> {
+  try {
+    return await runner.insert(operation)
+  } catch (error) {
+    const existing = error instanceof Duplicate ? await operations.get(operationKey(operation)) : undefined
+    if (existing === undefined) throw error
+    return existing
+  }
+}
+
+/** Refuses a refund of no deposit (6010), of an unpaid one (8801), in another currency (6002) or of more (6001). */
 async function decideRefund(
-  transactions: TransactionStore,
+  operations: OperationCollection,
   account_id: string,
   order: Extract<Order, { kind: 'refund' }>,
 ): Promise<Scenario> {
-  const deposit = await transactions.get({ account_id, idempotency_key: order.deposit_idempotency_key })
+  const { deposit_idempotency_key: idempotency_key } = order
+  const deposit = await operations.get(operationKey({ account_id, idempotency_key }))
   if (deposit?.kind !== 'deposit') return refusedScenario(6010)
   if (!isPaid(deposit, now())) return refusedScenario(8801)
   if (order.currency !== deposit.currency) return refusedScenario(6002)

@@ -6,18 +6,18 @@ import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
-import type { LookUpOutcome, OperationKind, ProviderOrder } from '../payments/connectors/connector.ts'
-import { createHttpConnector } from '../payments/connectors/http-connector.ts'
-import { type Receiver, startReceiver } from './callback-receiver.fixture.ts'
-import { startSandbox, type TestSandbox } from './sandbox.fixture.ts'
+import type { LookUpOutcome, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
+import { createHttpConnector } from '../../payments/connectors/http-connector.ts'
+import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
+import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
 const TIMEOUT_MS = 10_000
 let directory: string
 let sandbox: TestSandbox
-let receiver: Receiver
-let made = 0
+let receiver: CallbackReceiver
+let orders_made = 0
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
@@ -32,10 +32,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-/** An order of a fresh key whose amount ends in these digits. */
+/** An order with a new key, whose amount ends in these digits. */
 function orderOf(kind: 'deposit' | 'withdrawal', digits: number): ProviderOrder {
   const common = {
-    idempotency_key: `${kind}:${digits}:${++made}`,
+    idempotency_key: `${kind}:${digits}:${++orders_made}`,
     amount: { minor: 5_000_000n + BigInt(digits), currency: 'INR' },
     callback_url: receiver.url,
   }
@@ -47,7 +47,7 @@ function orderOf(kind: 'deposit' | 'withdrawal', digits: number): ProviderOrder 
 function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
   return {
     kind: 'refund',
-    idempotency_key: `refund:${++made}`,
+    idempotency_key: `refund:${++orders_made}`,
     amount: { minor, currency: deposit.amount.currency },
     method: deposit.method,
     callback_url: receiver.url,
@@ -63,8 +63,8 @@ function lookUp(order: ProviderOrder): Promise<LookUpOutcome> {
   return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, TIMEOUT_MS)
 }
 
-/** Polls as payments does, until the operation has ended. */
-async function ended(order: ProviderOrder): Promise<LookUpOutcome> {
+/** Polls as payments does, until the operation is final. */
+async function finalOutcome(order: ProviderOrder): Promise<LookUpOutcome> {
   for (;;) {
     const outcome = await lookUp(order)
     if (outcome.kind !== 'pending') return outcome
@@ -76,17 +76,17 @@ function reportsOf(order: ProviderOrder) {
   return receiver.reports.filter(({ idempotency_key }) => idempotency_key === order.idempotency_key)
 }
 
-/** Every callback of an operation that is sent at all has been sent when that of a later, ordinary one has come. */
+/** Waits for the callback of a later operation: by then all callbacks of earlier operations have been sent. */
 async function afterLaterCallbacks(): Promise<void> {
   const later = orderOf('deposit', 0)
   await create(later)
   await receiver.received(later.idempotency_key, 1)
 }
 
-async function paid(digits: number): Promise<ProviderOrder> {
+async function createPaid(digits: number): Promise<ProviderOrder> {
   const deposit = orderOf('deposit', digits)
   await create(deposit)
-  expect(await ended(deposit)).toMatchObject({ kind: 'success' })
+  expect(await finalOutcome(deposit)).toMatchObject({ kind: 'success' })
   return deposit
 }
 
@@ -112,7 +112,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     },
   )
 
-  test('901: declined in the answer, no callback', async () => {
+  test('901: declined in the response, no callback', async () => {
     const order = orderOf(kind, 901)
     const declined = { kind: 'declined', code: 6044, provider_id: expect.any(String) }
     expect(await create(order)).toEqual(declined)
@@ -133,15 +133,18 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     [904, 'was reset', TIMEOUT_MS],
     [913, 'met a bare HTTP 500', TIMEOUT_MS],
     [915, 'got a foreign body', TIMEOUT_MS],
-  ])('%i: unknown because it %s, then success found by polling alone', async (digits, _why, timeout_ms) => {
-    const order = orderOf(kind, digits)
-    expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
-    expect(await ended(order)).toEqual(success(order))
-    await afterLaterCallbacks()
-    expect(reportsOf(order)).toHaveLength(0)
-  })
+  ])(
+    '%i: unknown because it %s; success is found by polling, without a callback',
+    async (digits, _why, timeout_ms) => {
+      const order = orderOf(kind, digits)
+      expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
+      expect(await finalOutcome(order)).toEqual(success(order))
+      await afterLaterCallbacks()
+      expect(reportsOf(order)).toHaveLength(0)
+    },
+  )
 
-  test('905: pending for ever', async () => {
+  test('905: stays pending', async () => {
     const order = orderOf(kind, 905)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     await afterLaterCallbacks()
@@ -156,7 +159,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(report?.verdict).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
   })
 
-  test('907: a refusal under HTTP 500 is a decline, again and again', async () => {
+  test('907: a refusal under HTTP 500 is a decline, also when it is repeated', async () => {
     const order = orderOf(kind, 907)
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
@@ -164,14 +167,14 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(await lookUp(order)).toMatchObject({ kind: 'declined', code: 7001 })
   })
 
-  test('908: success in the answer', async () => {
+  test('908: success in the response', async () => {
     const order = orderOf(kind, 908)
     expect(await create(order)).toEqual(success(order))
     await afterLaterCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
   })
 
-  test('909: three callbacks, one with another amount, the oldest last', async () => {
+  test('909: three callbacks out of order, one with another amount', async () => {
     const order = orderOf(kind, 909)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     const verdicts = (await receiver.received(order.idempotency_key, 3)).map(({ verdict }) => verdict)
@@ -189,43 +192,43 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   test('910: success without a callback', async () => {
     const order = orderOf(kind, 910)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
-    expect(await ended(order)).toEqual(success(order))
+    expect(await finalOutcome(order)).toEqual(success(order))
     await afterLaterCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
   })
 })
 
 describe('refunds act by the digits of their deposit', () => {
-  test('any other: success at once, whatever the digits of the refund', async () => {
-    const refund = refundOf(await paid(0), 911n)
+  test('other digits: success at once, whatever the digits of the refund', async () => {
+    const refund = refundOf(await createPaid(0), 911n)
     expect(await create(refund)).toEqual(success(refund))
     expect(await lookUp(refund)).toEqual(success(refund))
   })
 
   test('911: the refund fails', async () => {
-    const refund = refundOf(await paid(911))
+    const refund = refundOf(await createPaid(911))
     expect(await create(refund)).toMatchObject({ kind: 'declined', code: 6044 })
   })
 
   test('912: pending, then success by callback', async () => {
-    const refund = refundOf(await paid(912))
+    const refund = refundOf(await createPaid(912))
     expect(await create(refund)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(refund.idempotency_key, 1)
     expect(report).toMatchObject({ kind: 'refund', verdict: success(refund) })
   })
 
-  test('914: the answer is lost, success is found by polling alone', async () => {
-    const refund = refundOf(await paid(914))
+  test('914: the response is lost; success is found by polling, without a callback', async () => {
+    const refund = refundOf(await createPaid(914))
     expect(await create(refund)).toMatchObject({ kind: 'unknown' })
-    expect(await ended(refund)).toEqual(success(refund))
+    expect(await finalOutcome(refund)).toEqual(success(refund))
     await afterLaterCallbacks()
     expect(reportsOf(refund)).toHaveLength(0)
   })
 
-  test('what cannot be paid back is refused, and stays refused', async () => {
+  test('an invalid refund is refused permanently', async () => {
     const unpaid = orderOf('deposit', 905)
     await create(unpaid)
-    const deposit = await paid(0)
+    const deposit = await createPaid(0)
     const missing = { ...deposit, idempotency_key: 'never-created' }
     const other_currency = { ...deposit, amount: { minor: 1n, currency: 'TRY' } }
     for (const [refund, code] of [
@@ -240,8 +243,8 @@ describe('refunds act by the digits of their deposit', () => {
   })
 })
 
-describe('keys', () => {
-  test('a hundred creates of one key at once are one operation', async () => {
+describe('idempotency keys', () => {
+  test('a hundred concurrent creates with one key make one operation', async () => {
     const order = orderOf('withdrawal', 0)
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => create(order)))
     const ids = new Set(
@@ -253,7 +256,7 @@ describe('keys', () => {
     expect(reportsOf(order)).toHaveLength(1)
   })
 
-  test('a key that stands for another operation proves nothing', async () => {
+  test('a key of an operation with other content leaves the outcome unknown', async () => {
     const order = orderOf('deposit', 0)
     await create(order)
     const more = { ...order, amount: { ...order.amount, minor: order.amount.minor + 1n } }
@@ -275,7 +278,7 @@ describe('keys', () => {
   })
 })
 
-test('a deposit that would be paid after its end stays pending', async () => {
+test('a deposit that would be paid after its expires_at stays pending', async () => {
   const order = { ...orderOf('deposit', 0), expires_at: new Date(clock.now_ms()) } as ProviderOrder
   expect(await create(order)).toMatchObject({ kind: 'pending' })
   await afterLaterCallbacks()
@@ -310,7 +313,7 @@ test.each(pairs)('instructions of %s in %s', async (method, currency) => {
   expect(await lookUp(order)).toMatchObject({ kind: 'pending', instructions: expected[method] })
 })
 
-test('a look-up never answers for another kind', async () => {
+test('a look-up of an operation of another kind leaves the outcome unknown', async () => {
   const order = orderOf('deposit', 908)
   await create(order)
   const kinds: OperationKind[] = ['withdrawal', 'refund']

@@ -1,0 +1,140 @@
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { type Instructions, instructionsOf } from './instructions.ts'
+import type { Order } from './order.ts'
+import type { CallbackContent, CreateResponse, FinalResult, OperationKind, Scenario } from './scenario.ts'
+
+/**
+ * An operation as it is stored. Its final result and the time of completion are decided at creation and never change,
+ * so its status follows from the clock and needs no write. Only its effects, the callbacks that remain, change.
+ */
+export interface Operation extends EffectDocument {
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly provider_id: string
+  readonly kind: OperationKind
+  readonly method: string
+  readonly amount: bigint
+  readonly currency: string
+  readonly deposit_idempotency_key?: string
+  readonly create_response: CreateResponse
+  readonly result: FinalResult
+  /** When the operation becomes final; absent when it stays pending permanently. */
+  readonly completes_at?: Date
+  /** The bank's reference of a withdrawal, which reports show after success. */
+  readonly utr?: string
+  readonly callback_url: string
+  readonly created_at: Date
+  /** When the store deletes the operation. */
+  readonly kept_until: Date
+}
+
+/** An operation in the form of the protocol: the response to a create or a look-up, and the body of a callback. */
+export interface Report {
+  readonly kind: OperationKind
+  readonly idempotency_key: string
+  readonly provider_id: string
+  readonly status: 'pending' | FinalResult['status']
+  readonly code?: number
+  readonly amount: number
+  readonly currency: string
+  readonly completed_at?: string
+  readonly utr?: string
+  readonly instructions?: Instructions
+}
+
+const KEPT_MS = 7 * 24 * 3600 * 1000
+
+/**
+ * Makes the operation of an order, without effects. A deposit that would succeed at or after its `expires_at` stays
+ * pending, because customers cannot pay after that time.
+ */
+export function newOperation(
+  account_id: string,
+  order: Order,
+  scenario: Scenario,
+  { now, delay_ms }: { readonly now: Date; readonly delay_ms: number },
+): Operation {
+  const provider_id = uuidv7()
+  const completes_at = new Date(now.getTime() + (scenario.completes === 'later' ? delay_ms : 0))
+  const is_too_late =
+    order.kind === 'deposit' && scenario.completes === 'later' && completes_at >= order.expires_at
+  return {
+    account_id,
+    idempotency_key: order.idempotency_key,
+    provider_id,
+    kind: order.kind,
+    method: order.method,
+    amount: order.amount,
+    currency: order.currency,
+    ...(order.kind === 'refund' ? { deposit_idempotency_key: order.deposit_idempotency_key } : {}),
+    create_response: scenario.create_response,
+    result: scenario.result,
+    ...(scenario.completes === 'never' || is_too_late ? {} : { completes_at }),
+    ...(order.kind === 'withdrawal' ? { utr: utrOf(provider_id) } : {}),
+    callback_url: order.callback_url,
+    created_at: now,
+    kept_until: new Date(now.getTime() + KEPT_MS),
+    effects: [],
+  }
+}
+
+/** Whether an order has the content of an operation. One key must never name two different payments. */
+export function matchesOrder(operation: Operation, order: Order): boolean {
+  return (
+    operation.kind === order.kind &&
+    operation.amount === order.amount &&
+    operation.currency === order.currency &&
+    operation.method === order.method &&
+    (order.kind !== 'refund' || operation.deposit_idempotency_key === order.deposit_idempotency_key)
+  )
+}
+
+/** Whether a deposit has succeeded, so that it can be refunded. */
+export function isPaid(operation: Operation, at: Date): boolean {
+  return operation.result.status === 'success' && isFinal(operation, at)
+}
+
+/** The report of an operation at a time. */
+export function reportOf(operation: Operation, at: Date, base_url: string): Report {
+  if (isFinal(operation, at)) return finalReport(operation)
+  const instructions = operation.kind === 'deposit' ? instructionsOf(operation, base_url) : undefined
+  return { ...pendingReport(operation), ...(instructions === undefined ? {} : { instructions }) }
+}
+
+/** The report that a callback carries. */
+export function callbackReport(operation: Operation, content: CallbackContent): Report {
+  if (content === 'pending') return pendingReport(operation)
+  const report = finalReport(operation)
+  return content === 'other_amount' ? { ...report, amount: report.amount + 1 } : report
+}
+
+function isFinal({ completes_at }: Operation, at: Date): boolean {
+  return completes_at !== undefined && completes_at <= at
+}
+
+function pendingReport(operation: Operation): Report {
+  return {
+    kind: operation.kind,
+    idempotency_key: operation.idempotency_key,
+    provider_id: operation.provider_id,
+    status: 'pending',
+    amount: Number(operation.amount),
+    currency: operation.currency,
+  }
+}
+
+function finalReport(operation: Operation): Report {
+  const { result, completes_at, utr } = operation
+  return {
+    ...pendingReport(operation),
+    ...result,
+    ...(completes_at === undefined ? {} : { completed_at: completes_at.toISOString() }),
+    ...(utr !== undefined && result.status === 'success' ? { utr } : {}),
+  }
+}
+
+/** Twelve digits, a usual form of bank references, derived from the random end of the id. */
+function utrOf(provider_id: string): string {
+  return String(BigInt(`0x${provider_id.slice(-12)}`) % 10n ** 12n).padStart(12, '0')
+}

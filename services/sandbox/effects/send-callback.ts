@@ -1,0 +1,94 @@
+import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
+import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
+import type { HttpClient } from '#lib/platform/http/client.ts'
+import { callbackReport, type Operation } from '../domain/operation.ts'
+import type { CallbackContent } from '../domain/scenario.ts'
+
+/** The stored name of the effect that sends one callback of an operation. */
+export const SEND_CALLBACK = 'send-callback'
+
+/** The dependencies of sending callbacks. `stopping` interrupts requests in progress. */
+export interface SendCallbackDeps {
+  readonly http: Pick<HttpClient, 'request'>
+  readonly key: Secret
+  readonly stopping: AbortSignal
+}
+
+/** As many as the HTTP client has connections to the one receiver: a further callback would wait under its lease. */
+const CONCURRENCY_MAX = 64
+const TIMEOUT_MS = 10_000
+/** Only the status of a response counts. Its body is read within these limits, so that the connection can be reused. */
+const RESPONSE_MAX_BYTES = 4096
+const RESPONSE_BODY_MS = 1000
+/** More than one request can take: 10 s until the response and 1 s for its body. */
+const LEASE_MS = 15_000
+/** With the back-off, 12 tries take three to six minutes. */
+const TRIES_MAX = 12
+const BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
+
+/**
+ * Makes the effects of a new operation: one per callback, due at completion. Each waits until the previous callback is
+ * acknowledged, so that the order of the scenario holds. An operation that never completes has none.
+ */
+export function callbackEffects(operation: Operation, contents: readonly CallbackContent[]): Effect[] {
+  const { provider_id, created_at, completes_at } = operation
+  if (completes_at === undefined) return []
+  const idOf = (place: number): string => `${provider_id}:callback:${place}`
+  return contents.map((content, place) =>
+    effect(
+      {
+        id: idOf(place),
+        kind: SEND_CALLBACK,
+        lane: 'timer',
+        due_at: completes_at,
+        data: { content },
+        ...(place > 0 && { after: idOf(place - 1) }),
+      },
+      created_at,
+    ),
+  )
+}
+
+/**
+ * Creates the handler, which posts a signed report to the `callback_url`. HTTP 2xx acknowledges a callback; everything
+ * else is a failed try, and after 12 tries the effect is stuck. A crash may repeat a callback and never loses one.
+ */
+export function createSendCallback({ http, key, stopping }: SendCallbackDeps): EffectHandler<Operation> {
+  let in_progress = 0
+
+  async function post(operation: Operation, content: CallbackContent): Promise<void> {
+    const { account_id, callback_url: url } = operation
+    const { pathname, search } = new URL(url)
+    const body = Buffer.from(JSON.stringify(callbackReport(operation, content)))
+    const signature = signRequest(key, { account_id, method: 'POST', path: pathname + search, body })
+    const { status } = await http.request({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/json', ...signature },
+      body,
+      timeout_ms: TIMEOUT_MS,
+      response_max_bytes: RESPONSE_MAX_BYTES,
+      body_grace_ms: RESPONSE_BODY_MS,
+      signal: stopping,
+    })
+    if (status < 200 || status > 299) throw new Error(`callback was not acknowledged: HTTP ${status}`)
+  }
+
+  return {
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    backoff: BACKOFF,
+    capacity: () => CONCURRENCY_MAX - in_progress,
+    async run({ data }, operation) {
+      in_progress += 1
+      try {
+        await post(operation, data['content'] as CallbackContent)
+      } finally {
+        in_progress -= 1
+      }
+      return (current) => current
+    },
+  }
+}

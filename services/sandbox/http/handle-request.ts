@@ -1,0 +1,100 @@
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import {
+  claimedAccount,
+  type ReceivedHeaders,
+  verifySignedRequest,
+} from '#lib/platform/crypto/signed-request.ts'
+import { now } from '#lib/platform/time.ts'
+import { reportOf } from '../domain/operation.ts'
+import { isIdempotencyKey, parseOrder } from '../domain/order.ts'
+import { operationKey, type StoredOperation } from '../store/operations.ts'
+import { type CreateOperationDeps, createOperation } from '../use-cases/create-operation.ts'
+import { OPERATIONS_PATH, refuse, respondJson, respondText, type ServerAction } from './protocol.ts'
+
+/** A complete request. `path` is the raw request target, as signed. */
+export interface ProviderRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: ReceivedHeaders
+  readonly body: Buffer
+}
+
+/** Handles one request of the provider protocol. An unexpected error is thrown. */
+export type RequestHandler = (request: ProviderRequest) => Promise<ServerAction>
+
+/** The dependencies of the handler. `baseUrl` is a function, because a free port is known only after listening. */
+export interface RequestHandlerDeps extends CreateOperationDeps {
+  readonly key: Secret
+  readonly baseUrl: () => string
+}
+
+const PAYMENT_PAGE =
+  'This is the test environment. There is nothing to pay here: the last three digits of the amount decide.\n'
+
+/** Creates the handler of the provider protocol and of the payment pages. */
+export function createRequestHandler(deps: RequestHandlerDeps): RequestHandler {
+  return async (request) => {
+    if (request.path.startsWith('/pay/')) return respondText(200, PAYMENT_PAGE)
+    const lookup_key = lookupKeyOf(request.path)
+    if (request.path !== OPERATIONS_PATH && lookup_key === undefined) return refuse('unknown_path')
+    const account_id = claimedAccount(request.headers)
+    if (
+      account_id === undefined ||
+      !verifySignedRequest(deps.key, { account_id, ...request }, request.headers)
+    ) {
+      return refuse('not_authenticated')
+    }
+    if (lookup_key !== undefined) {
+      return request.method === 'GET' ? lookUp(deps, account_id, lookup_key) : refuse('wrong_verb')
+    }
+    return request.method === 'POST' ? create(deps, account_id, request.body) : refuse('wrong_verb')
+  }
+}
+
+function lookupKeyOf(path: string): string | undefined {
+  if (!path.startsWith(`${OPERATIONS_PATH}/`)) return undefined
+  const key = path.slice(OPERATIONS_PATH.length + 1)
+  return isIdempotencyKey(key) ? key : undefined
+}
+
+async function lookUp(
+  deps: RequestHandlerDeps,
+  account_id: string,
+  idempotency_key: string,
+): Promise<ServerAction> {
+  const operation = await deps.operations.get(operationKey({ account_id, idempotency_key }))
+  return operation === undefined ? refuse('not_found') : respondReport(deps, operation, now())
+}
+
+async function create(deps: RequestHandlerDeps, account_id: string, body: Buffer): Promise<ServerAction> {
+  const order = parseOrder(body)
+  if (order === undefined) return refuse('malformed')
+  const result = await createOperation(deps, account_id, order)
+  if (result.kind === 'key_conflict') return refuse('key_conflict')
+  const { operation, is_new } = result
+  // A slow insert must not make the first report final: it shows the status at creation.
+  return respondToCreate(deps, operation, is_new ? operation.created_at : now())
+}
+
+/** Responds as the digits demand. A repeated create gets the same kind of response. */
+function respondToCreate(deps: RequestHandlerDeps, operation: StoredOperation, at: Date): ServerAction {
+  switch (operation.create_response) {
+    case 'report':
+      return respondReport(deps, operation, at)
+    case 'refusal':
+      return respondJson(422, { accepted: false, code: operation.result.code })
+    case 'refusal_500':
+      return respondJson(500, { accepted: false, code: operation.result.code })
+    case 'no_response':
+    case 'reset':
+      return { kind: operation.create_response }
+    case 'bare_500':
+      return respondText(500, 'Internal Server Error\n')
+    case 'foreign_body':
+      return respondJson(200, { result: 'OK', id: operation.provider_id })
+  }
+}
+
+function respondReport(deps: RequestHandlerDeps, operation: StoredOperation, at: Date): ServerAction {
+  return respondJson(200, { accepted: true, ...reportOf(operation, at, deps.baseUrl()) })
+}

@@ -1,0 +1,28 @@
+import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import type { Collection, Fields, Store, Stored } from '#lib/platform/store/port.ts'
+import type { Operation } from '../domain/operation.ts'
+
+/** An operation with its version in the store. */
+export type StoredOperation = Stored<Operation>
+
+/** The collection of operations. */
+export type OperationCollection = Collection<Operation>
+
+/** Opens the collection of operations. The store deletes each one at its `kept_until`. */
+export function openOperations(store: Store): Promise<OperationCollection> {
+  return store.collection<Operation>({
+    name: 'operations',
+    partition: ['idempotency_key'],
+    key: ['idempotency_key', 'account_id'],
+    indexes: EFFECT_INDEXES,
+    expires: 'kept_until',
+  })
+}
+
+/** The key of an operation: its idempotency key is unique within its account. */
+export function operationKey({
+  account_id,
+  idempotency_key,
+}: Pick<Operation, 'account_id' | 'idempotency_key'>): Fields {
+  return { idempotency_key, account_id }
+}
