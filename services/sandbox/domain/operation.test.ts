@@ -16,6 +16,10 @@ test('an operation does not contain personal data of its order', () => {
   const order = parseOrder(Buffer.from(JSON.stringify(body)))
   if (order === undefined) throw new Error('the order is malformed')
   const scenario = paymentScenario('withdrawal', 1909n)
-  const operation = newOperation('sandbox', order, scenario, { now: new Date(), delay_ms: 1000 })
+  const operation = newOperation('sandbox', order, scenario, {
+    provider_id: '0190a0b0-0000-7000-8000-00000000000a',
+    now: new Date(),
+    delay_ms: 1000,
+  })
   expect(operation).not.toHaveProperty('beneficiary')
 })

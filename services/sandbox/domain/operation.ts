@@ -1,5 +1,4 @@
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
 import { type Instructions, instructionsOf } from './instructions.ts'
 import type { Order } from './order.ts'
 import type { CallbackContent, CreateResponse, FinalResult, OperationKind, Scenario } from './scenario.ts'
@@ -43,6 +42,13 @@ export interface Report {
   readonly instructions?: Instructions
 }
 
+/** What `newOperation` needs in addition to the order: a new id, the time, and the delay of ordinary operations. */
+export interface OperationStart {
+  readonly provider_id: string
+  readonly now: Date
+  readonly delay_ms: number
+}
+
 const KEPT_MS = 7 * 24 * 3600 * 1000
 
 /**
@@ -53,9 +59,8 @@ export function newOperation(
   account_id: string,
   order: Order,
   scenario: Scenario,
-  { now, delay_ms }: { readonly now: Date; readonly delay_ms: number },
+  { provider_id, now, delay_ms }: OperationStart,
 ): Operation {
-  const provider_id = uuidv7()
   const completes_at = new Date(now.getTime() + (scenario.completes === 'later' ? delay_ms : 0))
   const is_too_late =
     order.kind === 'deposit' && scenario.completes === 'later' && completes_at >= order.expires_at

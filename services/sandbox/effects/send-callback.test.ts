@@ -8,6 +8,7 @@ import { paymentScenario } from '../domain/scenario.ts'
 import { callbackEffects, createSendCallback } from './send-callback.ts'
 
 const KEY = new Secret('sandbox-key-of-the-tests-0123456789abcdef')
+const PROVIDER_ID = '0190a0b0-0000-7000-8000-00000000000a'
 const created_at = new Date('2026-11-21T12:00:00Z')
 const scenario = paymentScenario('deposit', 1909n)
 
@@ -22,7 +23,11 @@ function newDeposit(expires_at: Date) {
     expires_at,
     payer: {},
   }
-  return newOperation('sandbox', order, scenario, { now: created_at, delay_ms: 1000 })
+  return newOperation('sandbox', order, scenario, {
+    provider_id: PROVIDER_ID,
+    now: created_at,
+    delay_ms: 1000,
+  })
 }
 
 const deposit = newDeposit(new Date('2026-11-21T13:00:00Z'))

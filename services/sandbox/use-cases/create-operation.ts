@@ -1,4 +1,5 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { now } from '#lib/platform/time.ts'
 import { isPaid, matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
@@ -30,7 +31,7 @@ export async function createOperation(
     order.kind === 'refund'
       ? await decideRefund(operations, account_id, order)
       : paymentScenario(order.kind, order.amount)
-  const created = newOperation(account_id, order, scenario, { now: now(), delay_ms })
+  const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
   const operation = await insertOrGet(deps, { ...created, effects })
   if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
