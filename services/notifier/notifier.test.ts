@@ -11,7 +11,7 @@ import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Receiver, type ReceiverAnswer, startReceiver } from '../../test/support/receiver.ts'
+import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
 import { role as merchants } from '../merchants/service.ts'
 import { eventBytes } from './event.fixture.ts'
@@ -36,8 +36,8 @@ afterAll(async () => {
   for (const receiver of receivers) await receiver.stop()
 })
 
-async function receiverThat(answer?: (count: number) => ReceiverAnswer): Promise<Receiver> {
-  const receiver = await startReceiver(answer)
+async function newReceiver(respond?: (count: number) => ReceiverResponse): Promise<Receiver> {
+  const receiver = await startReceiver(respond)
   receivers.push(receiver)
   return receiver
 }
@@ -51,7 +51,7 @@ async function newMerchant(): Promise<string> {
   return merchant?.merchantId ?? ''
 }
 
-/** An endpoint of a merchant at a receiver, with one retry; answers its secret. */
+/** Creates an endpoint with one retry for a merchant; returns it with its secret. */
 async function newEndpoint(merchantId: string, url: string, events: string[] = []) {
   return roles.client(EndpointService, 'operator').createEndpoint({
     merchantId,
@@ -62,7 +62,7 @@ async function newEndpoint(merchantId: string, url: string, events: string[] = [
   })
 }
 
-/** Publishes an event about a payment of its own until it is stored; answers the payment's id. */
+/** Publishes an event about a new payment until the notifier has stored it; returns the payment's id. */
 async function publish(
   merchantId: string,
   changes: Parameters<typeof eventBytes>[0] & { description?: string; qr_payload?: string } = {},
@@ -86,103 +86,108 @@ async function deliveriesOf(merchantId: string, paymentId: string): Promise<Deli
   return (await deliveries.listDeliveries({ merchantId, paymentId })).deliveries
 }
 
-/** Waits until the only delivery about a payment is in this status. */
-async function delivery(merchantId: string, paymentId: string, status: DeliveryStatus): Promise<Delivery> {
+/** Waits until the only delivery of a payment has this status. */
+async function waitForDelivery(
+  merchantId: string,
+  paymentId: string,
+  status: DeliveryStatus,
+): Promise<Delivery> {
   const [found] = await eventually(
     () => deliveriesOf(merchantId, paymentId),
-    (seen) => seen?.[0]?.status === status,
+    (listed) => listed?.[0]?.status === status,
   )
   if (!found) throw new Error('there is no delivery')
   return found
 }
 
-function own(url: string) {
+/** The `callback` field of an event whose payment has its own `webhook_url`, and the secret that signs there. */
+function newCallback(url: string) {
   const secret = newSecret()
   const callback = { url, sealedSecret: roles.keyring.seal(secret, BOUND_TO), boundTo: BOUND_TO }
   return { secret: secret.reveal(), callback }
 }
 
-/** The V3 signature as a merchant's program computes it. */
-function v3(secret: string, { headers, raw }: Receiver['callbacks'][number]): string {
+/** The V3 signature as a merchant computes it. */
+function signatureV3(secret: string, { headers, raw }: Receiver['callbacks'][number]): string {
   const { 'x-webhook-timestamp': timestamp, 'x-webhook-nonce': nonce, 'x-webhook-id': id } = headers
   return createHmac('sha512', secret).update(`${timestamp}.${nonce}.${id}.`).update(raw).digest('hex')
 }
 
 describe('a callback', () => {
-  test('reaches each endpoint of the merchant that wants it, signed with the secret of that endpoint', async () => {
+  test('reaches each subscribed endpoint of the merchant, signed with the secret of that endpoint', async () => {
     const merchant_id = await newMerchant()
-    const [one, two, unwanted] = [await receiverThat(), await receiverThat(), await receiverThat()]
+    const [one, two, unsubscribed] = [await newReceiver(), await newReceiver(), await newReceiver()]
     const first = await newEndpoint(merchant_id, one.url)
     const second = await newEndpoint(merchant_id, two.url, ['payment.completed'])
-    await newEndpoint(merchant_id, unwanted.url, ['payment.failed'])
+    await newEndpoint(merchant_id, unsubscribed.url, ['payment.failed'])
     const payment_id = await publish(merchant_id)
-    const found = await eventually(
+    const listed_deliveries = await eventually(
       () => deliveriesOf(merchant_id, payment_id),
-      (seen = []) => seen.length === 2 && seen.every(({ status }) => status === DELIVERED),
+      (listed = []) => listed.length === 2 && listed.every(({ status }) => status === DELIVERED),
     )
     for (const [receiver, { endpoint, secret }] of [[one, first] as const, [two, second] as const]) {
       const [callback] = receiver.callbacks
-      if (!callback) throw new Error('no callback came')
-      expect(callback.headers['x-webhook-signature-v3']).toBe(v3(secret, callback))
-      const own_delivery = found.find(({ endpointId }) => endpointId === endpoint?.endpointId)
-      expect(callback.headers['x-webhook-id']).toBe(own_delivery?.deliveryId)
-      expect(own_delivery?.attempts).toMatchObject([{ number: 1, httpStatus: 200, failure: '' }])
+      if (!callback) throw new Error('no callback was received')
+      expect(callback.headers['x-webhook-signature-v3']).toBe(signatureV3(secret, callback))
+      const its_delivery = listed_deliveries.find(({ endpointId }) => endpointId === endpoint?.endpointId)
+      expect(callback.headers['x-webhook-id']).toBe(its_delivery?.deliveryId)
+      expect(its_delivery?.attempts).toMatchObject([{ number: 1, httpStatus: 200, failure: '' }])
     }
-    expect(unwanted.callbacks).toEqual([])
+    expect(unsubscribed.callbacks).toEqual([])
   })
 
-  test('of a payment with an address of its own goes there and only there, signed with its own secret', async () => {
+  test('of a payment with a webhook_url is sent there only, signed with its derived secret', async () => {
     const merchant_id = await newMerchant()
-    const [endpoint, address] = [await receiverThat(), await receiverThat()]
+    const [endpoint, webhook] = [await newReceiver(), await newReceiver()]
     await newEndpoint(merchant_id, endpoint.url)
-    const { secret, callback } = own(address.url)
+    const { secret, callback } = newCallback(webhook.url)
     const payment_id = await publish(merchant_id, { callback })
-    await delivery(merchant_id, payment_id, DELIVERED)
-    const [received] = address.callbacks
-    expect(received?.headers['x-webhook-signature-v3']).toBe(received && v3(secret, received))
+    await waitForDelivery(merchant_id, payment_id, DELIVERED)
+    const [received] = webhook.callbacks
+    expect(received?.headers['x-webhook-signature-v3']).toBe(received && signatureV3(secret, received))
     expect(endpoint.callbacks).toEqual([])
   })
 
-  test('that fails is sent again: the same id and bytes, a new timestamp, nonce and signature', async () => {
+  test('is retried with the same id and bytes, and a new timestamp, nonce and signature', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat((count) => ({ status: count === 1 ? 500 : 200 }))
+    const receiver = await newReceiver((count) => ({ status: count === 1 ? 500 : 200 }))
     const { secret } = await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
-    const { attempts } = await delivery(merchant_id, payment_id, DELIVERED)
+    const { attempts } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
     expect(attempts).toMatchObject([
       { number: 1, httpStatus: 500, failure: 'http_status' },
       { number: 2, httpStatus: 200, failure: '' },
     ])
     const [first, second] = receiver.callbacks
-    if (!first || !second) throw new Error('two callbacks were to come')
+    if (!first || !second) throw new Error('two callbacks were expected')
     expect(second.raw.equals(first.raw)).toBe(true)
     expect(second.headers['x-webhook-id']).toBe(first.headers['x-webhook-id'])
     for (const name of ['x-webhook-timestamp', 'x-webhook-nonce', 'x-webhook-signature-v3']) {
       expect(second.headers[name]).not.toBe(first.headers[name])
     }
-    expect(second.headers['x-webhook-signature-v3']).toBe(v3(secret, second))
+    expect(second.headers['x-webhook-signature-v3']).toBe(signatureV3(secret, second))
   })
 
-  test('that fails every time is dead, and kept', async () => {
+  test('is dead after its last attempt failed, and stays readable', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat(() => ({ status: 503 }))
+    const receiver = await newReceiver(() => ({ status: 503 }))
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
-    const pending = await delivery(merchant_id, payment_id, PENDING)
+    const pending = await waitForDelivery(merchant_id, payment_id, PENDING)
     expect(pending.nextAttemptTime).toBeDefined()
-    const dead = await delivery(merchant_id, payment_id, DEAD)
+    const dead = await waitForDelivery(merchant_id, payment_id, DEAD)
     expect(dead.attempts).toHaveLength(2)
     expect(dead.nextAttemptTime).toBeUndefined()
     expect(receiver.callbacks).toHaveLength(2)
   })
 
-  test('is not carried on to where a redirect points', async () => {
+  test('does not follow a redirect', async () => {
     const merchant_id = await newMerchant()
-    const target = await receiverThat()
-    const receiver = await receiverThat(() => ({ status: 302, headers: { location: target.url } }))
+    const target = await newReceiver()
+    const receiver = await newReceiver(() => ({ status: 302, headers: { location: target.url } }))
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
-    const { attempts } = await delivery(merchant_id, payment_id, DEAD)
+    const { attempts } = await waitForDelivery(merchant_id, payment_id, DEAD)
     expect(attempts).toMatchObject([
       { httpStatus: 302, failure: 'http_status' },
       { httpStatus: 302, failure: 'http_status' },
@@ -190,39 +195,39 @@ describe('a callback', () => {
     expect(target.callbacks).toEqual([])
   })
 
-  test('that is larger than 256 KiB is not sent', async () => {
+  test('larger than 256 KiB is not sent', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat()
+    const receiver = await newReceiver()
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id, { qr_payload: 'x'.repeat(262_144) })
-    const { attempts } = await delivery(merchant_id, payment_id, DEAD)
+    const { attempts } = await waitForDelivery(merchant_id, payment_id, DEAD)
     expect(attempts.map(({ failure }) => failure)).toEqual(['payload_too_large', 'payload_too_large'])
     expect(receiver.callbacks).toEqual([])
   })
 
-  test('to where nobody listens, or where nobody may be called, says so', async () => {
+  test('to a closed port or a private address records the reason', async () => {
     const merchant_id = await newMerchant()
     const stopped = await startReceiver()
     await stopped.stop()
-    const refused = await publish(merchant_id, own(stopped.url))
-    const forbidden = await publish(merchant_id, own('http://10.0.0.1:8080/'))
-    const first = async (payment_id: string): Promise<string> => {
-      const [seen] = await eventually(
+    const refused = await publish(merchant_id, newCallback(stopped.url))
+    const forbidden = await publish(merchant_id, newCallback('http://10.0.0.1:8080/'))
+    const firstFailure = async (payment_id: string): Promise<string> => {
+      const [listed] = await eventually(
         () => deliveriesOf(merchant_id, payment_id),
         (found) => (found?.[0]?.attempts.length ?? 0) > 0,
       )
-      return seen?.attempts[0]?.failure ?? ''
+      return listed?.attempts[0]?.failure ?? ''
     }
-    expect(await first(refused)).toBe('refused')
-    expect(await first(forbidden)).toBe('refused_address')
+    expect(await firstFailure(refused)).toBe('refused')
+    expect(await firstFailure(forbidden)).toBe('refused_address')
   })
 
-  test('of an event that is published again and again comes once', async () => {
+  test('of a repeatedly published event is sent once', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat()
+    const receiver = await newReceiver()
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
-    await delivery(merchant_id, payment_id, DELIVERED)
+    await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const event_key = `${payment_id}:3`
     const again = eventBytes({ eventKey: event_key, merchantId: merchant_id })
     for (let time = 0; time < 5; time++) await publisher.publish('events.payment.completed', event_key, again)
@@ -232,9 +237,9 @@ describe('a callback', () => {
 })
 
 describe('the operator', () => {
-  test('finds deliveries by event, status, payment and endpoint, newest first, by pages', async () => {
+  test('lists deliveries by event, status, payment and endpoint, newest first, in pages', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat()
+    const receiver = await newReceiver()
     const { endpoint } = await newEndpoint(merchant_id, receiver.url, ['payment.completed', 'payment.failed'])
     const payments: string[] = []
     for (let number = 0; number < 7; number++) {
@@ -243,10 +248,10 @@ describe('the operator', () => {
     }
     await eventually(
       () => deliveries.listDeliveries({ merchantId: merchant_id, status: DELIVERED, pageSize: 100 }),
-      (seen) => seen?.deliveries.length === 7,
+      (page) => page?.deliveries.length === 7,
     )
-    const all = async (filter: object): Promise<string[]> => {
-      const found: string[] = []
+    const listAll = async (filter: object): Promise<string[]> => {
+      const payment_ids: string[] = []
       let pageToken = ''
       do {
         const page = await deliveries.listDeliveries({
@@ -255,30 +260,30 @@ describe('the operator', () => {
           pageToken,
           ...filter,
         })
-        found.push(...page.deliveries.map(({ paymentId }) => paymentId))
+        payment_ids.push(...page.deliveries.map(({ paymentId }) => paymentId))
         pageToken = page.nextPageToken
       } while (pageToken !== '')
-      return found
+      return payment_ids
     }
     const newest_first = [...payments].reverse()
-    expect(await all({})).toEqual(newest_first)
+    expect(await listAll({})).toEqual(newest_first)
     const failed = newest_first.filter((_, index) => index % 3 === 0)
-    expect(await all({ event: 'payment.failed' })).toEqual(failed)
-    expect(await all({ endpointId: endpoint?.endpointId ?? '' })).toEqual(newest_first)
-    expect(await all({ endpointId: uuidv7() })).toEqual([])
-    expect(await all({ status: DEAD })).toEqual([])
-    expect(await all({ paymentId: payments[3] })).toEqual([payments[3]])
-    expect(await all({ paymentId: payments[3], event: 'payment.completed' })).toEqual([])
-    expect(await all({ environment: Environment.PRODUCTION })).toEqual([])
-    expect(await all({ paymentId: payments[3], environment: Environment.PRODUCTION })).toEqual([])
+    expect(await listAll({ event: 'payment.failed' })).toEqual(failed)
+    expect(await listAll({ endpointId: endpoint?.endpointId ?? '' })).toEqual(newest_first)
+    expect(await listAll({ endpointId: uuidv7() })).toEqual([])
+    expect(await listAll({ status: DEAD })).toEqual([])
+    expect(await listAll({ paymentId: payments[3] })).toEqual([payments[3]])
+    expect(await listAll({ paymentId: payments[3], event: 'payment.completed' })).toEqual([])
+    expect(await listAll({ environment: Environment.PRODUCTION })).toEqual([])
+    expect(await listAll({ paymentId: payments[3], environment: Environment.PRODUCTION })).toEqual([])
   })
 
-  test('reads one delivery by the id that the merchant saw', async () => {
+  test('reads one delivery by its X-Webhook-Id', async () => {
     const merchant_id = await newMerchant()
-    const receiver = await receiverThat()
+    const receiver = await newReceiver()
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
-    const { deliveryId } = await delivery(merchant_id, payment_id, DELIVERED)
+    const { deliveryId } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const { delivery: found } = await deliveries.getDelivery({ deliveryId })
     expect(found).toMatchObject({ deliveryId, merchantId: merchant_id, paymentId: payment_id })
     expect(receiver.callbacks[0]?.headers['x-webhook-id']).toBe(deliveryId)
@@ -286,20 +291,20 @@ describe('the operator', () => {
 
   test.each<[string, object, number]>([
     ['no merchant', {}, 1005],
-    ['a status that is none', { merchantId: '1', status: 99 }, 9000],
-    ['an environment that is none', { merchantId: '1', environment: 99 }, 9000],
-    ['a page that is too large', { merchantId: '1', pageSize: 101 }, 9000],
-    ['a token that is none', { merchantId: '1', pageToken: 'garbage' }, 9000],
-  ])('is refused a list with %s', async (_what, request, code) => {
+    ['an unknown status', { merchantId: '1', status: 99 }, 9000],
+    ['an unknown environment', { merchantId: '1', environment: 99 }, 9000],
+    ['a page size over 100', { merchantId: '1', pageSize: 101 }, 9000],
+    ['an invalid page token', { merchantId: '1', pageToken: 'garbage' }, 9000],
+  ])('gets an error for a list with %s', async (_name, request, code) => {
     await expect(deliveries.listDeliveries(request)).rejects.toMatchObject({ code })
   })
 
-  test('is refused a delivery that is not there, or not named', async () => {
+  test('gets 1003 for an unknown delivery, and 1005 without an id', async () => {
     await expect(deliveries.getDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
     await expect(deliveries.getDelivery({})).rejects.toMatchObject({ code: 1005 })
   })
 
-  test('is the only one who may look, beside internal teams', async () => {
+  test('and internal teams are the only callers that may read deliveries', async () => {
     const gateway = roles.client(DeliveryService, 'gateway')
     await expect(gateway.listDeliveries({ merchantId: '1' })).rejects.toThrow()
   })

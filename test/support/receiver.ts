@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
 
-/** A callback as it arrived. */
+/** A callback as the receiver got it. */
 export interface ReceivedCallback {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly raw: Buffer
@@ -27,24 +27,24 @@ export interface CallbackPayment {
   readonly amount: { readonly value: number; readonly currency: string }
 }
 
-/** A merchant's receiver on this machine. */
+/** A merchant's receiver on the loopback address. */
 export interface Receiver {
   readonly url: string
   readonly callbacks: readonly ReceivedCallback[]
-  /** The callbacks about one payment, in the order of their coming. */
+  /** The callbacks about one payment, in the order of arrival. */
   of(c_id: string): readonly ReceivedCallback[]
   stop(): Promise<void>
 }
 
-/** What a receiver answers with; a status of 0 is no answer at all. */
-export interface ReceiverAnswer {
+/** A response of a receiver. With the status 0 it never responds. */
+export interface ReceiverResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Starts a receiver that acknowledges everything, unless `answer` says otherwise of its n-th callback. */
+/** Starts a receiver. It responds with 200, or with what `respond` returns for the n-th callback, counted from 1. */
 export async function startReceiver(
-  answer: (count: number) => ReceiverAnswer = () => ({ status: 200 }),
+  respond: (count: number) => ReceiverResponse = () => ({ status: 200 }),
 ): Promise<Receiver> {
   const callbacks: ReceivedCallback[] = []
   const server = createServer(async (request, response) => {
@@ -53,8 +53,8 @@ export async function startReceiver(
     const raw = Buffer.concat(chunks)
     const headers = request.headers as Record<string, string | undefined>
     callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
-    const { status, headers: answered } = answer(callbacks.length)
-    if (status > 0) response.writeHead(status, answered).end()
+    const { status, headers: response_headers } = respond(callbacks.length)
+    if (status > 0) response.writeHead(status, response_headers).end()
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   return {
@@ -65,7 +65,7 @@ export async function startReceiver(
   }
 }
 
-/** The secret of a payment's own callback address, as a merchant derives it (spec: Callback signatures). */
+/** The secret of a payment's `webhook_url`, derived as a merchant derives it (spec: Callback signatures). */
 export function callbackSecret(api_secret: string): string {
   return createHmac('sha256', api_secret).update('service:merchant-webhook-signing:v1').digest('hex')
 }

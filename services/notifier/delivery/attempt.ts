@@ -25,7 +25,7 @@ export const ATTEMPT = 'attempt'
 const LEASE_SLACK_MS = 10_000
 /** How many processes may crash during one attempt before it is stuck. */
 const CRASHES_MAX = 10
-/** The largest callback body (spec: Limits). */
+/** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
 /** The wait while merchants or the store is unavailable. */
