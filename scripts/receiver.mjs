@@ -1,9 +1,9 @@
 /**
- * A merchant's receiver for trying things out: prints every callback that arrives at http://127.0.0.1:8099/ (or at
- * another PORT) and takes those whose V3 signature verifies with the secret of a payment's own webhook_url. Whatever
- * else arrives gets a line that says what is wrong with it. With an argument it keeps the last callback, verified or
- * not, as docs/merchants/examples/verify-callback.sh takes it: node scripts/receiver.mjs NAME makes NAME.headers, a
- * line with the four headers in the order of that program's arguments, and NAME.body, the bytes of the body.
+ * A merchant's receiver for trying out callbacks. It listens at http://127.0.0.1:8099/ (or on another PORT), prints every
+ * callback that it receives, and accepts those whose V3 signature matches the secret of a payment's own webhook_url. For
+ * everything else it prints why it was refused. With an argument it also saves the last callback, verified or not, for
+ * docs/merchants/examples/verify-callback.sh: `node scripts/receiver.mjs NAME` writes NAME.headers, one line with the
+ * four headers in the order of that program's arguments, and NAME.body, the bytes of the body.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -11,54 +11,55 @@ import { createServer } from 'node:http'
 import { fail, readDemo } from './read-demo.mjs'
 
 const { PORT = '8099' } = process.env
-const [, , kept_name] = process.argv
-/** No callback is larger. */
+const [, , file_name] = process.argv
+/** The largest callback body. */
 const BODY_MAX_BYTES = 256 * 1024
 
-if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) fail(`PORT is a number up to 65535, and not "${PORT}".`)
+if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535)
+  fail(`PORT must be a number up to 65535; it is "${PORT}".`)
 const secrets = readDemo().merchants.flatMap(({ credentials }) =>
   credentials.map(({ secret }) =>
     createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex'),
   ),
 )
 
-/** What verifies a body: timestamp, nonce, id and signature V3; empty where a header is missing. */
-function proofOf(headers) {
+/** The headers that verify a body: timestamp, nonce, id and signature V3; empty where a header is missing. */
+function signatureHeaders(headers) {
   return ['timestamp', 'nonce', 'id', 'signature-v3'].map((name) => headers[`x-webhook-${name}`] ?? '')
 }
 
-function verifies(headers, raw) {
-  const [timestamp, nonce, id, signature] = proofOf(headers)
-  const given = Buffer.from(signature)
+function isAuthentic(headers, raw) {
+  const [timestamp, nonce, id, signature] = signatureHeaders(headers)
+  const received = Buffer.from(signature)
   return secrets.some((secret) => {
     const hmac = createHmac('sha512', secret).update(`${timestamp}.${nonce}.${id}.`).update(raw).digest('hex')
-    return given.length === hmac.length && timingSafeEqual(given, Buffer.from(hmac))
+    return received.length === hmac.length && timingSafeEqual(received, Buffer.from(hmac))
   })
 }
 
-function keep(proof, raw) {
-  writeFileSync(`${kept_name}.body`, raw, { mode: 0o600 })
-  writeFileSync(`${kept_name}.headers`, `${proof.join(' ')}\n`, { mode: 0o600 })
+function save(headers, raw) {
+  writeFileSync(`${file_name}.body`, raw, { mode: 0o600 })
+  writeFileSync(`${file_name}.headers`, `${headers.join(' ')}\n`, { mode: 0o600 })
 }
 
-/** Nothing of an earlier run may pass for the last callback, and what cannot be written is told at once. */
-function keepNone() {
+/** Empties the files of an earlier run, so that they are not mistaken for the last callback; fails if it cannot. */
+function clearFiles() {
   try {
-    keep([], '')
+    save([], '')
   } catch ({ message }) {
-    fail(`The last callback cannot be kept: ${message}`)
+    fail(`The last callback cannot be saved: ${message}`)
   }
 }
 
-/** The HTTP status for what came, and the line about it. */
-function judge(headers, raw) {
+/** The HTTP status of the response, and the line to print. */
+function check(headers, raw) {
   let callback
   try {
     callback = JSON.parse(raw.toString())
   } catch {
-    return [400, 'refused: the body is no JSON']
+    return [400, 'refused: the body is not JSON']
   }
-  if (!verifies(headers, raw)) return [401, 'refused: signature V3 does not verify']
+  if (!isAuthentic(headers, raw)) return [401, 'refused: signature V3 does not verify']
   const { id, data } = callback
   const { status, amount } = data.result.payment
   return [200, `${id}  ${status.status}  ${amount.value} ${amount.currency}  signature V3 verified`]
@@ -71,13 +72,13 @@ async function receive(request, response) {
     length += chunk.length
     if (length <= BODY_MAX_BYTES) chunks.push(chunk)
   }
-  const is_too_long = length > BODY_MAX_BYTES
+  const is_too_large = length > BODY_MAX_BYTES
   const raw = Buffer.concat(chunks)
-  const proof = proofOf(request.headers)
-  if (kept_name !== undefined && !is_too_long && proof.every(Boolean)) keep(proof, raw)
-  const [status, line] = is_too_long
+  const headers = signatureHeaders(request.headers)
+  if (file_name !== undefined && !is_too_large && headers.every(Boolean)) save(headers, raw)
+  const [status, line] = is_too_large
     ? [413, 'refused: the body is larger than any callback']
-    : judge(request.headers, raw)
+    : check(request.headers, raw)
   response.writeHead(status).end()
   console.log(line)
 }
@@ -85,13 +86,13 @@ async function receive(request, response) {
 createServer((request, response) => {
   receive(request, response).catch(({ message }) => {
     response.destroy()
-    console.log(`broken off: ${message}`)
+    console.log(`request failed: ${message}`)
   })
 })
   .on('error', ({ code, message }) => {
-    fail(code === 'EADDRINUSE' ? `Port ${PORT} is taken: set PORT to another one.` : message)
+    fail(code === 'EADDRINUSE' ? `Port ${PORT} is in use: set PORT to another one.` : message)
   })
   .listen(Number(PORT), '127.0.0.1', function () {
-    console.log(`callbacks are taken at http://127.0.0.1:${this.address().port}/`)
-    if (kept_name !== undefined) keepNone()
+    console.log(`receiving callbacks at http://127.0.0.1:${this.address().port}/`)
+    if (file_name !== undefined) clearFiles()
   })

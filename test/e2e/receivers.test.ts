@@ -28,7 +28,7 @@ const receivers = [
   ['the receiver in TypeScript', join(EXAMPLES, 'receiver.ts')],
 ] as const
 
-/** What `npm start` leaves behind of which the receiver of scripts/ takes the secrets. */
+/** A data folder with a `demo.json`, from which scripts/receiver.mjs reads the secrets. */
 let home: string
 const running: ChildProcess[] = []
 beforeAll(async () => {
@@ -51,29 +51,29 @@ const environment = (port: string): Record<string, string> => ({
   PORT: port,
 })
 
-interface Ran {
+interface ProcessResult {
   readonly code: number | null
-  readonly output: string
-  readonly complaint: string
+  readonly stdout: string
+  readonly stderr: string
 }
 
-function run(program: string, parameters: readonly string[], port = '0'): Promise<Ran> {
-  const { promise, resolve } = Promise.withResolvers<Ran>()
-  const child = execFile(program, parameters, { env: environment(port) }, (_error, output, complaint) =>
-    resolve({ code: child.exitCode, output, complaint }),
+function run(program: string, parameters: readonly string[], port = '0'): Promise<ProcessResult> {
+  const { promise, resolve } = Promise.withResolvers<ProcessResult>()
+  const child = execFile(program, parameters, { env: environment(port) }, (_error, stdout, stderr) =>
+    resolve({ code: child.exitCode, stdout, stderr }),
   )
   return promise
 }
 
 describe.each(receivers)('%s', (_name, script) => {
-  test('says in one line what to do when its port is taken', async () => {
+  test('fails with one line when its port is in use', async () => {
     const other = await listen(createServer(), { host: '127.0.0.1', port: 0, variable: 'none' })
     try {
-      const complaint = `Port ${other.port} is taken: set PORT to another one.\n`
+      const stderr = `Port ${other.port} is in use: set PORT to another one.\n`
       expect(await run(process.execPath, [script], `${other.port}`)).toEqual({
         code: 1,
-        output: '',
-        complaint,
+        stdout: '',
+        stderr,
       })
     } finally {
       await other.close(0)
@@ -81,10 +81,10 @@ describe.each(receivers)('%s', (_name, script) => {
   })
 })
 
-describe('scripts/receiver.mjs with a name for files', () => {
+describe('scripts/receiver.mjs with a file name', () => {
   const [, script] = receivers[0]
 
-  /** Posts a callback signed by a secret, and answers the status. */
+  /** Posts a callback that is signed with the secret derived from `api_secret`; returns the HTTP status. */
   async function deliver(url: string, api_secret: string, body = BODY): Promise<number> {
     const bytes = Buffer.from(body)
     const headers = signDelivery(bytes, new Secret(callbackSecret(api_secret)), 'a-delivery', now())
@@ -92,41 +92,44 @@ describe('scripts/receiver.mjs with a name for files', () => {
   }
 
   /** The command of docs/merchants/callbacks.md. */
-  const verify = (kept: string): Promise<Ran> => {
+  const verify = (file: string): Promise<ProcessResult> => {
     const program = join(EXAMPLES, 'verify-callback.sh')
-    const command = `bash ${program} $(cat ${kept}.headers) <${kept}.body`
+    const command = `bash ${program} $(cat ${file}.headers) <${file}.body`
     return run('bash', ['--norc', '-c', command])
   }
 
-  testWith('bash', 'openssl')('keeps the last callback as verify-callback.sh takes it', async () => {
-    const kept = join(home, 'callback')
-    const child = spawn(process.execPath, [script, kept], { env: environment('0') })
-    running.push(child)
-    let said = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk
-    })
-    const url = await eventually(
-      async () => /at (http:\S+)/.exec(said)?.[1],
-      (found) => found !== undefined,
-    )
-    if (url === undefined) throw new Error(`the receiver does not listen: ${said}`)
-    expect(await deliver(url, API_SECRET)).toBe(200)
-    expect(await readFile(`${kept}.body`, 'utf8')).toBe(BODY)
-    expect(await verify(kept)).toEqual({ code: 0, output: 'verified\n', complaint: '' })
-    await writeFile(`${kept}.body`, `${BODY} `)
-    expect(await verify(kept)).toMatchObject({ code: 1, output: 'not verified\n' })
+  testWith('bash', 'openssl')(
+    'saves the last callback in the form that verify-callback.sh reads',
+    async () => {
+      const file = join(home, 'callback')
+      const child = spawn(process.execPath, [script, file], { env: environment('0') })
+      running.push(child)
+      let stdout = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk
+      })
+      const url = await eventually(
+        async () => /at (http:\S+)/.exec(stdout)?.[1],
+        (found) => found !== undefined,
+      )
+      if (url === undefined) throw new Error(`the receiver does not listen: ${stdout}`)
+      expect(await deliver(url, API_SECRET)).toBe(200)
+      expect(await readFile(`${file}.body`, 'utf8')).toBe(BODY)
+      expect(await verify(file)).toEqual({ code: 0, stdout: 'verified\n', stderr: '' })
+      await writeFile(`${file}.body`, `${BODY} `)
+      expect(await verify(file)).toMatchObject({ code: 1, stdout: 'not verified\n' })
 
-    // One that it does not believe is kept too, for a look at what is wrong with it; what is no callback is not.
-    expect(await deliver(url, 'cd'.repeat(32), `${BODY}\n`)).toBe(401)
-    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
-    expect(await readFile(`${kept}.body`, 'utf8')).toBe(`${BODY}\n`)
-    expect(await verify(kept)).toMatchObject({ code: 1, output: 'not verified\n' })
-  })
+      // A callback that does not verify is saved too, so that it can be examined; a request without its headers is not.
+      expect(await deliver(url, 'cd'.repeat(32), `${BODY}\n`)).toBe(401)
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+      expect(await readFile(`${file}.body`, 'utf8')).toBe(`${BODY}\n`)
+      expect(await verify(file)).toMatchObject({ code: 1, stdout: 'not verified\n' })
+    },
+  )
 
-  test('says at once that it cannot write there', async () => {
-    const { code, complaint } = await run(process.execPath, [script, join(home, 'nowhere', 'callback')])
+  test('fails at once when it cannot write the files', async () => {
+    const { code, stderr } = await run(process.execPath, [script, join(home, 'nowhere', 'callback')])
     expect(code).toBe(1)
-    expect(complaint).toMatch(/^The last callback cannot be kept: ENOENT.*\n$/)
+    expect(stderr).toMatch(/^The last callback cannot be saved: ENOENT.*\n$/)
   })
 })

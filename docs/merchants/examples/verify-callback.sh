@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Verifies a callback by its headers and the bytes of its body:
+# Verifies a callback. Pass four of its headers as arguments, and the bytes of its body on standard input:
 #   verify-callback.sh X-Webhook-Timestamp X-Webhook-Nonce X-Webhook-Id X-Webhook-Signature-V3 <body
-# WEBHOOK_SECRET is the endpoint's; without it, the secret of a payment's own webhook_url is derived from SECRET.
+# Set WEBHOOK_SECRET to the endpoint's secret, or SECRET to the API secret for a callback to a payment's webhook_url.
 set -euo pipefail
-: "${4:?is missing: give the four headers in this order}"
+: "${4:?is missing: pass the four headers in this order}"
 hmac() { openssl dgst "-$1" -hmac "$2" -r | cut -d' ' -f1; }
 
-[ -n "${WEBHOOK_SECRET:-}" ] || : "${SECRET:?is not set, nor is WEBHOOK_SECRET}"
+[ -n "${WEBHOOK_SECRET:-}" ] || : "${SECRET:?is not set, and WEBHOOK_SECRET is not set either}"
 secret=${WEBHOOK_SECRET:-$(printf %s service:merchant-webhook-signing:v1 | hmac sha256 "$SECRET")}
 expected=$({ printf '%s.%s.%s.' "$1" "$2" "$3"; cat; } | hmac sha512 "$secret")
-# GNU date reads the timestamp; on other systems use what reads ISO 8601 there.
+# GNU date parses the timestamp. On other systems, use a program there that parses ISO 8601.
 age=$(($(date +%s) - $(date -d "$1" +%s)))
 if [ "$4" = "$expected" ] && [ "${age#-}" -le 300 ]; then
   echo verified
