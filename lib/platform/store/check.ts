@@ -3,29 +3,29 @@ import { fitsInt64 } from '#lib/contract/money.ts'
 const DEPTH_MAX = 64
 const NAMES_KNOWN_MAX = 4_096
 
-/** Largest document in bytes as stored: half of what MongoDB takes. */
+/** The largest document in bytes, as stored: half of MongoDB's limit. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
 
-/** What a store holds of a document: its own fields, none of them `undefined`. */
+/** The fields of a stored document. None of them is `undefined`. */
 export type Body = Readonly<Record<string, unknown>>
 
 /**
- * The document as it will be stored and answered: at `version`, without fields that are `undefined`. Throws
- * `TypeError` for whatever a store would refuse, wrap or change silently: BSON makes -2^63 of 2^63, both stores make
- * U+FFFD of half a surrogate pair, and an object of a class would lose its class.
+ * Returns the document as it will be stored: at `version`, without fields that are `undefined`. Throws `TypeError` for
+ * values that a store would refuse or change silently: BSON turns 2^63 into -2^63, both stores replace half a surrogate
+ * pair by U+FFFD, and an instance of a class would lose its class.
  */
 export function checkDocument<D extends object>(
   document: D,
   version: number,
 ): D & Body & { readonly version: number } {
-  if ('_id' in document) throw new TypeError('field _id: the store keeps this name to itself')
+  if ('_id' in document) throw new TypeError('field _id: this name is reserved for the store')
   return checkFields({ ...document, version }, 1)
 }
 
-/** Throws `TypeError` for a document that takes more bytes than a document may. */
+/** Throws `TypeError` for a document that is too large. */
 export function checkDocumentSize(size_bytes: number): void {
   if (size_bytes > DOCUMENT_BYTES_MAX) {
-    throw new TypeError(`a document takes ${size_bytes} bytes, at most ${DOCUMENT_BYTES_MAX} fit`)
+    throw new TypeError(`a document has ${size_bytes} bytes; at most ${DOCUMENT_BYTES_MAX} are allowed`)
   }
 }
 
@@ -35,16 +35,16 @@ export function checkInt64(value: bigint): bigint {
   return value
 }
 
-/** Throws `TypeError` unless `version` is one that a document can have. */
+/** Throws `TypeError` unless `version` is a valid version of a document. */
 export function checkVersion(version: number): void {
   if (!Number.isSafeInteger(version) || version < 1)
-    throw new TypeError(`${version} is no version of a document`)
+    throw new TypeError(`${version} is not a valid document version`)
 }
 
 function checkFields<F extends Body>(fields: F, depth: number): F {
   if (depth > DEPTH_MAX) throw new TypeError(`a document is deeper than ${DEPTH_MAX} levels`)
   let changed: Record<string, unknown> | undefined
-  // A plain object inherits nothing that could be enumerated, and this is the fastest way over its fields.
+  // The fastest loop over the fields. It is safe because a plain object inherits no enumerable properties.
   for (const name in fields) {
     checkName(name)
     const value = fields[name]
@@ -54,7 +54,7 @@ function checkFields<F extends Body>(fields: F, depth: number): F {
     if (checked === undefined) delete changed[name]
     else changed[name] = checked
   }
-  // What was changed was changed to its like, and what is absent now was `undefined`.
+  // Every changed field kept its type, and every removed field was `undefined`, so the type still holds.
   return changed === undefined ? fields : (changed as F)
 }
 
@@ -64,7 +64,7 @@ function checkValue(value: unknown, depth: number, name: string): unknown {
       if (!value.isWellFormed()) throw new TypeError(`field ${name} holds half of a surrogate pair`)
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw new TypeError(`field ${name} holds ${value}, which no store keeps`)
+      if (!Number.isFinite(value)) throw new TypeError(`field ${name} holds ${value}, which cannot be stored`)
       return value
     case 'bigint':
       return checkInt64(value)
@@ -73,7 +73,7 @@ function checkValue(value: unknown, depth: number, name: string): unknown {
     case 'object':
       return value === null ? value : checkObject(value, depth, name)
     default:
-      throw new TypeError(`field ${name} holds a ${typeof value}, which no store keeps`)
+      throw new TypeError(`field ${name} holds a ${typeof value}, which cannot be stored`)
   }
 }
 
@@ -84,7 +84,8 @@ function checkObject(value: object, depth: number, name: string): unknown {
     return value
   }
   if (value instanceof Uint8Array) return value
-  if (!isPlain(value)) throw new TypeError(`field ${name} holds an object of a class, which no store keeps`)
+  if (!isPlain(value))
+    throw new TypeError(`field ${name} holds an instance of a class, which cannot be stored`)
   return checkFields(value, depth + 1)
 }
 
@@ -104,18 +105,18 @@ function checkArray(values: readonly unknown[], depth: number, name: string): re
 function isPlain(value: object): value is Body {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === Object.prototype || prototype === null) return true
-  // The root of another realm: an object may come from a worker or a test.
+  // `Object.prototype` of another realm: the object may come from a worker or a test runner.
   return Object.getPrototypeOf(prototype) === null
 }
 
-// The names of fields are few and their check is a good part of the cost of a write.
+// There are few field names, and checking them is a large part of the cost of a write.
 const known = new Set<string>()
 
 function checkName(name: string): void {
   if (known.has(name)) return
   const refused = name === '' || name === '__proto__' || name === '_bsontype' || name.startsWith('$')
   if (refused || name.includes('.') || name.includes('\0') || !name.isWellFormed()) {
-    throw new TypeError(`${JSON.stringify(name)} is no name for a stored field`)
+    throw new TypeError(`${JSON.stringify(name)} is not a valid field name`)
   }
   if (known.size < NAMES_KNOWN_MAX) known.add(name)
 }

@@ -12,12 +12,12 @@ import type { Collection, CollectionSpec, Store } from './port.ts'
 
 const SWEEP_INTERVAL_MS = 1_000
 
-/** How to open the embedded store of one service. */
+/** The options of the embedded store of one service. */
 export interface EmbeddedOptions {
   readonly directory: string
   readonly timeout_ms: number
-  /** Told of faults in the background, such as a sweep that failed; it is repeated anyway. */
-  readonly failed: (error: unknown) => void
+  /** Called for background faults, such as a failed deletion of expired documents, which is repeated later. */
+  readonly onFault: (error: unknown) => void
 }
 
 /**
@@ -25,7 +25,7 @@ export interface EmbeddedOptions {
  * resolves and safe against `kill -9`; several processes may open the same directory.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
-  const { directory, timeout_ms, failed } = options
+  const { directory, timeout_ms, onFault } = options
   const environment = await openEnvironment(directory, timeout_ms)
   const expiring = new Map<string, Expiring>()
   let closed = false
@@ -33,7 +33,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     SWEEP_INTERVAL_MS,
     () => deleteExpired(environment, [...expiring.values()]),
     (error) => {
-      if (!closed) failed(error)
+      if (!closed) onFault(error)
     },
   )
 

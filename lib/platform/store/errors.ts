@@ -1,14 +1,14 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
 /**
- * A write whose fate is unknown: it may have happened, or may yet. Read (until the answer is certain) before you
- * decide anything, and never take it for a failure.
+ * The result of a write is unknown: it may have happened, or may still happen. Never treat it as a failure: read until
+ * the result is certain, and decide then.
  */
 export class Ambiguous extends Unavailable {
   override readonly name = 'Ambiguous'
 }
 
-/** An insert met a document with the same values in a unique index; `index` says which (`key` for the identity). */
+/** Another document has the same values in a unique index. `index` names the index; `key` means the document's key. */
 export class Duplicate extends Error {
   override readonly name = 'Duplicate'
   readonly index: string
@@ -19,7 +19,7 @@ export class Duplicate extends Error {
   }
 }
 
-/** The document is not at the version that the guarded write named (or is gone): load it and decide again. */
+/** The document is not at the version that the guarded write expected, or is gone. Load it and decide again. */
 export class Conflict extends Error {
   override readonly name = 'Conflict'
 }

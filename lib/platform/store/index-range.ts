@@ -4,22 +4,22 @@ import { type Index, keyText, type Layout, valueAt } from './layout.ts'
 import type { FindOptions, Range } from './port.ts'
 
 const LIMIT_MAX = 1_000
-// Sorts after whatever continues a part: what is in a part is escaped up to and including this character.
+// Sorts after every continuation of a key part, because characters up to this one are escaped inside a part.
 const PAST = '!'
 
-/** A find, checked: which index, which part of it, from which position on. */
+/** A checked `find`: the index, the part of it to read, and the position to start after. */
 export interface IndexRange {
   readonly index: Index
   readonly equals: readonly KeyPart[]
   readonly from: KeyPart | undefined
   readonly to: KeyPart | undefined
-  /** The values of the index at the last document of the page before, and the text of its key. */
+  /** The index values and the key of the last document of the previous page. */
   readonly after: { readonly values: readonly KeyPart[]; readonly key: string } | undefined
   readonly limit: number
   readonly reverse: boolean
 }
 
-/** Checks what `find` was given. Throws `TypeError` for a find that a cluster or an index could not serve. */
+/** Checks the arguments of `find`. Throws `TypeError` for a find that an index or a sharded cluster cannot serve. */
 export function parseIndexRange(
   layout: Layout,
   name: string,
@@ -40,19 +40,19 @@ export function parseIndexRange(
   const bounded = from !== undefined || to !== undefined
   if (equals.length + (bounded ? 1 : 0) > index.paths.length) throw new TypeError(`${place}: too many values`)
   if (index.many && equals.length < index.paths.length) {
-    throw new TypeError(`${place}: an index over the elements of an array is asked for one element`)
+    throw new TypeError(`${place}: an index over array elements needs the element to find`)
   }
   if (from !== undefined && to !== undefined && kindRange(from) !== kindRange(to)) {
-    throw new TypeError(`${place}: from and to are of different kinds`)
+    throw new TypeError(`${place}: from and to have different types`)
   }
   for (const value of [...equals, from, to]) {
-    if (value === null) throw new TypeError(`${place}: null is no bound`)
+    if (value === null) throw new TypeError(`${place}: null cannot be a bound`)
     keyPartText(value)
   }
   return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
 }
 
-/** The first text of the stretch and the first past it, under `head` when there is one. */
+/** The first key text inside the range and the first one after it, both with `head` in front if given. */
 export function rangeBounds({ equals, from, to }: IndexRange, head?: string): [low: string, high: string] {
   const fixed = [...(head === undefined ? [] : [head]), ...equals.map(keyPartText)].join(' ')
   const bound = from ?? to
@@ -80,5 +80,5 @@ function partAt(document: Body, path: readonly string[]): KeyPart {
   if (value === undefined || value === null) return null
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value
   if (value instanceof Date) return value
-  throw new TypeError(`${path.join('.')}: no position in an index`)
+  throw new TypeError(`${path.join('.')}: cannot be a position in an index`)
 }

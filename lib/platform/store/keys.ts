@@ -1,16 +1,16 @@
 /**
- * The text that orders values as an index does. A key is its parts joined by a space, the lowest character that a
- * part can hold, so that comparing the UTF-8 of two keys compares their parts one after the other. Both adapters use
- * it: the embedded one for every key and entry, MongoDB for `_id`. It stays readable to an operator.
+ * Text encoding of keys. Its byte order is the order of an index: a key is its parts joined by a space, which sorts
+ * before every character of a part, so comparing two keys compares their parts one by one. Both adapters use it: the
+ * embedded store for all keys and index entries, MongoDB for `_id`. Operators can read it.
  */
 
-/** A value that an index can order; `null` stands for an absent field too, and comes first. */
+/** A value that an index can order. `null` also stands for an absent field and sorts first. */
 export type KeyPart = string | number | bigint | Date | null
 
-/** Longest key or index entry in bytes, the document's key included (LMDB takes 1,978, and we prefix some). */
+/** The longest key or index entry in bytes, including the document's key. LMDB allows 1,978; we add a prefix. */
 export const KEY_BYTES_MAX = 1_950
 
-/** Lies between every part of its kind and every part of the next: marks where the kind begins and ends. */
+/** The key texts before and after all values of one type. */
 interface Kind {
   readonly first: string
   readonly past: string
@@ -25,35 +25,35 @@ const NULL = '"'
 const LOW = /[\u0000-!]/g
 const ESCAPED_ZERO = 0x30
 
-/** The text of one part. Throws `TypeError` for what cannot be ordered alike in every store. */
+/** Encodes one part. Throws `TypeError` for a value that the stores would order differently. */
 export function keyPartText(value: unknown): string {
   if (typeof value === 'string') return TEXT.first + escaped(value)
   if (typeof value === 'number' || typeof value === 'bigint') return NUMBER.first + integerText(value)
   if (value instanceof Date) return INSTANT.first + integerText(value.getTime())
   if (value === null || value === undefined) return NULL
-  throw new TypeError(`a key or an index holds strings, integers and dates, not ${typeof value}`)
+  throw new TypeError(`a key or an index can hold strings, integers and dates, not ${typeof value}`)
 }
 
-/** Several parts as one key. */
+/** Encodes several parts as one key. */
 export function keyPartsText(values: readonly unknown[]): string {
   let text = ''
   for (const value of values) text = text === '' ? keyPartText(value) : `${text} ${keyPartText(value)}`
   return text
 }
 
-/** Where the values of the same kind as `value` begin and end, as the end of a range that is open on one side. */
+/** The range of all values with the type of `value`: the open end of a range that is bounded on one side. */
 export function kindRange(value: KeyPart): Kind {
   if (typeof value === 'string') return TEXT
   return value instanceof Date ? INSTANT : NUMBER
 }
 
-/** Throws `TypeError` for a key (or entry with its key) that the embedded store could not hold. */
+/** Throws `TypeError` for a key, or an index entry with its key, that is too long for the embedded store. */
 export function checkKeyLength(...texts: readonly string[]): void {
   const text = texts.length === 1 ? (texts[0] ?? '') : texts.join(' ')
   if (text.length * 3 <= KEY_BYTES_MAX) return
   const size_bytes = Buffer.byteLength(text)
   if (size_bytes > KEY_BYTES_MAX) {
-    throw new TypeError(`a key or index entry takes ${size_bytes} bytes, at most ${KEY_BYTES_MAX} fit`)
+    throw new TypeError(`a key or index entry has ${size_bytes} bytes; at most ${KEY_BYTES_MAX} are allowed`)
   }
 }
 
@@ -63,8 +63,8 @@ function escaped(text: string): string {
 }
 
 /**
- * Digits after a letter that tells how many, so that the order of text is that of numbers: `a` to `s` for 1 to 19
- * digits; below zero `Z` down to `H`, with each digit's complement.
+ * Encodes an integer so that text order is number order: a letter for the number of digits, then the digits. Letters
+ * are `a` to `s` for 1 to 19 digits. Negative numbers use `Z` down to `H` and the complement of each digit.
  */
 function integerText(value: number | bigint): string {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {

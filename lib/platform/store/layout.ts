@@ -2,10 +2,10 @@ import type { Body } from './check.ts'
 import { checkKeyLength, keyPartsText } from './keys.ts'
 import type { CollectionSpec, IndexSpec } from './port.ts'
 
-/** The way to a field inside a document. */
+/** The path to a field inside a document. */
 export type Path = readonly string[]
 
-/** An index as the adapters use it. `many`: the last path leads to an array whose elements are indexed. */
+/** An index as the adapters use it. `many` means: the last path names an array whose elements are indexed. */
 export interface Index {
   readonly name: string
   readonly paths: readonly Path[]
@@ -15,7 +15,7 @@ export interface Index {
   readonly across: boolean
 }
 
-/** A collection's declaration, checked. `identity` is the key seen as an index. */
+/** A checked declaration of a collection. `identity` is its key in the form of an index. */
 export interface Layout {
   readonly name: string
   readonly partition: readonly string[]
@@ -31,12 +31,13 @@ const INDEXES_MAX = 16
 const RESERVED = ['key', 'expires', '_id', 'version']
 
 /**
- * Checks a declaration. Throws `TypeError` when it could not hold in a cluster: the key and every unique index begin
- * with the whole partition, every other index with its first field unless it is declared `across`.
+ * Checks a declaration. Throws `TypeError` for one that a sharded cluster cannot serve: the key and every unique index
+ * must begin with the whole partition, and every other index with its first field unless it is declared `across`.
  */
 export function parseLayout(spec: CollectionSpec): Layout {
   const { name, partition, key, indexes = {}, expires } = spec
-  if (!COLLECTION_NAME.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name for a collection`)
+  if (!COLLECTION_NAME.test(name))
+    throw new TypeError(`${JSON.stringify(name)} is not a valid name for a collection`)
   for (const field of [...key, ...(expires === undefined ? [] : [expires])]) checkField(name, field)
   if (partition.length === 0 || !startsWith(key, partition)) {
     throw new TypeError(`${name}: the key must begin with the partition`)
@@ -67,12 +68,12 @@ export function valueAt(document: Body, path: Path): unknown {
   return value
 }
 
-/** A path as a database writes it. */
+/** A path in dotted form. */
 export function dotted(path: Path): string {
   return path.join('.')
 }
 
-/** The text of the document's key. Throws `TypeError` when a field of it is missing. */
+/** Encodes the key of a document. Throws `TypeError` when a field of the key is missing. */
 export function keyText(layout: Layout, fields: Body): string {
   const parts = layout.key.map((field) => {
     const value = fields[field]
@@ -85,7 +86,7 @@ export function keyText(layout: Layout, fields: Body): string {
   return text
 }
 
-/** The fields of a key and nothing else. Throws `TypeError` when one is missing or there are more. */
+/** Checks that `key` has exactly the fields of the collection's key. Throws `TypeError` otherwise. */
 export function keyFields(layout: Layout, key: Readonly<Record<string, unknown>>): Body {
   const names = Object.keys(key)
   if (names.length !== layout.key.length || !layout.key.every((field) => Object.hasOwn(key, field))) {
@@ -94,17 +95,17 @@ export function keyFields(layout: Layout, key: Readonly<Record<string, unknown>>
   return key
 }
 
-/** When a document expires, in milliseconds since 1970, or infinity. Throws `TypeError` when the field is no date. */
+/** The expiry time of a document in milliseconds since 1970, or infinity. Throws `TypeError` if it is not a date. */
 export function expiryOf(layout: Layout, document: Body): number {
   const expires = layout.expires === undefined ? undefined : document[layout.expires]
   if (expires === undefined || expires === null) return Number.POSITIVE_INFINITY
   if (expires instanceof Date) return expires.getTime()
-  throw new TypeError(`${layout.name}: ${layout.expires} holds no date`)
+  throw new TypeError(`${layout.name}: ${layout.expires} is not a date`)
 }
 
 /**
- * What an index holds of a document: one text for each of its entries, none when the document is not in it. An array
- * that is unique by element must not be empty: MongoDB would take all empty ones for the same value.
+ * The entries of a document in an index, encoded; none when the document is not in the index. An array whose elements
+ * must be unique may not be empty, because MongoDB treats all empty arrays as the same value.
  */
 export function entryTexts(index: Index, document: Body): string[] {
   if (index.where !== undefined && valueAt(document, index.where) === undefined) return []

@@ -10,11 +10,11 @@ import { createIndexes } from './mongodb/indexes.ts'
 import type { Collection, CollectionSpec, Store } from './port.ts'
 
 const POOL_MAX = 100
-/** How soon a server that went silent is noticed, and the calls that wait for it are ended. */
+/** The interval in which the driver notices a silent server and ends the calls that wait for it. */
 const HEARTBEAT_MS = 5_000
 const POOL_IDLE_MS = 60_000
 
-/** How to open the MongoDB store of one service. */
+/** The options of the MongoDB store of one service. */
 export interface MongodbOptions {
   readonly uri: Secret
   readonly database: string
@@ -23,8 +23,7 @@ export interface MongodbOptions {
 
 /**
  * Opens the store of one service in its own database of a replica set or a sharded cluster (shard each collection by
- * its partition). Reads see only what a majority has; a write resolves when a majority has it in its journal.
- * WARNING: the URI cannot weaken that.
+ * its partition). Reads return majority-committed data. A write resolves when a majority has it in its journal.
  */
 export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions): Promise<Store> {
   const client = connect(uri, timeout_ms)
@@ -72,13 +71,13 @@ function connect(uri: Secret, timeout_ms: number): MongoClient {
       maxIdleTimeMS: POOL_IDLE_MS,
       useBigInt64: true,
       promoteBuffers: true,
-      // Tells whether a command was sent: the difference between a write that did not happen and one that may have.
+      // Shows whether a command was sent, which separates a write that did not happen from one that may have happened.
       monitorCommands: true,
     })
   } catch (error) {
-    // The driver's own words may repeat the URI, which holds a password.
+    // The driver's own message may repeat the URI, which holds a password.
     throw new Unavailable(
-      `MONGODB_URI is no URI of MongoDB (${error instanceof Error ? error.name : typeof error})`,
+      `MONGODB_URI is not a MongoDB URI (${error instanceof Error ? error.name : typeof error})`,
     )
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a document may hold. A `bigint` is a signed 64-bit integer, a `number` a finite double (keep money out of
- * it), a `Date` an instant in milliseconds, a `string` well-formed Unicode. `undefined` stands for "absent" and is
- * never stored. Not stored either, with a `TypeError`: objects of a class, names with `$` or `.`, more than 8 MiB.
+ * A value in a document. A `bigint` is a signed 64-bit integer, a `number` a finite double (never use it for money), a
+ * `Date` an instant in milliseconds, a `string` well-formed Unicode. `undefined` means "absent" and is not stored.
+ * Refused with `TypeError`: instances of classes, field names with `$` or `.`, documents above 8 MiB.
  */
 export type Value =
   | string
@@ -14,19 +14,18 @@ export type Value =
   | Value[]
   | { [field: string]: Value | undefined }
 
-/** The parts of a document that find one: field name to value. */
+/** The fields and values of a key. */
 export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 
-/** A document as the store gives it: its content, and the version that the next guarded write must name. */
+/** A stored document: its content, and the version that the next guarded write must name. */
 export type Stored<D> = D & { readonly version: number }
 
 /**
- * An order over the documents of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates,
- * of one kind each; absent is `null`, and comes first. The last one may end in `[]` to index each element of an array;
- * a find then names the element, and a unique one wants arrays absent rather than empty. `where` names a field: only
- * documents that have it (`null` included) are in the index. `unique` holds within the index. `across` is for the few
- * reads that have to ask every shard (sweepers, the operator's lists); every other index begins with the first field
- * of the partition, and a unique one with the whole of it.
+ * An index of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates, one type per field;
+ * absent means `null` and sorts first. The last field may end in `[]` to index each element of an array: a find then
+ * names the element, and with `unique` the array must be absent rather than empty. Only documents with the field `where`
+ * (also `null`) are in the index. `unique` applies within the index. An index begins with the first field of the
+ * partition, a unique one with all of it; `across` exempts the few reads that must ask every shard (sweepers, lists).
  */
 export interface IndexSpec {
   readonly fields: readonly string[]
@@ -36,10 +35,10 @@ export interface IndexSpec {
 }
 
 /**
- * What a service declares of a collection, once, in its `store.ts`. `key` is the document's identity (unique); it
- * begins with `partition`, the fields by which a cluster divides the collection. `find('key', ...)` ranges over the
- * key as it does over a declared index. `expires` names a Date field: past it the document is as good as deleted.
- * A key, and an index entry with its key, has at most 1,950 bytes. Names of indexes never change their definition.
+ * The declaration of a collection, in a `store/` folder. `key` is the unique identity of a document. It begins with
+ * `partition`, the fields by which a cluster splits the collection. `find('key', ...)` reads the key like an index.
+ * `expires` names a Date field after which the document counts as deleted. A key, and an index entry with its key, has
+ * at most 1,950 bytes. The definition of an index never changes under the same name.
  */
 export interface CollectionSpec {
   readonly name: string
@@ -49,9 +48,7 @@ export interface CollectionSpec {
   readonly expires?: string
 }
 
-/**
- * A stretch of an index: `equals` fixes its first fields; `from` (inclusive) and `to` (exclusive) bound the next one.
- */
+/** A range of an index: `equals` fixes its first fields; `from` (inclusive) and `to` (exclusive) bound the next field. */
 export interface Range {
   readonly equals?: readonly (string | number | bigint | Date)[]
   readonly from?: string | number | bigint | Date
@@ -59,8 +56,8 @@ export interface Range {
 }
 
 /**
- * How much of a range to read. `after` is the position of the last document of the page before: the fields of the
- * index and of the key, as that document had them (any document of the collection will do). `limit` is 1 to 1,000.
+ * The page of a range to read. `after` is the position of the last document of the previous page: its index and key
+ * fields; a whole document works too. `limit` is 1 to 1,000.
  */
 export interface FindOptions {
   readonly limit: number
@@ -74,23 +71,23 @@ export type Incremented =
   | { readonly ok: false; readonly value: bigint }
 
 /**
- * One collection. Every write is durable when its promise resolves and atomic for its one document. Every call ends
+ * One collection. Every write is durable when its promise resolves, and atomic for its one document. Every call ends
  * within the store's time limit. Errors: `Duplicate`, `Conflict`, `Unavailable`, `Ambiguous` (see `errors.ts`), and
- * `TypeError` for what no store may hold (an integer beyond 64 bits, NaN, a field named with `$` or `.`).
+ * `TypeError` for values that cannot be stored (an integer beyond 64 bits, NaN, a field name with `$` or `.`).
  */
 export interface Collection<D extends object> {
-  /** Adds a document at version 1. Throws `Duplicate` naming the index (`key` for the identity). */
+  /** Adds a document at version 1. Throws `Duplicate`, which names the index (`key` for the identity). */
   insert(document: D): Promise<Stored<D>>
   /** The document with this key, or `undefined`. `key` holds exactly the fields of the collection's key. */
   get(key: Fields): Promise<Stored<D> | undefined>
-  /** Documents of a range in the order of the index (ties in the order of the key). */
+  /** Documents of a range in the order of the index, and equal ones in the order of the key. */
   find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
   /**
-   * Puts `document` in the place of the one with the same key, if that is still at `expected_version`; answers it at
-   * the next version. Throws `Conflict` when it is gone or has moved on: load, decide again.
+   * Replaces the document with the same key if it is still at `expected_version`. Returns the document at its new
+   * version. Throws `Conflict` when it was changed or deleted: load it and decide again.
    */
   replace(document: D, expected_version: number): Promise<Stored<D>>
-  /** Deletes the document if it is still at `expected_version`; throws `Conflict` otherwise. */
+  /** Deletes the document if it is still at `expected_version`. Throws `Conflict` otherwise. */
   delete(key: Fields, expected_version: number): Promise<void>
   /**
    * Adds `by` to an integer field, creating the document when it is absent; nothing changes when the sum would pass
@@ -105,13 +102,13 @@ export interface Collection<D extends object> {
   ): Promise<Incremented>
 }
 
-/** Large binary objects, written once. A blob that was not put to its end does not exist. */
+/** Large binary objects, written once. An incompletely written blob does not exist. */
 export interface Blobs {
-  /** Stores the bytes under `id`, replacing nothing: throws `Duplicate` when it exists. Answers the size in bytes. */
+  /** Stores the bytes under a new `id` and returns their number. Throws `Duplicate` when the blob exists. */
   put(id: string, bytes: AsyncIterable<Uint8Array>): Promise<number>
-  /** The bytes from the beginning, or `undefined` when there is no such blob. */
+  /** The bytes from the beginning, or `undefined` when the blob does not exist. */
   get(id: string): Promise<AsyncIterable<Uint8Array> | undefined>
-  /** Deletes the blob; deleting what is not there is no error. */
+  /** Deletes the blob. Deleting an absent blob is not an error. */
   delete(id: string): Promise<void>
 }
 

@@ -3,14 +3,14 @@ import type { Table } from './environment.ts'
 import type { PlannedWrite } from './writer.ts'
 
 /**
- * The names under which a collection lies in the table: a head for its documents and one for each index. The head of
- * a unique index begins with `u`, that of any other with `i`: the entry of the latter ends in the document's key.
+ * The key prefixes of a collection in the LMDB table: one for its documents and one per index. The prefix of a unique
+ * index begins with `u`. That of any other index begins with `i`, and its entries end with the document's key.
  */
 export interface KeyPrefixes {
   readonly documents: string
   /** In the order of the collection's indexes. */
   readonly indexes: readonly { readonly index: Index; readonly head: string }[]
-  /** Before every head of this collection. */
+  /** The common start of all prefixes of this collection. */
   readonly prefix: string
 }
 
@@ -22,7 +22,7 @@ interface Registered {
 interface Catalogued {
   readonly collection: number
   readonly heads_used: number
-  /** Whether every document has its entries in all of these indexes. */
+  /** Whether all documents have their entries in all of these indexes. */
   readonly complete: boolean
   readonly indexes: Readonly<Record<string, Registered>>
 }
@@ -31,8 +31,8 @@ const CATALOG = 'catalog'
 const COUNT = 'collections'
 
 /**
- * Registers a collection and its indexes; a write. An index that is new or has changed gets a head that was never
- * used, so that entries left by another definition can never be taken for its own.
+ * Plans the registration of a collection and its indexes. A new or changed index gets a prefix that was never used, so
+ * that it never reads entries of an earlier definition.
  */
 export function planRegistration(
   table: Table,
@@ -66,7 +66,7 @@ export function planRegistration(
   }
 }
 
-/** Notes that every document of the collection has the entries of `heads`; call it inside a write. */
+/** Records that all documents of the collection have their index entries. Call it inside a write. */
 export function markComplete(table: Table, layout: Layout, heads: KeyPrefixes): void {
   const entry = readEntry(table, layout.name)
   const same = heads.indexes.every(({ index, head }) => entry?.indexes[index.name]?.head === head)
@@ -93,7 +93,7 @@ function collectionsUsed(table: Table): number {
 
 function readEntry(table: Table, name: string): Catalogued | undefined {
   const text = table.getBinary(`${CATALOG} =${name}`)
-  // Written by `writeEntry` and by nobody else.
+  // Only `writeEntry` writes this text.
   return text === undefined ? undefined : (JSON.parse(Buffer.from(text).toString()) as Catalogued)
 }
 
@@ -102,6 +102,6 @@ function writeEntry(table: Table, name: string, entry: Catalogued): void {
 }
 
 function putText(table: Table, key: string, text: string): void {
-  // Inside a write a put is done when it returns; its promise only repeats that.
+  // Inside a write, a put is done when it returns, so its promise needs no await.
   void table.put(key, Buffer.from(text))
 }

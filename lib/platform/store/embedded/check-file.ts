@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
-/** Where LMDB keeps what in the header of each of its first two pages. */
+/** The offsets of LMDB's fields in the header of each of its first two pages. */
 const HEADER = { magic: 24, page_size: 48, free_root: 88, main_root: 136, bytes: 160 } as const
 const MAGIC = 0xbeefc0de
 /** The root of a tree without pages. */
@@ -10,8 +10,8 @@ const NO_PAGE = 2n ** 64n - 1n
 const PAGE_MIN_BYTES = 512
 
 /**
- * Refuses a data file that LMDB would map and then die on without a word: cut off, or not LMDB's at all. A file that is
- * not there, or was never written, is a new one. Throws `Unavailable` with a sentence that names the file.
+ * Refuses a data file that is truncated or not of LMDB: LMDB would map it and then crash without a message. A missing or
+ * empty file is a new one. Throws `Unavailable` with a sentence that names the file.
  */
 export async function checkDataFile(directory: string): Promise<void> {
   const path = join(directory, 'data.mdb')
@@ -33,9 +33,9 @@ export async function checkDataFile(directory: string): Promise<void> {
       meta.readBigUInt64LE(HEADER.free_root),
       meta.readBigUInt64LE(HEADER.main_root),
     ])
-    // Last, because another process may write: what the headers name was in the file before they named it.
+    // Read after the headers, because another process may write: pages are in the file before a header names them.
     const { size } = await file.stat()
-    // Pages past the end may be free ones that were never written; the roots of the trees cannot be.
+    // Free pages may lie past the end without having been written; the roots of the trees may not.
     const reached = roots.filter((root) => root !== NO_PAGE).map((root) => (root + 1n) * BigInt(page_bytes))
     if (reached.some((end) => end > BigInt(size))) throw damaged(path)
   } finally {
@@ -44,5 +44,5 @@ export async function checkDataFile(directory: string): Promise<void> {
 }
 
 function damaged(path: string): Unavailable {
-  return new Unavailable(`${path} is damaged: restore the directory that it is in from a copy`)
+  return new Unavailable(`${path} is damaged: restore its directory from a backup`)
 }

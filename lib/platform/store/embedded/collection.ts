@@ -18,7 +18,7 @@ export function createCollection<D extends object>(
   heads: KeyPrefixes,
   documents: Documents,
 ): Collection<D> {
-  // The codec gives back what was put; the type was the caller's promise when it put it.
+  // The codec returns what was stored, and the caller stored a `D`.
   const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
 
   async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {

@@ -7,32 +7,32 @@ import type { KeyPrefixes } from './catalog.ts'
 import type { Table } from './environment.ts'
 import { expiresOf, type Head, headOf, packBody, packRecord, type Versioned } from './record.ts'
 
-/** A document made ready for a write: everything that could be refused about it alone has been looked at. */
+/** A document ready for a write: everything that can be checked without other documents is checked. */
 export interface PreparedDocument {
   readonly key: string
   readonly head: Head
   readonly record: Buffer
 }
 
-/** The documents of one collection in the table. Everything here runs inside a write, except `prepare` and `read`. */
+/** The documents of one collection in the table. All methods but `prepare` and `read` must run inside a write. */
 export interface Documents {
   prepare(key: string, document: Versioned): PreparedDocument
-  /** The bytes of a document that has not expired. They are LMDB's own and last until the next call to it. */
+  /** The bytes of a document that has not expired. They belong to LMDB and are valid until the next call to it. */
   read(key: string): Buffer | undefined
   /** The head of a document, expired or not. */
   head(key: string): Head | undefined
   /**
-   * Decides to put the document in the place of what is there under its key (`before`), and answers how. Throws
-   * `Duplicate`. An expired document that holds a value of a unique index makes room.
+   * Plans to put the document in the place of `before`, the one with the same key, and returns the function that does it.
+   * Removes expired documents that hold its unique values. Throws `Duplicate` when a live document holds one.
    */
   planPut(document: PreparedDocument, before: Head | undefined): () => void
   remove(key: string, before: Head): void
-  /** The key in the table of a document, and of an index entry with this line. */
+  /** The table keys of a document, and of the index entry with this line. */
   documentKey(key: string): string
   entryKey(line: string, key: string): string
 }
 
-/** Whether a document is past its time and so as good as deleted. */
+/** Whether a document has expired, and so counts as deleted. */
 export function isExpired(head: Head): boolean {
   return isPast(head.expires_ms)
 }
@@ -64,7 +64,7 @@ export function createDocuments(table: Table, layout: Layout, heads: KeyPrefixes
     return record === undefined ? undefined : headOf(record)
   }
 
-  /** The expired documents that hold values which `lines` claim. */
+  /** The expired documents that hold unique values of `lines`. Throws `Duplicate` for one that has not expired. */
   function evicted(key: string, lines: readonly string[]): Map<string, Head> {
     const found = new Map<string, Head>()
     for (const line of lines) {

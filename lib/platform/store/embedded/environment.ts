@@ -5,17 +5,17 @@ import { makeDirectory } from '#lib/platform/process/make-directory.ts'
 import { checkDataFile } from './check-file.ts'
 import { createWriter, type PlannedWrite, type Writer } from './writer.ts'
 
-/** The one table of an environment: text keys in the order of their bytes, values as bytes. */
+/** The only table of an environment: text keys in the order of their bytes, values as bytes. */
 export type Table = Database<Buffer, string>
 
-/** An open LMDB environment, shared by every store of this process that was opened on the same directory. */
+/** An open LMDB environment. All stores of this process on one directory share it. */
 export interface Environment {
   readonly table: Table
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
   write<T>(decide: () => PlannedWrite<T>): Promise<T>
-  /** Runs `read` on the newest state, that of other processes included. Throws `Unavailable` when it cannot. */
+  /** Runs `read` on the newest state, including writes of other processes. Throws `Unavailable` after `release`. */
   read<T>(read: () => T): T
-  /** Closes it with the last of its users, after the writes under way. */
+  /** Closes the environment when its last user releases it, after the writes under way. */
   release(): Promise<void>
 }
 
@@ -30,14 +30,14 @@ interface Opened {
 }
 
 /**
- * Room of the memory map, which is address space and neither memory nor disk. LMDB grows a map that is full, but for
- * that all the processes that use it have to wait for each other, so it begins generous.
+ * The size of the memory map. It is address space, neither memory nor disk. LMDB can grow a full map, but then all
+ * processes that use it must wait for each other, so the map is large from the start.
  */
 const MAP_BYTES = 64 * 1024 ** 3
 const READERS_MAX = 512
 
-// LMDB wants one environment a process on one directory: of two, each would block the thread that the other one needs
-// to end its transaction. For the same reason none is opened while an earlier one is still closing.
+// LMDB allows one environment per process and directory: of two, each would block the thread that the other needs to
+// end its transaction. For the same reason none is opened while an earlier one is closing.
 const opened = new Map<string, Opened>()
 const closing = new Map<string, Promise<void>>()
 
@@ -79,8 +79,8 @@ function environmentOf({ root, writer }: Shared, leave: () => Promise<void>): En
     },
     read(read) {
       if (released) throw new Unavailable('the store is closed')
-      // LMDB would go on with the snapshot of this turn of the event loop, which may be older than a write of
-      // another process that its caller already knows of.
+      // Without this, LMDB reads the snapshot of this turn of the event loop, which may be older than a write of
+      // another process that the caller already knows.
       root.resetReadTxn()
       return read()
     },
@@ -116,10 +116,10 @@ async function openShared(path: string, timeout_ms: number): Promise<Shared> {
       encoding: 'binary',
       mapSize: MAP_BYTES,
       maxReaders: READERS_MAX,
-      // A commit is on disk before anyone sees it, so no answer ever rests on what a power cut takes back.
+      // A commit is on disk before it is visible, so no answer depends on data that a power cut can remove.
       overlappingSync: false,
-      // Our writer makes the groups. LMDB's own grouping has a promise that nobody can reach, which rejects when the
-      // disk is full and would end the process.
+      // Our writer groups the writes. LMDB's own grouping has an internal promise that rejects on a full disk, cannot be
+      // handled, and would end the process.
       eventTurnBatching: false,
     })
     return { root, writer: createWriter(root, timeout_ms) }

@@ -15,7 +15,7 @@ const INDEX = 'expires'
 const PASS_MAX = 10_000
 const GROUP_MAX = 500
 
-/** The layout with an index of its own over the time at which documents expire, for the sweeper alone. */
+/** The layout with an additional index over the expiry time, which only the sweeper uses. */
 export function withExpiry(layout: Layout): Layout {
   if (layout.expires === undefined) return layout
   const path = [layout.expires]
@@ -23,7 +23,7 @@ export function withExpiry(layout: Layout): Layout {
   return { ...layout, indexes: [...layout.indexes, index] }
 }
 
-/** Deletes what has expired, a bounded number of documents a pass; more wait for the next. Readers never see them. */
+/** Deletes expired documents, a limited number per pass. Readers never see expired documents anyway. */
 export async function deleteExpired(environment: Environment, expiring: readonly Expiring[]): Promise<void> {
   for (const { heads, documents } of expiring) {
     const keys = expiredKeys(environment, heads)

@@ -14,8 +14,8 @@ const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
 const READ_BYTES = 256 * 1_024
 
 /**
- * Blobs as files of one directory. A blob is written under a name that nobody reads, made durable, and then linked to
- * its own name: that replaces nothing and lets exactly one of several writers win.
+ * Blobs as files of one directory. A blob is written under a temporary name, made durable, and then linked to its own
+ * name. Linking replaces no file, so exactly one of several writers succeeds.
  */
 export async function openFiles(parent: string, name: string): Promise<Blobs> {
   const directory = join(parent, checkBlobName(name))
@@ -35,7 +35,7 @@ export async function openFiles(parent: string, name: string): Promise<Blobs> {
         const size_bytes = await writeFile(unfinished, bytes)
         await disk(() => publish(unfinished, path, name))
         await syncDirectory(directory).catch((cause: unknown) => {
-          throw new Ambiguous(`blob ${id} is there but may not outlive a power cut`, { cause })
+          throw new Ambiguous(`blob ${id} is stored but may be lost at a power cut`, { cause })
         })
         return size_bytes
       } finally {
@@ -91,7 +91,7 @@ async function publish(unfinished: string, path: string, name: string): Promise<
   })
 }
 
-/** A writer that died left its file behind. One that still writes has touched it lately. */
+/** Removes the files of writers that died. A file that is still written was modified recently. */
 async function removeAbandoned(directory: string): Promise<void> {
   for (const file of await readdir(directory)) {
     if (!file.startsWith(UNFINISHED)) continue
@@ -106,7 +106,7 @@ async function exists(path: string): Promise<boolean> {
   return (await disk(() => stat(path).catch(ignoreMissing))) !== undefined
 }
 
-/** A name is only durable when the directory that holds it is. */
+/** Makes the names in a directory durable. */
 async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
@@ -121,7 +121,9 @@ async function disk<T>(action: () => Promise<T>): Promise<T> {
     return await action()
   } catch (error) {
     if (error instanceof Duplicate) throw error
-    throw new Unavailable('the disk of the store refused a blob', { cause: error })
+    throw new Unavailable('the disk of the store refused a blob; check its free space and health', {
+      cause: error,
+    })
   }
 }
 

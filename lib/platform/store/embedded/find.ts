@@ -5,7 +5,7 @@ import type { Documents } from './documents.ts'
 import type { Table } from './environment.ts'
 import { documentOf } from './record.ts'
 
-/** The documents of a stretch, in its order. */
+/** The documents of an index range, in its order. */
 export function findDocuments(
   table: Table,
   heads: KeyPrefixes,
@@ -25,7 +25,7 @@ export function findDocuments(
   return found
 }
 
-/** The range of a stretch as LMDB wants it: from where to walk, and where to stop. */
+/** The index range in LMDB's terms: the first key, the last key and the direction. */
 function rangeOf(head: string, stretch: IndexRange): Parameters<Table['getRange']>[0] {
   const [low, high] = rangeBounds(stretch, head)
   const after = positionOf(head, stretch)

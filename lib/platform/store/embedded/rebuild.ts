@@ -8,9 +8,9 @@ import type { PlannedWrite } from './writer.ts'
 const GROUP_MAX = 200
 
 /**
- * Gives every document of a collection the index entries that its declaration now asks for. It may stop anywhere and
- * begin again: the collection counts as complete only after the last document. Throws `Duplicate` when the documents
- * that exist break an index that is to be unique.
+ * Writes the index entries that the present declaration requires for every document of a collection. It can be
+ * interrupted anywhere and repeated: the collection counts as complete only after the last document. Throws `Duplicate`
+ * when existing documents violate a new unique index.
  */
 export async function completeIndexes(
   environment: Environment,

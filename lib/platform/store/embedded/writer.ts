@@ -4,28 +4,28 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { clock } from '#lib/platform/time.ts'
 
 /**
- * A write, decided. `apply` does the puts and must not throw. It is apart from the decision, because what throws
- * before the first put concerns one write, and what throws after it would leave half a document.
+ * A write that is decided but not done. `apply` does the puts and must not throw. Deciding and applying are separate,
+ * because an error before the first put refuses one write only, but an error after it would leave half a document.
  */
 export interface PlannedWrite<T> {
   readonly result: T
   readonly apply?: () => void
 }
 
-/** Runs writes one after the other and makes them durable in groups: one commit for all that waited. */
+/** Runs writes one by one and makes them durable in groups: one commit for all waiting writes. */
 export interface Writer {
   /**
-   * Runs `decide` on the state that all earlier writes have made, then its `apply`, and answers the outcome once it is
-   * on disk. `decide` refuses by throwing and writes nothing; a throw of `apply` undoes the whole group.
+   * Runs `decide` on the state after all earlier writes, then `apply`, and resolves with the result once it is on disk.
+   * `decide` refuses by throwing and then writes nothing. If `apply` throws, the whole group is undone.
    */
   write<T>(decide: () => PlannedWrite<T>): Promise<T>
-  /** Takes no more writes; resolves when those that it took have ended. */
+  /** Accepts no more writes. Resolves when all accepted writes have ended. */
   close(): Promise<void>
 }
 
 interface Waiting {
   readonly since_ms: number
-  /** Decides and applies; answers how to tell the caller when all is on disk. */
+  /** Decides and applies. Returns the function that settles the caller's promise once the group is on disk. */
   readonly run: () => () => void
   readonly reject: (error: unknown) => void
 }
@@ -39,8 +39,8 @@ const WAITING_MAX = 20_000
 const GROUP_MAX = 1_000
 
 /**
- * The writer of one environment. A group is a child transaction because LMDB's own transactions, once begun, are
- * committed even when their function throws. Only one group is under way at a time.
+ * Creates the writer of one environment. A group is a child transaction, because LMDB commits an ordinary transaction
+ * even when its function throws. Only one group runs at a time.
  */
 export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: number): Writer {
   let waiting: Waiting[] = []
@@ -70,7 +70,7 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
     } catch (error) {
       const failure = await failureOf(error)
       const members = group.started ? group.members : takeAll()
-      // Refusals too: one may rest on what an earlier member wrote, which is undone now.
+      // Refused members fail too: their refusal may depend on a write of the group, which is undone now.
       for (const member of members) member.reject(failure)
       return
     }
@@ -78,12 +78,12 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 
   /**
-   * What a group that failed means to its members. What is thrown inside a transaction undoes it. A commit that
-   * fails has changed nothing unless it failed at its very last step, and then LMDB begins no more transactions.
+   * The error for the members of a failed group. An error inside a transaction undoes it. A failed commit changed nothing,
+   * unless it failed at its last step: then LMDB starts no further transaction, and the result is ambiguous.
    */
   async function failureOf(error: unknown): Promise<Unavailable> {
     if (!isCommitFailure(error)) return new Unavailable('the store could not be written', { cause: error })
-    // LMDB tells the reason by a second promise, which would end the process if nobody handled it.
+    // LMDB reports the reason through a second promise, which would end the process if it stayed unhandled.
     const cause = await reasonOf(error.commitError)
     try {
       await root.childTransaction(() => undefined)
@@ -100,8 +100,8 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 
   /**
-   * Keeps the time limit, by a timer for all and not one for each. Another process that stopped while it held
-   * LMDB's lock, or a disk that hangs, would otherwise hold a caller for ever.
+   * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's
+   * lock, or a disk that hangs, would block callers permanently.
    */
   function watch(): void {
     if (watched) return
@@ -115,7 +115,7 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
       }
       const late = waiting.filter((member) => member.since_ms <= overdue_ms)
       waiting = waiting.filter((member) => member.since_ms > overdue_ms)
-      for (const member of late) member.reject(new Unavailable('the write had no turn in time'))
+      for (const member of late) member.reject(new Unavailable('the write was not started in time'))
       watch()
     })
   }
@@ -156,7 +156,7 @@ async function reasonOf(commit_error: Promise<unknown>): Promise<unknown> {
   }
 }
 
-// By its shape and not by `instanceof`: where modules are loaded into several realms, LMDB may belong to another one.
+// Not `instanceof`: a test runner loads LMDB into a realm of its own, whose classes differ.
 function isCommitFailure(error: unknown): error is { readonly commitError: Promise<unknown> } {
   if (typeof error !== 'object' || error === null || !('commitError' in error)) return false
   const { commitError } = error

@@ -6,25 +6,25 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep, type Timer } from '#lib/platform/time.ts'
 import { CallTimeout, isDeadlock, readFailure, writeFailure } from './failures.ts'
 
-/** Runs calls to MongoDB within the store's time limit, and says in the store's own errors how they failed. */
+/** Runs calls to MongoDB within the store's time limit, and translates failures into the store's errors. */
 export interface MongoCalls {
-  /** A call that changes nothing. Throws `Unavailable`. */
+  /** Runs a call that changes nothing. Throws `Unavailable`. */
   read<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
   /**
-   * A call that writes; it is made again when the server says that it undid it for another writer's sake. Throws
-   * `Unavailable` when nothing can have happened, `Ambiguous` when something may have.
+   * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
+   * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
    */
   write<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
-  /** The limit of a call that consists of several, from now. */
+  /** The deadline, counted from now, of an operation that consists of several calls. */
   deadline(): Deadline
 }
 
-/** The end of the time that one call of the port may take. */
+/** The deadline of one call of the port. */
 export interface Deadline {
   remaining_ms(): number
   /**
-   * Waits a little, longer each time, for a state that is not readable yet; throws `Unavailable` when there is no
-   * time left for another try. `least_ms` is for a state that is known to take as long.
+   * Waits for a state that is not readable yet, longer each time and at least `least_ms`. Throws `Unavailable` when no
+   * time is left for another try.
    */
   pause(least_ms?: number): Promise<void>
 }
@@ -32,14 +32,14 @@ export interface Deadline {
 const PAUSE_BACKOFF = { first_ms: 5, max_ms: 200 }
 
 /**
- * How long the driver may look for a server, and as long again for a connection to it: well within the limit of the
- * whole call, so that "nobody there" is told as such and not as a time-out of who knows what.
+ * The time that the driver may take to find a server, and the same again to get a connection. It is well below the limit
+ * of the whole call, so that an absent server is reported as such and not as a time-out.
  */
 export function selectionTimeout(timeout_ms: number): number {
   return Math.ceil(timeout_ms * 0.4)
 }
 
-/** The calls of one client. */
+/** Creates the calls of one client. */
 export function createMongoCalls(client: MongoClient, timeout_ms: number): MongoCalls {
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
@@ -80,14 +80,14 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number): Mongo
         } catch (error) {
           if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
         }
-        // Whoever is back before the rest have sorted themselves out holds them up for as long again.
+        // A retry before the other writers are done would block them for the same time again.
         await limit.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
       }
     },
   }
 }
 
-/** Runs a call for as long as there is time; the driver's own `timeoutMS` does nothing (7.9). */
+/** Runs a call until the deadline. The driver's own `timeoutMS` has no effect (seen with 7.9). */
 async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T> {
   const remaining_ms = limit.remaining_ms()
   if (remaining_ms <= 0) throw new Unavailable('MongoDB did not answer in time')

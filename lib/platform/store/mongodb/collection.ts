@@ -11,11 +11,11 @@ import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
 import { increment } from './increment.ts'
 import { writeUnique } from './insert-unique.ts'
 
-/** A collection of MongoDB. Every method is one command for one document, or a bounded loop of such. */
+/** A collection in MongoDB. Every method is one command for one document, or a bounded loop of such commands. */
 export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
   const { documents, layout, calls } = target
 
-  // The codec gives back what was put; the type was the caller's promise when it put it.
+  // The codec returns what was stored, and the caller stored a `D`.
   const typed = (document: StoredDocument): Stored<D> => withoutId(document) as Stored<D>
 
   return {
@@ -64,7 +64,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
   }
 }
 
-/** The same checks as those of the embedded store, so that what one takes the other takes. */
+/** Makes the same checks as the embedded store, so that both stores accept the same documents. */
 function checkStored<D extends object>(layout: Layout, document: D, version: number): Stored<D> & Body {
   const stored = checkDocument(document, version)
   const key = keyText(layout, stored)

@@ -2,20 +2,20 @@ import type { Collection, Document } from 'mongodb'
 import type { Layout } from '#lib/platform/store/layout.ts'
 import type { MongoCalls } from './calls.ts'
 
-/** A document as MongoDB has it: `_id` is the text of its key, so that it orders as the key does. */
+/** A document as MongoDB stores it: `_id` is its encoded key, so `_id` sorts like the key. */
 export type StoredDocument = Document & { readonly _id: string }
 
-/** A collection of MongoDB with what is needed to work on it. */
+/** A collection of the driver with its layout and the calls of its client. */
 export interface MongoCollection {
   readonly documents: Collection<StoredDocument>
   readonly layout: Layout
   readonly calls: MongoCalls
 }
 
-/** A condition of MongoDB's, or several of which each must hold. */
+/** A MongoDB filter. */
 export type Condition = Readonly<Record<string, unknown>>
 
-/** The document without what only MongoDB needs. */
+/** The document without `_id`. */
 export function withoutId({ _id, ...document }: StoredDocument): Record<string, unknown> {
   return document
 }

@@ -5,18 +5,18 @@ import { dotted, type Index, keyText, type Layout, valueAt } from '#lib/platform
 import { now } from '#lib/platform/time.ts'
 import type { Condition } from './documents.ts'
 
-/** The document with this key, with the whole partition beside it: so a cluster asks one shard only. */
+/** Matches the document with this key. It also names the partition, so that a cluster asks one shard only. */
 export function keyFilter(layout: Layout, fields: Body): Condition & { readonly _id: string } {
   const partition = layout.partition.map((field) => [field, fields[field]])
   return { _id: keyText(layout, fields), ...Object.fromEntries(partition) }
 }
 
-/** Only documents that have not expired. MongoDB deletes those only once a minute. */
+/** Matches documents that have not expired. MongoDB deletes expired ones only once per minute. */
 export function liveFilter(layout: Layout): Condition {
   return layout.expires === undefined ? {} : { [layout.expires]: { $not: { $lte: now() } } }
 }
 
-/** Whatever holds the values that this document has in a unique index; `undefined` when it is not in the index. */
+/** Matches the holders of this document's values in a unique index; `undefined` if the document is not in it. */
 export function holderFilter(index: Index, document: Body): Condition | undefined {
   if (index.where !== undefined && valueAt(document, index.where) === undefined) return undefined
   const conditions = index.paths.map((path, at) => {
@@ -27,7 +27,7 @@ export function holderFilter(index: Index, document: Body): Condition | undefine
   return all([...conditions, ...presence(index)])
 }
 
-/** The documents of a stretch, and their order. */
+/** The filter, order and index hint of a range. */
 export function rangeQuery(
   layout: Layout,
   stretch: IndexRange,
@@ -67,10 +67,7 @@ function rangeConditions({ index, equals, from, to }: IndexRange): Condition[] {
   ]
 }
 
-/**
- * What comes after a position in an order: greater in the first field, or equal in it and greater in the second, and
- * so on.
- */
+/** Matches documents after a position: greater in the first field, or equal in it and greater in the second, and so on. */
 function pastPosition(order: readonly string[], values: readonly KeyPart[], reverse: boolean): Condition {
   const alternatives: Condition[] = []
   order.forEach((path, at) => {
@@ -83,13 +80,13 @@ function pastPosition(order: readonly string[], values: readonly KeyPart[], reve
 
 const NOTHING: Condition = { _id: { $in: [] } }
 
-/** MongoDB compares within a kind only, so null, which comes before every value, needs words of its own. */
+/** MongoDB compares values of one type only, so null, which sorts before every value, needs its own conditions. */
 function pastValue(path: string, value: KeyPart, reverse: boolean): Condition | undefined {
   if (!reverse) return value === null ? { [path]: { $ne: null } } : { [path]: { $gt: value } }
   return value === null ? undefined : { $or: [{ [path]: { $lt: value } }, { [path]: null }] }
 }
 
-/** A partial index serves only what repeats its condition. */
+/** The condition of a partial index, which a query must repeat to use that index. */
 function presence(index: Index): Condition[] {
   return index.where === undefined ? [] : [{ [dotted(index.where)]: { $exists: true } }]
 }

@@ -28,7 +28,7 @@ interface File {
   readonly uploadDate: Date
 }
 
-/** An upload that has begun, or whose file is being deleted: unless it has a file, its chunks are rubbish. */
+/** An upload under way, or a file that is being deleted. Its chunks are garbage unless its file exists. */
 interface Unfinished {
   readonly _id: ObjectId
   readonly since: Date
@@ -43,9 +43,9 @@ interface Bucket {
 }
 
 /**
- * Blobs in the layout of GridFS. The chunks of a put lie under an id of its own until its file, whose name is unique,
- * is inserted: so a put that died shows nothing, and of several puts of one id exactly one wins. The driver's own
- * streams are not used, because they bound a whole transfer by the time limit of one call.
+ * Blobs in the layout of GridFS. Every put stores its chunks under its own id and then inserts the file, whose name is
+ * unique. So an interrupted put is invisible, and exactly one of several puts of one blob succeeds. The driver's own
+ * streams are not used, because they limit a whole transfer by the time limit of one call.
  */
 export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promise<Blobs> {
   checkBlobName(name)
@@ -84,7 +84,7 @@ async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>)
     length = await writeChunks(bucket, _id, bytes)
     await publish(bucket, { _id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
   } catch (error) {
-    // When the file may be there, its chunks must stay; a later start of the service finds out.
+    // If the file may exist, its chunks must stay. A later start of the service checks that and cleans up.
     if (!(error instanceof Unavailable)) await removeUnfinished(bucket, _id)
     throw error
   }
@@ -141,7 +141,7 @@ function findFile({ files, calls }: Bucket, filename: string): Promise<File | nu
 
 async function begin({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
   const record = { since: now() }
-  // An upsert without a guard: writing it twice is the same as once.
+  // An upsert without a guard, because writing it twice has the same effect as once.
   await calls.write(() => unfinished.updateOne({ _id }, { $set: record }, { upsert: true }))
 }
 
@@ -173,7 +173,7 @@ async function removeAbandoned(bucket: Bucket): Promise<void> {
   }
 }
 
-/** The same bytes in pieces of `size_bytes`, the last one shorter. */
+/** The same bytes in pieces of `size_bytes`; the last piece may be shorter. */
 async function* piecesOf(bytes: AsyncIterable<Uint8Array>, size_bytes: number): AsyncGenerator<Uint8Array> {
   let piece = Buffer.allocUnsafe(size_bytes)
   let filled = 0

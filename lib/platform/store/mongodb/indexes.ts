@@ -10,15 +10,15 @@ import { DUPLICATE, readFailure } from './failures.ts'
 const EXPIRES = 'expires'
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const ANOTHER_DEFINITION = [85, 86]
-/** What PostgreSQL says, under code 1, of documents that break the index. */
+/** PostgreSQL's message, under code 1, for documents that violate the index. */
 const FERRETDB_VIOLATED = /could not create (?:exclusion constraint|unique index)/
 const TRIES_MAX = 8
 const RACE_BACKOFF = { first_ms: 100, max_ms: 800 }
 
 /**
- * Creates what is missing of a collection's indexes, by name. Other processes may do the same at the same time, and
- * one that loses such a race asks again. Throws `Duplicate` when the documents that exist break an index that is to
- * be unique, and `TypeError` when one exists under its name with another definition.
+ * Creates the missing indexes of a collection, by name. Other processes may do the same at the same time; a lost race is
+ * repeated. Throws `Duplicate` when existing documents violate a unique index, and `TypeError` when an index with the
+ * same name and another definition exists.
  */
 export async function createIndexes(documents: Collection<StoredDocument>, layout: Layout): Promise<void> {
   for (const index of layout.indexes) await buildIndex(documents, layout.name, descriptionOf(index))
@@ -28,8 +28,8 @@ export async function createIndexes(documents: Collection<StoredDocument>, layou
 }
 
 /**
- * Builds one index, which may exist already or be in the making elsewhere. `owner` is for its errors. Not bound by the
- * time limit of a call, as it takes as long as there are documents: the driver notices when the server is gone.
+ * Builds one index, unless it exists or another process builds it. `owner` is named in errors. It has no time limit,
+ * because it takes longer the more documents there are; the driver notices when the server is gone.
  */
 export async function buildIndex<T extends Document>(
   documents: Collection<T>,
@@ -54,12 +54,12 @@ export async function buildIndex<T extends Document>(
 
 function anotherDefinition(name: string, error: MongoServerError): TypeError {
   return new TypeError(
-    `${name}: an index has another definition here; give the new one another name (${error.message})`,
+    `${name}: an index exists with another definition; give the new index another name (${error.message})`,
     { cause: error },
   )
 }
 
-/** The key ends in `_id`, so that a find reads its order off the index; a unique index needs no tie-break. */
+/** The index key ends with `_id`, so that the index gives the order of a find. A unique index needs no tie-break. */
 function descriptionOf(index: Index): IndexDescription & { name: string } {
   const key = new Map<string, 1>(index.paths.map((path) => [dotted(path), 1]))
   if (!index.unique) key.set('_id', 1)

@@ -8,10 +8,10 @@ import { duplicateIndexName, isDuplicate } from './failures.ts'
 import { holderFilter, keyFilter } from './filters.ts'
 
 /**
- * Runs a write that claims the values of unique indexes, and answers a duplicate with a decision that rests on what
- * can be read: a holder that a majority has is a `Duplicate`; one that has expired makes room; one that cannot be
- * read yet (or was rolled back, or has just gone) is waited for, and the write tried again. Throws `Unavailable`
- * when that does not settle in time: a refused write changed nothing.
+ * Runs a write of a document with unique values. After a duplicate error it reads the holder of the values: a
+ * majority-committed holder gives `Duplicate`; an expired one is deleted; one that cannot be read (not committed yet,
+ * rolled back, or just deleted) is waited for, and the write is tried again. Throws `Unavailable` when time runs out;
+ * nothing was written then.
  */
 export async function writeUnique(
   target: MongoCollection,
@@ -38,7 +38,7 @@ export function isLive({ layout }: MongoCollection, document: StoredDocument): b
   return expiryOf(layout, document) > clock.now_ms()
 }
 
-/** Deletes an expired document as it was read, and no later one that took its place. */
+/** Deletes an expired document at the version that was read, never a later document with the same key. */
 export async function removeExpired(
   { documents, layout, calls }: MongoCollection,
   expired: StoredDocument,
@@ -49,7 +49,7 @@ export async function removeExpired(
   await calls.write(() => documents.deleteOne(filter), limit)
 }
 
-/** The document that holds what `document` claims: in the index that the duplicate named, or else in any. */
+/** The holder of a unique value of `document`: in the index that the error names, otherwise in any index. */
 async function findHolder(
   { documents, layout, calls }: MongoCollection,
   document: Body,
@@ -62,7 +62,7 @@ async function findHolder(
     const filter = index === layout.identity ? keyFilter(layout, document) : holderFilter(index, document)
     if (filter === undefined) continue
     const found = await calls.read(() => documents.find(filter, { limit: 2 }).toArray(), limit)
-    // What this very document held before a replacement is no obstacle to it.
+    // The document's own earlier version does not block its replacement.
     const own = index === layout.identity ? undefined : keyText(layout, document)
     const holder = found.find(({ _id }) => _id !== own)
     if (holder !== undefined) return { holder, index }
