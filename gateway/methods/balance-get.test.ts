@@ -12,7 +12,7 @@ const BALANCES = [
   { currency: 'INR', available: -7n, held: 3n },
 ]
 
-const ask = async (options: FixtureOptions = {}, more: object = {}) => {
+const getBalance = async (options: FixtureOptions = {}, more: object = {}) => {
   const app = await createTestGateway({
     routes: ROUTES,
     balances: { getBalances: () => ({ balances: BALANCES }) },
@@ -24,8 +24,8 @@ const ask = async (options: FixtureOptions = {}, more: object = {}) => {
 const currenciesIn = (result: unknown): unknown =>
   (result as { balance: { amounts: { currency: string }[] } }).balance.amounts.map(({ currency }) => currency)
 
-test('shows every currency of a route or of the ledger, by its code', async () => {
-  const { body } = await ask()
+test('lists the currencies of all routes and of the ledger, sorted by code', async () => {
+  const { body } = await getBalance()
   const amount = (currency: string, value: number, value_freezing: number) => ({
     value,
     value_freezing,
@@ -44,12 +44,22 @@ test('shows every currency of a route or of the ledger, by its code', async () =
 
 test.each<[string, FixtureOptions, object, readonly string[]]>([
   ['a service_id', {}, { service_id: 502 }, ['TRY']],
-  ['a service_id in a text', {}, { service_id: '501' }, ['INR']],
-  ['a credential for currencies', { credential: { currencies: ['INR', 'ARS'] } }, {}, ['ARS', 'INR']],
-  ['a credential for routes', { credential: { serviceIds: ['502'] } }, {}, ['TRY']],
-  ['a credential for both', { credential: { serviceIds: ['501', '502'], currencies: ['INR'] } }, {}, ['INR']],
-])('with %s shows only what that allows', async (_with, options, more, currencies) => {
-  const { body } = await ask(options, more)
+  ['a service_id that is a text', {}, { service_id: '501' }, ['INR']],
+  [
+    'a credential restricted to currencies',
+    { credential: { currencies: ['INR', 'ARS'] } },
+    {},
+    ['ARS', 'INR'],
+  ],
+  ['a credential restricted to a route', { credential: { serviceIds: ['502'] } }, {}, ['TRY']],
+  [
+    'a credential restricted to both',
+    { credential: { serviceIds: ['501', '502'], currencies: ['INR'] } },
+    {},
+    ['INR'],
+  ],
+])('lists only the permitted currencies with %s', async (_with, options, more, currencies) => {
+  const { body } = await getBalance(options, more)
   expect(currenciesIn(body.result)).toEqual(currencies)
 })
 
@@ -59,25 +69,25 @@ test.each<[string, FixtureOptions, object, readonly [number, unknown]]>([
   ['a denied service_id', { credential: { serviceIds: ['501'] } }, { service_id: 502 }, [3008, undefined]],
   ['a denied currency', { credential: { currencies: ['INR'] } }, { service_id: 502 }, [3008, undefined]],
   ['no account at all', { routes: [], balances: { getBalances: () => ({}) } }, {}, [1011, undefined]],
-  ['no account that it may see', { credential: { currencies: ['AUD'] } }, {}, [1011, undefined]],
+  ['no account that the credential may see', { credential: { currencies: ['AUD'] } }, {}, [1011, undefined]],
   ['an unknown param', {}, { params: { currency: 'INR' } }, [9000, 'params.currency']],
   ['an operation_id', {}, { operation_id: 'a' }, [9000, 'operation_id']],
 ])('refuses %s', async (_what, options, more, expected) => {
-  expect(codeAndPath(await ask(options, more))).toEqual(expected)
+  expect(codeAndPath(await getBalance(options, more))).toEqual(expected)
 })
 
-test('writes sums beyond 2^53 with all their digits', async () => {
+test('writes balances beyond 2^53 with all their digits', async () => {
   const available = 2n ** 63n - 1n
-  const { text } = await ask({
+  const { text } = await getBalance({
     balances: { getBalances: () => ({ balances: [{ currency: 'INR', available, held: 0n }] }) },
   })
   expect(text).toContain('"value":9223372036854775807,')
 })
 
-test('a ledger that is away is 2002', async () => {
+test('answers 2002 if the ledger is unavailable', async () => {
   const getBalances = (): never => {
-    throw new Unavailable('away')
+    throw new Unavailable('the ledger is stopped')
   }
-  const { status, body } = await ask({ balances: { getBalances } })
+  const { status, body } = await getBalance({ balances: { getBalances } })
   expect([status, body.error?.code]).toEqual([400, 2002])
 })

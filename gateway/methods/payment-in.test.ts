@@ -29,23 +29,23 @@ const request = (payment: unknown, more: object = {}): object => ({
   ...more,
 })
 
-/** A gateway that remembers what it asked payments for. */
+/** A gateway, and the requests that it sent to payments. */
 async function withPayments(options: FixtureOptions = {}) {
-  const asked: CreatePaymentRequest[] = []
+  const requests: CreatePaymentRequest[] = []
   const app = await createTestGateway({
     payments: {
       createPayment(message) {
-        asked.push(message)
+        requests.push(message)
         return { payment: fullPayment({ status: PaymentStatus.PROCESSING }) }
       },
     },
     ...options,
   })
-  return { app, asked }
+  return { app, requests }
 }
 
-test('passes on what the merchant sent, with the credential’s policy', async () => {
-  const { app, asked } = await withPayments({
+test('sends the request to payments, with the restrictions of the credential', async () => {
+  const { app, requests } = await withPayments({
     credential: { serviceIds: ['501'], currencies: ['INR', 'TRY'] },
   })
   const payment = {
@@ -61,8 +61,8 @@ test('passes on what the merchant sent, with the credential’s policy', async (
     redirect: { on_success: 'https://a.example/ok', on_fail: 'https://a.example/fail' },
   }
   expect((await send(app, { body: request(payment, { service_id: '501' }) })).status).toBe(200)
-  expect(asked).toHaveLength(1)
-  expect(asked[0]).toMatchObject({
+  expect(requests).toHaveLength(1)
+  expect(requests[0]).toMatchObject({
     merchantId: '7001',
     environment: Environment.TEST,
     policy: { applicationId: '1001', serviceIds: ['501'], currencies: ['INR', 'TRY'] },
@@ -82,11 +82,11 @@ test('passes on what the merchant sent, with the credential’s policy', async (
     onSuccess: 'https://a.example/ok',
     onFail: 'https://a.example/fail',
   })
-  expect(asked[0]?.webhook).toBeUndefined()
-  expect(asked[0]?.beneficiary).toBeUndefined()
+  expect(requests[0]?.webhook).toBeUndefined()
+  expect(requests[0]?.beneficiary).toBeUndefined()
 })
 
-test('answers the payment with its bank, and its primary operation', async () => {
+test('returns the payment with its bank, and its primary operation', async () => {
   const { app } = await withPayments()
   const { result } = (await send(app, { body: request(PAYMENT) })).body
   expect(result).toMatchObject({
@@ -100,21 +100,21 @@ test('answers the payment with its bank, and its primary operation', async () =>
   })
 })
 
-test('leaves optional fields out, also of an empty payer', async () => {
-  const { app, asked } = await withPayments()
+test('leaves absent optional fields out of the request to payments', async () => {
+  const { app, requests } = await withPayments()
   await send(app, { body: request({ ...PAYMENT, payer: {}, client: {}, redirect: {} }) })
-  expect(asked[0]?.payer).toBeDefined()
-  expect(asked[0]?.payer?.email).toBeUndefined()
-  expect(asked[0]?.description).toBeUndefined()
+  expect(requests[0]?.payer).toBeDefined()
+  expect(requests[0]?.payer?.email).toBeUndefined()
+  expect(requests[0]?.description).toBeUndefined()
 })
 
 test.each([SECRET, OLD_SECRET])(
-  'derives the callback secret from the very secret that signed',
+  'derives the callback secret from the secret that signed the request',
   async (secret) => {
-    const { app, asked } = await withPayments()
+    const { app, requests } = await withPayments()
     const webhook_url = 'https://shop.example.com/hook'
     await send(app, { body: request({ ...PAYMENT, webhook_url }), secret })
-    const { url, sealedSecret } = asked[0]?.webhook ?? { url: '', sealedSecret: '' }
+    const { url, sealedSecret } = requests[0]?.webhook ?? { url: '', sealedSecret: '' }
     expect(url).toBe(webhook_url)
     expect(sealedSecret).not.toContain(secret)
     const derived = createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex')
@@ -137,7 +137,7 @@ test.each<[string, unknown, number, string]>([
   ['an h_id', { ...PAYMENT, identifiers: { c_id: 'a', h_id: 'b' } }, 9000, path('identifiers.h_id')],
   ['no amount', { identifiers, payer }, 1005, path('amount')],
   [
-    'an amount in a text',
+    'an amount that is a text',
     { ...PAYMENT, amount: { value: '1', currency: 'INR' } },
     1005,
     path('amount.value'),
@@ -146,7 +146,7 @@ test.each<[string, unknown, number, string]>([
   ['an amount of 0', { ...PAYMENT, amount: { value: 0, currency: 'INR' } }, 6001, path('amount.value')],
   ['a negative amount', { ...PAYMENT, amount: { value: -1, currency: 'INR' } }, 6001, path('amount.value')],
   [
-    'a currency that is none',
+    'a code that is not a currency',
     { ...PAYMENT, amount: { value: 1, currency: 'ABC' } },
     1010,
     path('amount.currency'),
@@ -198,23 +198,23 @@ test.each<[string, unknown, number, string]>([
     path('webhook_url'),
   ],
 ])('refuses %s', async (_what, payment, code, description) => {
-  const { app, asked } = await withPayments({ acceptsCallbackUrl: () => false })
+  const { app, requests } = await withPayments({ acceptsCallbackUrl: () => false })
   expect(codeAndPath(await send(app, { body: request(payment) }))).toEqual([code, description])
-  expect(asked).toHaveLength(0)
+  expect(requests).toHaveLength(0)
 })
 
 test.each(['9007199254740992', '9007199254740993', '99999999999999999999'])(
   'refuses the amount %s',
   async (literal) => {
-    const { app, asked } = await withPayments()
+    const { app, requests } = await withPayments()
     const raw = JSON.stringify(request(PAYMENT)).replace('150000', literal)
     expect((await send(app, { raw })).body.error?.code).toBe(6001)
-    expect(asked).toHaveLength(0)
+    expect(requests).toHaveLength(0)
   },
 )
 
 test.each(['150000.0', '15e4', '150000.5', '1e400'])(
-  'refuses the literal %s as no integer',
+  'refuses the literal %s, which is not an integer',
   async (literal) => {
     const { app } = await withPayments()
     const raw = JSON.stringify(request(PAYMENT)).replace('150000', literal)
@@ -222,8 +222,8 @@ test.each(['150000.0', '15e4', '150000.5', '1e400'])(
   },
 )
 
-test('takes the largest amount and the longest texts', async () => {
-  const { app, asked } = await withPayments()
+test('accepts the largest amount and the longest texts', async () => {
+  const { app, requests } = await withPayments()
   const payment = {
     ...PAYMENT,
     identifiers: { c_id: '💶'.repeat(128) },
@@ -231,7 +231,7 @@ test('takes the largest amount and the longest texts', async () => {
     description: '💶'.repeat(1024),
   }
   expect((await send(app, { body: request(payment) })).status).toBe(200)
-  expect(asked[0]?.amount?.minor).toBe(2n ** 53n - 1n)
+  expect(requests[0]?.amount?.minor).toBe(2n ** 53n - 1n)
 })
 
 test.each<[string, object, number, string]>([
@@ -244,18 +244,18 @@ test.each<[string, object, number, string]>([
   expect(codeAndPath(await send(app, { body: request(PAYMENT, more) }))).toEqual([code, description])
 })
 
-test('the callback URL is judged by the credential’s environment', async () => {
-  const judged: unknown[] = []
+test('checks the callback URL by the environment of the credential', async () => {
+  const checked: unknown[] = []
   const { app } = await withPayments({
     credential: { environment: Environment.PRODUCTION },
     merchant_environments: [Environment.PRODUCTION],
-    acceptsCallbackUrl: (...asked) => judged.push(asked) > 0,
+    acceptsCallbackUrl: (...given) => checked.push(given) > 0,
   })
   await send(app, { body: request({ ...PAYMENT, webhook_url: 'https://a.example/' }) })
-  expect(judged).toEqual([['https://a.example/', 'production']])
+  expect(checked).toEqual([['https://a.example/', 'production']])
 })
 
-test('what payments refuses reaches the merchant as it is', async () => {
+test('passes on a refusal of payments unchanged', async () => {
   const context = { h_id: '100000000000000001', status: 'processing' }
   const app = await createTestGateway({
     payments: {
@@ -270,7 +270,7 @@ test('what payments refuses reaches the merchant as it is', async () => {
   expect(headers['x-data-hash']).toBeDefined()
 })
 
-test('gives payments more than 35 s', async () => {
+test('allows payments more than 35 s', async () => {
   let timeout_ms = 0
   const app = await createTestGateway({
     payments: {
@@ -284,7 +284,7 @@ test('gives payments more than 35 s', async () => {
   expect(timeout_ms).toBeGreaterThan(35_000)
 })
 
-test('a payment that is not whole is a fault of ours', async () => {
+test('answers 2001 if payments returns no payment', async () => {
   const app = await createTestGateway({ payments: { createPayment: () => ({}) } })
   expect((await send(app, { body: request(PAYMENT) })).body.error?.code).toBe(2001)
 })

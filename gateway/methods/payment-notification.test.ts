@@ -12,26 +12,26 @@ const request = (identifiers: unknown, more: object = {}): object => ({
 })
 
 async function withPayments() {
-  const asked: NotifyPaymentRequest[] = []
+  const requests: NotifyPaymentRequest[] = []
   const app = await createTestGateway({
     credential: { currencies: ['INR'], rateLimits: { 'payment.notification': 1_000 } },
     payments: {
       notifyPayment(message) {
-        asked.push(message)
+        requests.push(message)
         return { payment: fullPayment() }
       },
       lookUpPayment: () => ({ payment: fullPayment() }),
     },
   })
-  return { app, asked }
+  return { app, requests }
 }
 
 describe('payment.notification', () => {
-  test('asks for the payment that is named, and answers as payment.status', async () => {
-    const { app, asked } = await withPayments()
+  test('sends the request to payments and answers as payment.status', async () => {
+    const { app, requests } = await withPayments()
     const body = request({ c_id: 'a', h_id: 'b' }, { operation_id: 'once' })
-    const { body: told } = await send(app, { body })
-    expect(asked[0]).toMatchObject({
+    const { body: notified } = await send(app, { body })
+    expect(requests[0]).toMatchObject({
       merchantId: '7001',
       environment: Environment.TEST,
       policy: { applicationId: '1001', currencies: ['INR'] },
@@ -40,22 +40,22 @@ describe('payment.notification', () => {
       operationId: 'once',
     })
     const status = await send(app, { body: { ...body, method: 'payment.status', operation_id: undefined } })
-    expect(told.result).toEqual(status.body.result)
+    expect(notified.result).toEqual(status.body.result)
   })
 
-  test('needs no operation_id, and takes a service_id, which the stored route outweighs', async () => {
-    const { app, asked } = await withPayments()
+  test('needs no operation_id, and ignores a valid service_id', async () => {
+    const { app, requests } = await withPayments()
     expect((await send(app, { body: request({ h_id: 'b' }, { service_id: '999' }) })).status).toBe(200)
-    expect(asked[0]).not.toHaveProperty('operationId')
-    expect(asked[0]).not.toHaveProperty('serviceId')
+    expect(requests[0]).not.toHaveProperty('operationId')
+    expect(requests[0]).not.toHaveProperty('serviceId')
   })
 
-  test('has one payload hash for all spellings of a request, whatever its key, and another for any other', async () => {
-    const { app, asked } = await withPayments()
+  test('gives all spellings of a request the same payload hash, and other requests other hashes', async () => {
+    const { app, requests } = await withPayments()
     const hashes = async (bodies: readonly string[]): Promise<Set<string | undefined>> => {
-      asked.length = 0
+      requests.length = 0
       for (const raw of bodies) expect((await send(app, { raw })).status).toBe(200)
-      return new Set(asked.map(({ payloadHash }) => payloadHash))
+      return new Set(requests.map(({ payloadHash }) => payloadHash))
     }
     const spelled = (identifiers: string, more = ''): string =>
       `{"method":"payment.notification",${more}"params":{"payment":{"identifiers":{${identifiers}}}}}`
@@ -74,7 +74,7 @@ describe('payment.notification', () => {
     ]
     expect((await hashes(same)).size).toBe(1)
     expect((await hashes([...same, ...other])).size).toBe(1 + other.length)
-    for (const { payloadHash } of asked) expect(payloadHash).toMatch(/^[0-9a-f]{64}$/)
+    for (const { payloadHash } of requests) expect(payloadHash).toMatch(/^[0-9a-f]{64}$/)
   })
 
   const IDENTIFIERS = 'params.payment.identifiers'
@@ -86,14 +86,19 @@ describe('payment.notification', () => {
     ['a long h_id', request({ h_id: 'b'.repeat(129) }), 9000, `${IDENTIFIERS}.h_id`],
     ['an empty operation_id', request({ c_id: 'a' }, { operation_id: '' }), 9000, 'operation_id'],
     ['a long operation_id', request({ c_id: 'a' }, { operation_id: 'o'.repeat(129) }), 9000, 'operation_id'],
-    ['a line break in it', request({ c_id: 'a' }, { operation_id: 'o\n' }), 9000, 'operation_id'],
+    [
+      'an operation_id with a line break',
+      request({ c_id: 'a' }, { operation_id: 'o\n' }),
+      9000,
+      'operation_id',
+    ],
     ['a numeric operation_id', request({ c_id: 'a' }, { operation_id: 5 }), 1005, 'operation_id'],
     ['null as operation_id', request({ c_id: 'a' }, { operation_id: null }), 1005, 'operation_id'],
     ['an unknown field', request({ c_id: 'a' }, { webhook_url: 'x' }), 9000, 'webhook_url'],
   ])('refuses %s', async (_what, body, code, description) => {
-    const { app, asked } = await withPayments()
+    const { app, requests } = await withPayments()
     expect(codeAndPath(await send(app, { body }))).toEqual([code, description])
-    expect(asked).toHaveLength(0)
+    expect(requests).toHaveLength(0)
   })
 
   test.each([
@@ -102,7 +107,7 @@ describe('payment.notification', () => {
     [1013, 409],
     [3008, 403],
     [2002, 400],
-  ] as const)('passes on what payments refuses with: %d', async (code, status) => {
+  ] as const)('passes on the refusal %d of payments', async (code, status) => {
     const app = await createTestGateway({
       payments: {
         notifyPayment() {

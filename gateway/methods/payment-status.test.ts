@@ -12,32 +12,32 @@ const request = (identifiers: unknown, more: object = {}): object => ({
 })
 
 async function withPayments() {
-  const asked: LookUpPaymentRequest[] = []
+  const requests: LookUpPaymentRequest[] = []
   const app = await createTestGateway({
     credential: { currencies: ['INR'] },
     payments: {
       lookUpPayment(message) {
-        asked.push(message)
+        requests.push(message)
         return { payment: fullPayment() }
       },
     },
   })
-  return { app, asked }
+  return { app, requests }
 }
 
 test.each([
   [{ c_id: 'a' }, ['a', undefined]],
   [{ h_id: 'b' }, [undefined, 'b']],
   [{ c_id: 'a', h_id: 'b' }, ['a', 'b']],
-])('looks up %p and answers without the bank', async (identifiers, expected) => {
-  const { app, asked } = await withPayments()
+])('finds %p and answers without the bank', async (identifiers, expected) => {
+  const { app, requests } = await withPayments()
   const { body } = await send(app, { body: request(identifiers) })
-  expect(asked[0]).toMatchObject({
+  expect(requests[0]).toMatchObject({
     merchantId: '7001',
     environment: Environment.TEST,
     policy: { applicationId: '1001', currencies: ['INR'] },
   })
-  expect([asked[0]?.cId, asked[0]?.hId]).toEqual(expected)
+  expect([requests[0]?.cId, requests[0]?.hId]).toEqual(expected)
   expect(body.result).toMatchObject({
     payment: { status: { status: 'success' } },
     operation: { operation_type: 'deposit' },
@@ -45,10 +45,10 @@ test.each([
   expect(JSON.stringify(body.result)).not.toContain('"bank":')
 })
 
-test('takes a service_id, which the stored route outweighs', async () => {
-  const { app, asked } = await withPayments()
+test('ignores a valid service_id', async () => {
+  const { app, requests } = await withPayments()
   expect((await send(app, { body: request({ c_id: 'a' }, { service_id: '999' }) })).status).toBe(200)
-  expect(asked[0]).not.toHaveProperty('serviceId')
+  expect(requests[0]).not.toHaveProperty('serviceId')
 })
 
 const IDENTIFIERS = 'params.payment.identifiers'
@@ -57,9 +57,9 @@ test.each<[string, object, number, string]>([
   ['no identifier', request({}), 1005, IDENTIFIERS],
   ['no identifiers', request(undefined), 1005, IDENTIFIERS],
   ['a numeric c_id', request({ c_id: 5 }), 1005, `${IDENTIFIERS}.c_id`],
-  ['null beside an identifier', request({ c_id: null, h_id: 'b' }), 1005, `${IDENTIFIERS}.c_id`],
+  ['a null identifier and a valid one', request({ c_id: null, h_id: 'b' }), 1005, `${IDENTIFIERS}.c_id`],
   ['a p_id', request({ p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
-  ['a p_id beside a c_id', request({ c_id: 'a', p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
+  ['a p_id and a c_id', request({ c_id: 'a', p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
   ['a long h_id', request({ h_id: 'b'.repeat(129) }), 9000, `${IDENTIFIERS}.h_id`],
   ['an operation_id', request({ c_id: 'a' }, { operation_id: 'a' }), 9000, 'operation_id'],
   ['a service_id of another type', request({ c_id: 'a' }, { service_id: [] }), 1005, 'service_id'],
@@ -70,12 +70,12 @@ test.each<[string, object, number, string]>([
     'params.payment.amount',
   ],
 ])('refuses %s', async (_what, body, code, description) => {
-  const { app, asked } = await withPayments()
+  const { app, requests } = await withPayments()
   expect(codeAndPath(await send(app, { body }))).toEqual([code, description])
-  expect(asked).toHaveLength(0)
+  expect(requests).toHaveLength(0)
 })
 
-test('a payment that is not there is 6010', async () => {
+test('answers 6010 for an unknown payment', async () => {
   const app = await createTestGateway({
     payments: {
       lookUpPayment() {

@@ -8,30 +8,30 @@ import { resendPath } from '../paths.ts'
 
 const PAYMENT_ID = '118432100000420001'
 
-/** A gateway, and a way to knock at its resend route with a body. */
+/** A function that sends a body to the resend route of a gateway, and the requests that payments got. */
 async function withPayments(refusal?: ErrorCode) {
-  const asked: ResendCallbackRequest[] = []
+  const requests: ResendCallbackRequest[] = []
   const app = await createTestGateway({
     credential: { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000 } },
     payments: {
       resendCallback(message) {
-        asked.push(message)
+        requests.push(message)
         if (refusal !== undefined) throw new PublicError(refusal)
         return { deliveryIds: ['one', 'two'] }
       },
     },
   })
   const resend = (sent: TestRequest) => send(app, { path: resendPath(PAYMENT_ID), ...sent })
-  return { resend, asked }
+  return { resend, requests }
 }
 
 const body = (more: object = {}): object => ({ payment_id: PAYMENT_ID, operation_id: 'once', ...more })
 
 describe('the resend route', () => {
-  test('asks for the payment of its path, and answers the deliveries that were queued', async () => {
-    const { resend, asked } = await withPayments()
+  test('sends the request to payments and returns the queued deliveries', async () => {
+    const { resend, requests } = await withPayments()
     const answer = await resend({ body: body() })
-    expect(asked[0]).toMatchObject({
+    expect(requests[0]).toMatchObject({
       merchantId: '7001',
       environment: Environment.TEST,
       policy: { applicationId: '1001' },
@@ -52,12 +52,12 @@ describe('the resend route', () => {
     ])
   })
 
-  test('has one payload hash for a payment, whatever the key and the spelling', async () => {
-    const { resend, asked } = await withPayments()
+  test('gives a payment one payload hash, whatever the idempotency key and the spelling', async () => {
+    const { resend, requests } = await withPayments()
     await resend({ body: body() })
     await resend({ raw: `{ "operation_id":"twice", "payment_id":"${PAYMENT_ID}" }` })
     await resend({ body: body({ payment_id: 'other' }), path: resendPath('other') })
-    const [first, again, other] = asked.map(({ payloadHash }) => payloadHash)
+    const [first, again, other] = requests.map(({ payloadHash }) => payloadHash)
     expect(first).toMatch(/^[0-9a-f]{64}$/)
     expect(again).toBe(first)
     expect(other).not.toBe(first)
@@ -67,27 +67,32 @@ describe('the resend route', () => {
     ['no payment_id', { operation_id: 'a' }, 1005, 'payment_id'],
     ['a numeric payment_id', body({ payment_id: 5 }), 1005, 'payment_id'],
     ['the payment_id of another path', body({ payment_id: 'other' }), 9000, 'payment_id'],
-    ['a payment_id with a space behind it', body({ payment_id: `${PAYMENT_ID} ` }), 9000, 'payment_id'],
+    ['a payment_id with a space at its end', body({ payment_id: `${PAYMENT_ID} ` }), 9000, 'payment_id'],
     ['an empty payment_id', body({ payment_id: '' }), 9000, 'payment_id'],
     ['no operation_id', { payment_id: PAYMENT_ID }, 1005, 'operation_id'],
     ['an empty operation_id', body({ operation_id: '' }), 9000, 'operation_id'],
     ['a long operation_id', body({ operation_id: 'o'.repeat(129) }), 9000, 'operation_id'],
     ['null as operation_id', body({ operation_id: null }), 1005, 'operation_id'],
-    ['two faults: the first is told', body({ payment_id: '', operation_id: '' }), 9000, 'payment_id'],
+    ['the first of two faults', body({ payment_id: '', operation_id: '' }), 9000, 'payment_id'],
     [
-      'a wrong field before another path',
+      'an empty operation_id rather than the payment_id of another path',
       body({ payment_id: 'other', operation_id: '' }),
       9000,
       'operation_id',
     ],
-    ['a wrong shape before wrong content', { payment_id: 'other' }, 1005, 'operation_id'],
+    [
+      'a missing field rather than the payment_id of another path',
+      { payment_id: 'other' },
+      1005,
+      'operation_id',
+    ],
     ['a method', body({ method: 'payment.notification' }), 9000, 'method'],
     ['a service_id', body({ service_id: 5 }), 9000, 'service_id'],
     ['a list', [], 1005, 'body'],
   ])('refuses %s', async (_what, sent, code, description) => {
-    const { resend, asked } = await withPayments()
+    const { resend, requests } = await withPayments()
     expect(codeAndPath(await resend({ body: sent }))).toEqual([code, description])
-    expect(asked).toHaveLength(0)
+    expect(requests).toHaveLength(0)
   })
 
   test.each([
@@ -97,7 +102,7 @@ describe('the resend route', () => {
     [1013, 409],
     [3008, 403],
     [2002, 400],
-  ] as const)('passes on what payments refuses with: %d', async (code, status) => {
+  ] as const)('passes on the refusal %d of payments', async (code, status) => {
     const { resend } = await withPayments(code)
     const answer = await resend({ body: body() })
     expect([answer.status, answer.body.error?.code]).toEqual([status, code])

@@ -7,7 +7,7 @@ import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
 import { PAYMENTS_CONFIG } from '../../services/payments/service.ts'
 import { SANDBOX_CONFIG } from '../../services/sandbox/service.ts'
 
-/** Every setting that a process reads, by who reads it. */
+/** The settings, by the role that reads them. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   'every process': PROCESS_SETTINGS,
   gateway: GATEWAY_CONFIG,
@@ -18,7 +18,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   sandbox: SANDBOX_CONFIG,
 }
 
-/** The settings as a table. One that several roles read stands once, with all of them. */
+/** The settings as a table. A setting that several roles read has one row, with all of them. */
 export function settingsTable(): string {
   const rows = new Map<string, { readers: string[]; purposes: string[]; expected: string; default: string }>()
   for (const [reader, schema] of Object.entries(SCHEMAS)) {
@@ -31,7 +31,7 @@ export function settingsTable(): string {
   }
   const lines = [...rows].map(([variable, { purposes, readers, expected, default: fallback }]) => {
     const [purpose] = purposes
-    if (purpose === undefined) throw new Error(`nobody says what ${variable} is for`)
+    if (purpose === undefined) throw new Error(`${variable} has no description; add one with described()`)
     return `| \`${variable}\` | ${purpose} | ${readers.join(', ')} | ${expected} | ${fallback} |`
   })
   return ['| Variable | What for | Read by | Expected | Default |', '|---|---|---|---|---|', ...lines].join(

@@ -2,20 +2,20 @@ import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
 import { type Answer, type Knock, knock } from '../support/public-client.ts'
 
-/** A request with its answer, as they passed by. */
-export interface Passage {
+/** A recorded request and its answer. */
+export interface Exchange {
   readonly sent: Knock
   readonly answer: Answer
 }
 
-/** Stands between merchants and a gateway, passes everything on and remembers it. */
+/** A proxy between merchants and a gateway that records every exchange. */
 export interface Recorder {
   readonly base_url: string
-  readonly passages: readonly Passage[]
+  readonly exchanges: readonly Exchange[]
   stop(): Promise<void>
 }
 
-const HEADERS = [
+const FORWARDED_HEADERS = [
   'content-type',
   'x-data-application-id',
   'x-data-hash',
@@ -24,23 +24,23 @@ const HEADERS = [
   'x-data-nonce',
 ]
 
-/** Starts a recorder before the gateway of `baseUrl`. Signatures hold: they cover neither host nor port. */
+/** Starts a recorder in front of the gateway at `baseUrl`. Signatures stay valid: they cover neither host nor port. */
 export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
-  const passages: Passage[] = []
+  const exchanges: Exchange[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const given = HEADERS.map((name) => [name, request.headers[name]?.toString()] as const)
+    const headers = FORWARDED_HEADERS.map((name) => [name, request.headers[name]?.toString()] as const)
     const sent = {
       path: request.url ?? '',
       verb: request.method ?? '',
-      headers: { 'Content-Type': undefined, ...Object.fromEntries(given) },
+      headers: { 'Content-Type': undefined, ...Object.fromEntries(headers) },
       body: Buffer.concat(chunks),
     }
     const answer = await knock(baseUrl(), sent)
-    passages.push({ sent, answer })
+    exchanges.push({ sent, answer })
     response.writeHead(answer.http_status, answer.headers).end(answer.raw)
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
-  return { base_url: `http://${listening.authority}`, passages, stop: () => listening.close(0) }
+  return { base_url: `http://${listening.authority}`, exchanges, stop: () => listening.close(0) }
 }

@@ -16,9 +16,8 @@ import {
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { acceptedBy, describedBy, REFERENCE } from '../support/reference.ts'
 import { startAlone, type TestSystem } from '../support/system.ts'
-import { type Passage, type Recorder, startRecorder } from './reference.recorder.ts'
+import { type Exchange, type Recorder, startRecorder } from './reference.recorder.ts'
 
-/** Every answer that was given here, on every route, is as the committed reference says. */
 let system: TestSystem
 let recorder: Recorder
 let receiver: Receiver
@@ -56,22 +55,27 @@ const operationOf = (
 
 const CONTENT = 'content/application~1json/schema'
 
-/** What of a passage is not as the reference says. */
-function faultsOf({ sent, answer }: Passage): readonly string[] {
+/** Lists where an exchange differs from the reference. */
+function faultsOf({ sent, answer }: Exchange): readonly string[] {
   const { pointer, responses } = operationOf(sent)
   const { http_status, headers, body, raw } = answer
   const response = responses[http_status]
   if (response === undefined) return [`HTTP ${http_status}: ${raw}`]
-  const told = describedBy(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
-  const own = Object.keys(headers).filter((name) => /^(x-|retry-)/.test(name))
+  const body_faults = describedBy(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
+  const sent_headers = Object.keys(headers).filter((name) => /^(x-|retry-)/.test(name))
   const described = Object.keys(response.headers).map((name) => name.toLowerCase())
-  const unknown = own.filter((name) => !described.includes(name)).map((name) => `header ${name}`)
-  const nameless = headers['x-request-id'] === body.request_id ? [] : ['X-Request-ID is not request_id']
-  return [...told, ...unknown, ...nameless, ...(body.success ? faultsOfSuccess({ sent, answer }) : [])]
+  const unknown = sent_headers.filter((name) => !described.includes(name)).map((name) => `header ${name}`)
+  const id_faults = headers['x-request-id'] === body.request_id ? [] : ['X-Request-ID is not request_id']
+  return [
+    ...body_faults,
+    ...unknown,
+    ...id_faults,
+    ...(body.success ? faultsOfSuccess({ sent, answer }) : []),
+  ]
 }
 
-/** A request that was served is one that the reference takes, and its answer is the one of its method. */
-function faultsOfSuccess({ sent, answer }: Passage): readonly string[] {
+/** The reference must accept a request that succeeded, and describe the answer of its method. */
+function faultsOfSuccess({ sent, answer }: Exchange): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
   return [
@@ -80,13 +84,13 @@ function faultsOfSuccess({ sent, answer }: Passage): readonly string[] {
   ]
 }
 
-const settled = (c_id: string): Promise<Answer> =>
+const waitUntilFinal = (c_id: string): Promise<Answer> =>
   eventually(
     () => alpha.status(c_id),
-    (seen) => seen?.body.result?.payment.status.final === true,
+    (answer) => answer?.body.result?.payment.status.final === true,
   )
 
-const knockAs = (changes: Partial<Knock>, body = '{"method":"gateway.ping","params":{}}'): Promise<Answer> =>
+const sendV1 = (changes: Partial<Knock>, body = '{"method":"gateway.ping","params":{}}'): Promise<Answer> =>
   knock(recorder.base_url, { path: PATHS.v1, headers: signV1(alpha.credential, body), body, ...changes })
 
 const codeOf = ({ http_status, body }: Answer): readonly [number, number | undefined] => [
@@ -94,24 +98,24 @@ const codeOf = ({ http_status, body }: Answer): readonly [number, number | undef
   body.error?.code,
 ]
 
-describe('what is answered is what the reference describes', () => {
-  test('deposits of every way to pay, from their create to their end', async () => {
+describe('the committed reference describes every answer of the gateway', () => {
+  test('to deposits on every route, until their status is final', async () => {
     const routes = alpha.merchant.routes.filter(({ direction }) => direction === 'in')
     const created = await Promise.all(
       routes.map((route) => alpha.deposit(15_000, { route, webhook_url: receiver.url })),
     )
     expect(created.filter(({ http_status }) => http_status === 200).length).toBeGreaterThan(8)
     await Promise.all(
-      created.filter(({ http_status }) => http_status === 200).map(({ c_id }) => settled(c_id)),
+      created.filter(({ http_status }) => http_status === 200).map(({ c_id }) => waitUntilFinal(c_id)),
     )
   })
 
-  test.each([901, 902, 906, 907, 908])('deposits that end as the sandbox is told by %p', async (digits) => {
+  test.each([901, 902, 906, 907, 908])('to deposits with the sandbox outcome %p', async (digits) => {
     const { c_id } = await alpha.deposit(100_000 + digits)
-    expect((await settled(c_id)).http_status).toBe(200)
+    expect((await waitUntilFinal(c_id)).http_status).toBe(200)
   })
 
-  test('a deposit with everything that a request can say', async () => {
+  test('to a deposit with every optional field', async () => {
     const payment = {
       identifiers: { c_id: randomUUID() },
       amount: { value: 20_000, currency: 'INR' },
@@ -134,15 +138,15 @@ describe('what is answered is what the reference describes', () => {
     expect(answer.body.result.payment).toMatchObject({ description: 'Order 1', payer: payment.payer })
   })
 
-  test('balances, pings of both versions, notifications and resends', async () => {
+  test('to balances, pings of both versions, notifications and resends', async () => {
     const v2 = alpha.merchant.credentials.find(({ api_version }) => api_version === 'v2')
     if (v2 === undefined) throw new Error('demo.json has no v2 credential')
     const ping = '{"method":"gateway.ping","params":{},"service_id":null}'
     expect((await alpha.call({ method: 'balance.get', params: {} })).http_status).toBe(200)
     expect((await alpha.call(JSON.parse(ping))).http_status).toBe(200)
-    expect((await knockAs({ path: PATHS.v2, headers: signV2(v2, ping), body: ping })).http_status).toBe(200)
+    expect((await sendV1({ path: PATHS.v2, headers: signV2(v2, ping), body: ping })).http_status).toBe(200)
     const { c_id, body } = await alpha.deposit(15_000, { webhook_url: receiver.url })
-    await settled(c_id)
+    await waitUntilFinal(c_id)
     const { h_id } = body.result.payment.identifiers
     expect((await alpha.notify({ c_id, h_id }, 'once')).http_status).toBe(200)
     expect(codeOf(await alpha.notify({ h_id }, 'once'))).toEqual([409, 1013])
@@ -150,33 +154,33 @@ describe('what is answered is what the reference describes', () => {
   })
 
   test.each<[readonly [number, number], string, () => Promise<Answer>]>([
-    [[400, 1001], 'an unknown path', () => knockAs({ path: '/elsewhere' })],
-    [[400, 1003], 'a query', () => knockAs({ path: `${PATHS.v1}?a=1` })],
-    [[400, 1006], 'another type of content', () => knockAs({ headers: { 'Content-Type': 'text/plain' } })],
-    [[400, 1007], 'another verb', () => knockAs({ verb: 'PUT' })],
-    [[400, 3001], 'no application id', () => knockAs({ headers: {} })],
+    [[400, 1001], 'an unknown path', () => sendV1({ path: '/elsewhere' })],
+    [[400, 1003], 'a query', () => sendV1({ path: `${PATHS.v1}?a=1` })],
+    [[400, 1006], 'another content type', () => sendV1({ headers: { 'Content-Type': 'text/plain' } })],
+    [[400, 1007], 'another verb', () => sendV1({ verb: 'PUT' })],
+    [[400, 3001], 'no application id', () => sendV1({ headers: {} })],
     [
       [400, 3000],
       'another secret',
-      () => knockAs({ headers: signV1({ ...alpha.credential, secret: 'a' }, '') }),
+      () => sendV1({ headers: signV1({ ...alpha.credential, secret: 'a' }, '') }),
     ],
-    [[403, 3008], 'a credential of the other version', () => otherVersion()],
+    [[403, 3008], 'a credential of the other version', () => sendWithV2Credential()],
     [[404, 1002], 'an unknown method', () => alpha.call({ method: 'payment.all', params: {} })],
     [[400, 1005], 'no params', () => alpha.call({ method: 'gateway.ping' })],
     [[400, 9000], 'an unknown field', () => alpha.call({ method: 'gateway.ping', params: {}, x: 1 })],
     [[400, 6001], 'an amount of 0', () => alpha.deposit(0)],
-    [[400, 6010], 'an unknown payment', () => alpha.status('nobody')],
-    [[400, 6009], 'a payment twice', () => twice()],
-    [[400, 1003], 'a callback to nowhere', () => nowhere()],
-    [[400, 8801], 'a resend before the end', () => beforeTheEnd()],
-    [[400, 9000], 'a resend with another id', () => anotherId()],
-  ])('%j for %s', async (expected, _what, ask) => {
-    expect(codeOf(await ask())).toEqual(expected)
+    [[400, 6010], 'an unknown payment', () => alpha.status('unknown')],
+    [[400, 6009], 'a payment that exists', () => createTwice()],
+    [[400, 1003], 'a payment without a callback address', () => notifyWithoutAddress()],
+    [[400, 8801], 'a resend before the payment has ended', () => resendTooEarly()],
+    [[400, 9000], 'a resend with another id than its path', () => resendWithAnotherId()],
+  ])('%j to %s', async (expected, _what, request) => {
+    expect(codeOf(await request())).toEqual(expected)
   })
 
-  test('a bucket that is empty says for how long', async () => {
+  test('to a call beyond a quota, with the time to wait', async () => {
     const beta = merchantClient(demo, 'beta')
-    const answers = await Promise.all(Array.from({ length: 11 }, () => beta.notify({ c_id: 'nobody' })))
+    const answers = await Promise.all(Array.from({ length: 11 }, () => beta.notify({ c_id: 'unknown' })))
     const refused = answers.filter(({ http_status }) => http_status === 429)
     expect(refused).toHaveLength(1)
     expect(refused[0]?.headers).toMatchObject({
@@ -185,21 +189,21 @@ describe('what is answered is what the reference describes', () => {
     })
   })
 
-  test('a gateway that is told to shows the very document', async () => {
-    const shown = await knock(system.demo().base_url, {
+  test('serves exactly the committed document if the settings ask for it', async () => {
+    const served = await knock(system.demo().base_url, {
       path: '/openapi.json',
       verb: 'GET',
       headers: { 'Content-Type': undefined, 'Content-Length': undefined },
       body: '',
     })
-    expect(shown.body).toEqual(REFERENCE)
+    expect(served.body).toEqual(REFERENCE)
   })
 
-  test('all that passed is described, and so are the payments in callbacks', () => {
-    const faults = recorder.passages
-      .map((passage) => ({ sent: passage.sent.body.toString(), faults: faultsOf(passage) }))
+  test('finds no difference in any recorded exchange, nor in the payments of callbacks', () => {
+    const faults = recorder.exchanges
+      .map((exchange) => ({ sent: exchange.sent.body.toString(), faults: faultsOf(exchange) }))
       .filter(({ faults }) => faults.length > 0)
-    expect(recorder.passages.length).toBeGreaterThan(40)
+    expect(recorder.exchanges.length).toBeGreaterThan(40)
     expect(faults).toEqual([])
     const payments = receiver.callbacks.map(({ body }) => body.data.result.payment)
     expect(payments.length).toBeGreaterThan(8)
@@ -207,29 +211,29 @@ describe('what is answered is what the reference describes', () => {
   })
 })
 
-function otherVersion(): Promise<Answer> {
+function sendWithV2Credential(): Promise<Answer> {
   const v2 = alpha.merchant.credentials.find(({ api_version }) => api_version === 'v2')
   const body = '{"method":"gateway.ping","params":{}}'
-  return knockAs({ headers: signV1(v2 ?? alpha.credential, body), body })
+  return sendV1({ headers: signV1(v2 ?? alpha.credential, body), body })
 }
 
-async function twice(): Promise<Answer> {
+async function createTwice(): Promise<Answer> {
   const { c_id } = await alpha.deposit(15_000)
   return alpha.deposit(15_000, { c_id })
 }
 
-async function nowhere(): Promise<Answer> {
+async function notifyWithoutAddress(): Promise<Answer> {
   const { c_id } = await alpha.deposit(15_000)
   return alpha.notify({ c_id })
 }
 
-async function beforeTheEnd(): Promise<Answer> {
+async function resendTooEarly(): Promise<Answer> {
   const { body } = await alpha.deposit(15_905, { webhook_url: receiver.url })
   return alpha.resend(body.result.payment.identifiers.h_id, 'too-early')
 }
 
-function anotherId(): Promise<Answer> {
+function resendWithAnotherId(): Promise<Answer> {
   const path = PATHS.resend('a')
   const body = JSON.stringify({ payment_id: 'b', operation_id: 'c' })
-  return knockAs({ path, headers: signResend(alpha.credential, path, body), body })
+  return sendV1({ path, headers: signResend(alpha.credential, path, body), body })
 }
