@@ -37,7 +37,7 @@ if ('skip' in server) {
         await ledger.stop()
       }
       expect(await ledgers[0]?.verify()).toEqual({ consistent: true, transfers: 400n, differences: [] })
-      expect(await ledgers[0]?.rebuild()).toBe(0)
+      expect(await ledgers[0]?.rebuildProjections()).toBe(0)
     } finally {
       const client = new MongoClient(server.uri)
       await client.db(database).dropDatabase()

@@ -1,35 +1,38 @@
-/** So many entries one batch of the journal holds at most: what keeps a commit, a read and a replay step short. */
+/** Most entries in one batch of the journal. It bounds the time of a commit, of a read and of one step of a replay. */
 export const BATCH_ENTRIES_MAX = 512
 
-/** So many bytes of commands go into one batch: well below what any store takes as one document. */
+/** Most bytes of commands in one batch. It is well below the largest document that any store accepts. */
 export const BATCH_BYTES_MAX = 1024 * 1024
 
-/** So many commands of one shard may be under way or waiting; beyond it callers are told to come again (2002). */
+/**
+ * Most commands of one shard that wait at a time, counted for each step on their way: look-up of the id, queue,
+ * forwarding. Further callers get `Unavailable`, publicly 2002. It bounds memory.
+ */
 export const WAITING_COMMANDS_MAX = 16_384
 
-/** So long a command waits for a place in a batch while other processes keep overtaking this one. */
+/** Longest time that a command waits for its commit while other processes commit first. It bounds contention. */
 export const COMMAND_WAIT_MAX_MS = 10_000
 
-/** So long the fate of a batch is asked for before everybody who waits is told that the store is away. */
+/** Longest time spent on finding out whether a batch was committed. Then its callers get `Unavailable`. */
 export const COMMIT_RESOLVE_MAX_MS = 5_000
 
-/** So many entries a shard remembers at least, so that a quick repeat costs no look-up in the journal. */
+/** Fewest recent entries of a shard kept in memory, so that a quick repeat needs no look-up in the journal. */
 export const RECENT_ENTRIES_MIN = 8_192
 
-/** So many batches are read from the journal at a time. */
+/** Most batches in one read of the journal. It bounds the memory and the time of a read. */
 export const BATCHES_PER_READ = 16
 
-/** A checkpoint is written after so many batches: what bounds the reading when a shard is loaded. */
+/** Batches between two checkpoints. It bounds the part of the journal that is replayed when a shard is loaded. */
 export const CHECKPOINT_INTERVAL_BATCHES = 256n
 
-/** So many books or holds go into one document of a checkpoint. */
+/** Most rows of each kind (accounts, holds) in one document of a checkpoint. It bounds the size of the document. */
 export const CHECKPOINT_PART_ROWS = 2_000
 
-/** So many shards one process keeps in memory; beyond it those that nobody used longest are put away. */
+/** Most shards in the memory of one process. Beyond it the least recently used idle shards are unloaded. */
 export const LOADED_SHARDS_MAX = 64
 
-/** So far this process's clock may be behind the last batch before the process is not ready. */
+/** Most milliseconds that the clock of this process may be behind the last batch before the process is not ready. */
 export const CLOCK_BEHIND_MAX_MS = 5_000
 
-/** So many differences a verification tells; more would say nothing new. */
+/** Most differences that a verification reports. Further ones tell the operator nothing new. */
 export const DIFFERENCES_MAX = 100

@@ -2,21 +2,22 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { text } from '#lib/platform/config/fields.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import { createForwardClient } from './forwarding/forward-client.ts'
 import { createLedger } from './ledger.ts'
-import { createForwardClient } from './rpc/forward-proto.ts'
-import { createServices } from './rpc/services.ts'
+import { createBalanceService } from './rpc/balance-service.ts'
+import { createLedgerService } from './rpc/ledger-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {
   self_address: described(
-    'host:port by which the other balances processes reach the gRPC port of this one; without it none forwards here.',
+    'host:port at which other balances processes reach the gRPC port of this one; without it no commands are forwarded to or from this process.',
     optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
   ),
 } as const
 
-/** The ledger. */
+/** The balances role: the ledger. */
 export const role: Role = {
   name: 'balances',
   settings: BALANCES_CONFIG,
@@ -25,11 +26,15 @@ export const role: Role = {
     const opened = await openLedgerStore(await context.openStore())
     const store = { ...opened, journal: withJournalMetrics(opened.journal) }
     const { clientAt } = context
-    const neighbours =
+    const forwarding =
       self_address !== undefined && clientAt !== undefined
-        ? { self_address, peer: createForwardClient((address) => clientAt(address, LedgerService)) }
+        ? { self_address, forward: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
-    const ledger = createLedger(store, neighbours)
-    return { services: createServices(ledger), check: () => ledger.checkClock(), stop: () => ledger.stop() }
+    const ledger = createLedger(store, forwarding)
+    return {
+      services: [createBalanceService(ledger), createLedgerService(ledger)],
+      check: () => ledger.checkClock(),
+      stop: () => ledger.stop(),
+    }
   },
 }

@@ -56,7 +56,7 @@ test('a process that is killed in a storm loses nothing that it promised, and th
   }
   await ledger.stop()
   expect(await ledger.verify()).toMatchObject({ consistent: true })
-  expect(await ledger.rebuild()).toBe(0)
+  expect(await ledger.rebuildProjections()).toBe(0)
   await opened.close()
   await rm(directory, { recursive: true, force: true })
 }, 120_000)

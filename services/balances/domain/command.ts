@@ -1,15 +1,15 @@
 import { fitsInt64, INT64_MAX, isCurrencyCode } from '#lib/contract/money.ts'
 import { type AccountName, isAccountName } from './merchant-accounts.ts'
 
-/** What every command carries. `id` has one outcome for ever. */
-interface Common {
+/** The fields of every command. Each `id` has one result permanently. */
+interface CommandBase {
   readonly id: string
   readonly merchant_id: string
   readonly reason: string
 }
 
-/** Records a fact (a credit, a fee, a chargeback). `held` and `adjustments` are not open to it. */
-export interface TransferCommand extends Common {
+/** Moves money for a fact: a credit, a fee, a chargeback. It may not name the accounts `held` and `adjustments`. */
+export interface TransferCommand extends CommandBase {
   readonly kind: 'transfer'
   readonly currency: string
   readonly debit: AccountName
@@ -18,49 +18,55 @@ export interface TransferCommand extends Common {
   readonly payment_id?: string
 }
 
-/** Freezes funds, or records that there were not enough. */
-export interface HoldCommand extends Common {
+/** Reserves funds, or records that there were not enough. */
+export interface HoldCommand extends CommandBase {
   readonly kind: 'hold'
   readonly currency: string
   readonly amount: bigint
   readonly payment_id?: string
 }
 
-/** Ends a hold: captured (the money leaves) or released (it can be spent again). Its id is `resolutionId(hold_id)`. */
-export type ResolveCommand = Resolve<'capture'> | Resolve<'release'>
+/**
+ * Ends a hold. A capture takes the money for good, a release makes it available again. The id of the command is
+ * `resolutionId(hold_id)`.
+ */
+export type ResolveCommand = ResolveHold<'capture'> | ResolveHold<'release'>
 
-interface Resolve<Kind> extends Common {
+interface ResolveHold<Kind> extends CommandBase {
   readonly kind: Kind
   readonly hold_id: string
 }
 
 /**
- * The operator's correction: added to what can be spent; a negative amount is taken from it, below zero too (B2). Its
- * id is `adjustmentId(merchant_id, operation_id)`.
+ * A correction by the operator: `amount` is added to `available`. A negative amount is taken from it, also below zero
+ * (B2). The id of the command is `adjustmentId(merchant_id, operation_id)`.
  */
-export interface AdjustCommand extends Common {
+export interface AdjustCommand extends CommandBase {
   readonly kind: 'adjustment'
   readonly operation_id: string
   readonly currency: string
   readonly amount: bigint
 }
 
-/** What the ledger can be told to do. Everything in a command is local to one merchant and so to one shard. */
+/** A command to the ledger. It concerns one merchant only, and therefore one shard. */
 export type Command = TransferCommand | HoldCommand | ResolveCommand | AdjustCommand
 
-const RESOLVE = ':resolve'
+const RESOLUTION_SUFFIX = ':resolve'
 
-/** Capture and release share one id, so that a hold is resolved once. */
+/** The id of a resolution. Capture and release share it, so that a hold is resolved once. */
 export function resolutionId(hold_id: string): string {
-  return `${hold_id}${RESOLVE}`
+  return `${hold_id}${RESOLUTION_SUFFIX}`
 }
 
-/** The hold that a resolution's id is about. */
-export function resolvedHold(resolution_id: string): string {
-  return resolution_id.slice(0, -RESOLVE.length)
+/** The id of the hold that a resolution with this id ends. */
+export function holdIdOf(resolution_id: string): string {
+  return resolution_id.slice(0, -RESOLUTION_SUFFIX.length)
 }
 
-/** Operators of two merchants may choose the same operation id, and none may meet an id of an effect. */
+/**
+ * The id of a correction. The merchant id separates merchants that share an operation id; the prefix separates
+ * corrections from the ids that effects use.
+ */
 export function adjustmentId(merchant_id: string, operation_id: string): string {
   return `adjust:${merchant_id}:${operation_id}`
 }
@@ -71,15 +77,15 @@ export const ID_CHARACTERS_MAX = 200
 /** Longest reason, in characters. */
 export const REASON_CHARACTERS_MAX = 500
 
-/** An entry's id is at most a merchant's id and an operation id with what `adjustmentId` puts around them. */
+/** Longest entry id, in characters: a merchant id (200) and an operation id (128) with the text of `adjustmentId`. */
 const ENTRY_ID_CHARACTERS_MAX = 340
 
-/** Whether a text can be an id: so many code points, none of them a control character or half of a pair. */
+/** Whether a text can be an id: 1 to `characters_max` code points, without control characters or lone surrogates. */
 export function isId(text: string, characters_max = ID_CHARACTERS_MAX): boolean {
   return text !== '' && isText(text, characters_max)
 }
 
-/** Whether a text can be a reason. */
+/** Whether a text can be a reason. The empty text can. */
 export function isReason(text: string): boolean {
   return isText(text, REASON_CHARACTERS_MAX)
 }
@@ -89,17 +95,17 @@ export function isAmount(amount: bigint): boolean {
   return amount > 0n && fitsInt64(amount)
 }
 
-/** Whether an amount can be a correction: not zero, and of a size that fits 64 bits in either direction. */
+/** Whether an amount can be a correction: not zero, and within 64 bits with either sign. */
 export function isCorrection(amount: bigint): boolean {
   return amount !== 0n && amount >= -INT64_MAX && amount <= INT64_MAX
 }
 
 /** Whether a transfer may name these two accounts. */
 export function isTransferable(debit: AccountName, credit: AccountName): boolean {
-  return debit !== credit && isOpen(debit) && isOpen(credit)
+  return debit !== credit && isTransferAccount(debit) && isTransferAccount(credit)
 }
 
-/** Whether the ledger can decide a command at all; whoever sends another one is at fault. */
+/** Whether the ledger can decide a command. A caller that sends any other command has a defect. */
 export function isWellFormed(command: Command): boolean {
   const { id, merchant_id, reason } = command
   if (!isId(id, ENTRY_ID_CHARACTERS_MAX) || !isId(merchant_id) || !isReason(reason)) return false
@@ -119,21 +125,21 @@ function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand):
   return id === adjustmentId(merchant_id, operation_id) && isCorrection(amount)
 }
 
-/** What is held is moved by holds alone, and corrections by the operator alone. */
-function isOpen(account: AccountName): boolean {
+/** Only holds and their resolutions move held funds, and only the operator makes corrections. */
+function isTransferAccount(account: AccountName): boolean {
   return isAccountName(account) && account !== 'held' && account !== 'adjustments'
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-const CONTROL = /[\u0000-\u001f\u007f]/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
 
 function isText(text: string, characters_max: number): boolean {
-  // A text has at most as many code points as UTF-16 units, so counting them is seldom needed.
+  // A text has at most as many code points as UTF-16 units, so they are counted only for texts near the limit.
   if (
     text.length > characters_max &&
     (text.length > 2 * characters_max || [...text].length > characters_max)
   ) {
     return false
   }
-  return !CONTROL.test(text) && text.isWellFormed()
+  return !CONTROL_CHARACTER.test(text) && text.isWellFormed()
 }

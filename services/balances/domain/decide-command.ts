@@ -1,32 +1,32 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { Hold } from './apply-entry.ts'
 import { type Command, isWellFormed, type ResolveCommand } from './command.ts'
 import type { BatchPosition, Entry, EntryKind, RecordedEntry } from './entry.ts'
+import type { Hold } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
 import type { BatchDraft } from './shard-state.ts'
 
 /**
- * Why a command was not decided. Nothing is recorded of it, and the same command gets the same answer until what it
- * names has changed: `id_conflict`: its id belongs to another command. `hold_not_open`: no such hold was accepted.
- * `overflow`: a fact that does not fit 64 bits beside what is there; it stays to be posted.
+ * Why a command was not decided. No entry is recorded, so a repeat is judged again.
+ * `malformed`: a field breaks a rule. `id_conflict`: the id belongs to a command with other content. `hold_not_open`:
+ * the merchant has no open hold with this id. `overflow`: a balance would exceed 64 bits; the fact can be posted later.
  */
 export type Rejection = 'malformed' | 'id_conflict' | 'hold_not_open' | 'overflow'
 
-/** The answer to a command: the one entry of its id (accepted or refused, for ever), or why there is none. */
+/** The result of a command: the only entry of its id, accepted or refused permanently; or why there is no entry. */
 export type CommandResult = { readonly recorded: RecordedEntry } | { readonly rejected: Rejection }
 
-/** What a command asks to record. */
+/** The movement that a command asks for, with the other fields of its entry. */
 type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'held'>
 
 /**
- * The business of the ledger: decides one command on a draft and records the entry there. Pure apart from the draft,
- * and total: whatever a command holds, it is answered alone and the commands around it are not touched. `at` is the
- * place of the batch being decided; counters by day, month and settlement period (P14) belong here beside the funds.
+ * Decides one command on a draft and records its entry there. It is pure apart from the draft, and total: a bad command
+ * gets its own result and does not disturb the commands around it. `at` is the position of the batch being decided.
+ * Limit counters by day, month and settlement period (P14) belong here, next to the check of funds.
  */
 export function decideCommand(draft: BatchDraft, command: Command, at: BatchPosition): CommandResult {
   if (!isWellFormed(command)) return { rejected: 'malformed' }
-  const known = draft.recordedEntry(command.id)
-  if (known) return resultOfRepeat(known, command)
+  const existing = draft.recordedEntry(command.id)
+  if (existing) return resultOfRepeat(existing, command)
   const posting = postingOf(command, draft)
   if (posting === undefined) return { rejected: 'hold_not_open' }
   const before = draft.accounts(posting.merchant_id, posting.currency)
@@ -44,21 +44,22 @@ export function decideCommand(draft: BatchDraft, command: Command, at: BatchPosi
   return { recorded: { ...at, entry } }
 }
 
-/** The answer to a command whose id has an entry already: that entry, unless the command asks for something else. */
-export function resultOfRepeat(known: RecordedEntry, command: Command): CommandResult {
-  return isSame(known.entry, command) ? { recorded: known } : { rejected: 'id_conflict' }
+/** The result of a command whose id has an entry: that entry, or `id_conflict` when the command has other content. */
+export function resultOfRepeat(existing: RecordedEntry, command: Command): CommandResult {
+  return isSameContent(existing.entry, command) ? { recorded: existing } : { rejected: 'id_conflict' }
 }
 
 /**
- * A fact (a credit, a chargeback, the end of a hold) cannot be refused: it has happened. What only asks can be; the
- * refusal is an entry, so that a late repeat never succeeds behind the back of a caller that was told no.
+ * A fact (a credit, a chargeback, the end of a hold) cannot be refused because it has already happened. A request (a
+ * hold, a fee, a correction) can. Its refusal is an entry, so that a late repeat never succeeds after the caller was
+ * refused.
  */
 function isRefusable({ kind, debit, credit }: Posting): boolean {
   if (kind === 'transfer') return debit === 'available' && credit !== 'chargebacks'
   return kind === 'hold' || kind === 'adjustment'
 }
 
-/** Only chargebacks and the operator's corrections may take more than there is (B2). */
+/** The refusal code, if any. Only chargebacks and the operator's corrections may make `available` negative (B2). */
 function refusalOf(
   posting: Posting,
   before: MerchantAccounts,
@@ -72,10 +73,10 @@ function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
   if (command.kind !== 'capture' && command.kind !== 'release')
     return { ...movementOf(command), ...contentOf(command) }
   const hold = draft.hold(command.hold_id)
-  return hold?.merchant_id === command.merchant_id ? resolutionOf(command, hold) : undefined
+  return hold?.merchant_id === command.merchant_id ? resolutionPosting(command, hold) : undefined
 }
 
-function resolutionOf({ id, kind, reason }: ResolveCommand, hold: Hold): Posting {
+function resolutionPosting({ id, kind, reason }: ResolveCommand, hold: Hold): Posting {
   const { id: _, ...content } = hold
   return {
     id,
@@ -106,12 +107,12 @@ function contentOf(command: Exclude<Command, ResolveCommand>): Omit<Posting, key
   return { id, kind, merchant_id, currency, ...(payment_id === undefined ? {} : { payment_id }), reason }
 }
 
-function isSame(entry: Entry, command: Command): boolean {
+function isSameContent(entry: Entry, command: Command): boolean {
   const { kind, merchant_id, reason }: { kind: EntryKind; merchant_id: string; reason: string } = command
   if (entry.kind !== kind || entry.merchant_id !== merchant_id || entry.reason !== reason) return false
   if (command.kind === 'capture' || command.kind === 'release') return true
   const { debit, credit, amount } = movementOf(command)
   const payment_id = 'payment_id' in command ? command.payment_id : undefined
-  const sameMovement = entry.debit === debit && entry.credit === credit && entry.amount === amount
-  return sameMovement && entry.currency === command.currency && entry.payment_id === payment_id
+  const isSameMovement = entry.debit === debit && entry.credit === credit && entry.amount === amount
+  return isSameMovement && entry.currency === command.currency && entry.payment_id === payment_id
 }

@@ -2,12 +2,12 @@ import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Command } from './command.ts'
 import type { AccountName } from './merchant-accounts.ts'
 
-/** What an entry is for. */
+/** The kind of command that an entry decides. */
 export type EntryKind = Command['kind']
 
 /**
- * One decision of the ledger, for ever: money that moved from `debit` to `credit`, or, with a `refused_code`, a
- * movement that was refused and changed nothing. `available` and `held` are what stood after it.
+ * One permanent decision of the ledger: money moved from `debit` to `credit`. With a `refused_code` the movement was
+ * refused and changed nothing. `available` and `held` are the balances after the entry.
  */
 export interface Entry {
   readonly id: string
@@ -25,24 +25,25 @@ export interface Entry {
   readonly held: bigint
 }
 
-/** Where in its shard's log a batch stands, and when it was decided. */
+/** The place of a batch in the journal of its shard, and the time at which it was decided. */
 export interface BatchPosition {
   readonly shard: number
   readonly seq: bigint
   readonly time: Date
 }
 
-/** An entry with its place in the log. */
+/** An entry with the position of its batch. */
 export interface RecordedEntry extends BatchPosition {
   readonly entry: Entry
 }
 
-/** The only form of batches so far. A process that meets a later one must not decide: it would not know what it says. */
+/** The only batch format so far. A process that reads a later one must not decide: it cannot know what the batch says. */
 export const BATCH_FORMAT = 1
 
 /**
- * One document of the journal: entries that were decided in order and committed together. `token` is random and
- * tells whose insert it was; `hash` covers everything else and, through `previous_hash`, the whole log before it.
+ * One document of the journal: entries that were decided in order and committed together. The random `token` tells
+ * which process inserted the batch. `hash` covers every other field and, through `previous_hash`, the whole journal
+ * before it.
  */
 export interface Batch extends BatchPosition {
   readonly format: number
@@ -52,7 +53,7 @@ export interface Batch extends BatchPosition {
   readonly hash: string
 }
 
-/** The entry with this id in a batch. */
+/** Finds the entry with this id in a batch. */
 export function findEntry(batch: Batch, id: string): RecordedEntry | undefined {
   const entry = batch.entries.find((candidate) => candidate.id === id)
   return entry && { shard: batch.shard, seq: batch.seq, time: batch.time, entry }

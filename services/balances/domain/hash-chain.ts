@@ -2,42 +2,50 @@ import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { BATCH_FORMAT, type Batch, type BatchPosition, type Entry } from './entry.ts'
 
-/** Where a shard's log ends: the batch that the next one follows. */
+/** The end of a shard's journal: the batch that the next one must follow. */
 export interface JournalHead {
   readonly seq: bigint
-  /** The time of the last batch; no later batch has an earlier one. */
+  /** The time of the last batch; no later batch has an earlier time. */
   readonly time_ms: number
   readonly hash: string
 }
 
-/** The head of a log without a batch. */
+/** The head of a journal without batches. */
 export const EMPTY_JOURNAL: JournalHead = { seq: 0n, time_ms: 0, hash: '' }
 
-/** A journal that contradicts itself. Nothing is decided on top of it: a person has to look. */
+/**
+ * The journal is not what the ledger wrote: altered, incomplete, or of an unknown format. The ledger stops deciding for
+ * the shard; the operator must find out what happened.
+ */
 export class CorruptJournal extends Error {
-  override readonly name = 'BrokenJournal'
+  override readonly name = 'CorruptJournal'
 }
 
-/** Makes a batch of decided entries, ready for the one insert that commits it. */
+/** Makes a batch of decided entries, ready for the insert that commits it. */
 export function sealBatch(at: BatchPosition, previous_hash: string, entries: readonly Entry[]): Batch {
   const content = { ...at, format: BATCH_FORMAT, token: randomHex(16), entries, previous_hash }
   return { ...content, hash: hashOf(content) }
 }
 
-/** Throws `BrokenJournal` unless the batch is the one that follows `head`, unaltered. */
+/** Throws `CorruptJournal` unless the batch is unaltered and directly follows `head`. */
 export function assertFollows(head: JournalHead, batch: Batch): void {
-  const place = `shard ${batch.shard}: batch ${batch.seq}`
+  const name = `shard ${batch.shard}: batch ${batch.seq}`
   if (batch.format !== BATCH_FORMAT)
-    throw new CorruptJournal(`${place} is not to be read: its format ${batch.format} is not known`)
-  if (batch.seq !== head.seq + 1n) throw new CorruptJournal(`${place} comes after batch ${head.seq}`)
+    throw new CorruptJournal(
+      `${name} has the unknown format ${batch.format}; run a release that can read this format`,
+    )
+  if (batch.seq !== head.seq + 1n) throw new CorruptJournal(`${name} comes directly after batch ${head.seq}`)
   if (batch.previous_hash !== head.hash)
-    throw new CorruptJournal(`${place} does not continue the chain of hashes`)
-  if (batch.hash !== hashOf(batch)) throw new CorruptJournal(`${place} is not what was hashed`)
+    throw new CorruptJournal(
+      `${name} does not continue the hash chain; it or the batch before it was altered`,
+    )
+  if (batch.hash !== hashOf(batch))
+    throw new CorruptJournal(`${name} does not match its hash; its content was altered`)
   if (batch.time.getTime() < head.time_ms)
-    throw new CorruptJournal(`${place} is of an earlier time than the last`)
+    throw new CorruptJournal(`${name} has an earlier time than the batch before it`)
 }
 
-/** The fields in a fixed order and as JSON, so that the hash depends on no store's way of keeping a document. */
+/** Hashes the fields in a fixed order and as JSON, so that the hash does not depend on how a store keeps documents. */
 function hashOf({ format, shard, seq, time, token, previous_hash, entries }: Omit<Batch, 'hash'>): string {
   const lines = [JSON.stringify([format, shard, String(seq), time.getTime(), token, previous_hash])]
   for (const entry of entries) lines.push(lineOf(entry))

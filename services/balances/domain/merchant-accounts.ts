@@ -1,28 +1,29 @@
 import { fitsInt64 } from '#lib/contract/money.ts'
 
-/** The accounts that every merchant has in each currency, all of them in the merchant's own shard. */
+/** The accounts that every merchant has in each currency. All of them are in the merchant's own shard. */
 export const ACCOUNT_NAMES = ['available', 'held', 'clearing', 'fees', 'chargebacks', 'adjustments'] as const
 
 /** The name of an account. */
 export type AccountName = (typeof ACCOUNT_NAMES)[number]
 
 /**
- * The accounts of one merchant in one currency, in minor units: what was credited less what was debited. Their sum
- * is always zero. `available` is the public `value`, `held` the public `value_freezing` (B1).
+ * The accounts of one merchant in one currency. Each balance is the credits less the debits, in minor units; the sum
+ * over the accounts is always zero. `available` is the public `value`, `held` the public `value_freezing` (B1).
  */
 export interface MerchantAccounts extends Readonly<Record<AccountName, bigint>> {
   readonly merchant_id: string
   readonly currency: string
 }
 
-/** A transfer between two accounts of one book. */
+/** An amount that goes from one account of a merchant to another in one currency. */
 export interface Movement {
   readonly debit: AccountName
   readonly credit: AccountName
+  /** Above zero, in minor units. */
   readonly amount: bigint
 }
 
-/** The book of a merchant that has no entry in the currency yet. */
+/** The accounts of a merchant without an entry in the currency. */
 export function emptyAccounts(merchant_id: string, currency: string): MerchantAccounts {
   return {
     merchant_id,
@@ -36,23 +37,23 @@ export function emptyAccounts(merchant_id: string, currency: string): MerchantAc
   }
 }
 
-/** The book after a movement, or `undefined` when one of the two accounts would leave 64 bits. */
+/** The accounts after a movement, or `undefined` when one of the two balances would exceed 64 bits. */
 export function applyMovement(
-  book: MerchantAccounts,
+  accounts: MerchantAccounts,
   { debit, credit, amount }: Movement,
 ): MerchantAccounts | undefined {
-  const debited = book[debit] - amount
-  const credited = book[credit] + amount
+  const debited = accounts[debit] - amount
+  const credited = accounts[credit] + amount
   if (!fitsInt64(debited) || !fitsInt64(credited)) return undefined
-  return { ...book, [debit]: debited, [credit]: credited }
+  return { ...accounts, [debit]: debited, [credit]: credited }
 }
 
-/** The sum over the accounts of a book: zero, or money came from nowhere. */
-export function sumOfAccounts(book: MerchantAccounts): bigint {
-  return ACCOUNT_NAMES.reduce((sum, account) => sum + book[account], 0n)
+/** The sum over all accounts. Any value but zero means that a movement was not double entry. */
+export function sumOfAccounts(accounts: MerchantAccounts): bigint {
+  return ACCOUNT_NAMES.reduce((sum, account) => sum + accounts[account], 0n)
 }
 
-/** Whether a text names an account. */
+/** Whether a text is the name of an account. */
 export function isAccountName(name: string): name is AccountName {
   return (ACCOUNT_NAMES as readonly string[]).includes(name)
 }

@@ -1,28 +1,29 @@
 import { RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Batch, RecordedEntry } from './entry.ts'
 
-/** The outcomes of the batches that were read or committed last. */
+/** The entries of the batches that were read or committed most recently, by id. */
 export interface RecentEntries {
   get(id: string): RecordedEntry | undefined
   add(batch: Batch): void
-  /** Forgets whole batches, the oldest first, down to the limit, but none after `keep_after`. */
+  /** Removes whole batches, the oldest first, down to the limit, but no batch after `keep_after`. */
   trim(keep_after: bigint): void
 }
 
 /**
- * A memory of at least `limit` entries. Two uses: a quick repeat is answered from it; and an id that was looked up in
- * the journal at batch n and was absent must be found here if a later batch holds it, so batches after n are kept.
+ * Keeps at least `limit` entries. They answer quick repeats without a look-up in the journal. They also close a gap: a
+ * command whose id was absent from the journal at batch n must be found here if a later batch contains it, so the
+ * batches after n are kept until that command is decided.
  */
 export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
-  const outcomes = new Map<string, RecordedEntry>()
+  const entries = new Map<string, RecordedEntry>()
   const batches: Batch[] = []
   let oldest = 0
   return {
-    get: (id) => outcomes.get(id),
+    get: (id) => entries.get(id),
     add(batch) {
       const { shard, seq, time } = batch
       batches.push(batch)
-      for (const entry of batch.entries) outcomes.set(entry.id, { shard, seq, time, entry })
+      for (const entry of batch.entries) entries.set(entry.id, { shard, seq, time, entry })
     },
     trim(keep_after) {
       for (
@@ -30,11 +31,11 @@ export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
         batch !== undefined && batch.seq <= keep_after;
         batch = batches[oldest]
       ) {
-        if (outcomes.size - batch.entries.length < limit) break
-        for (const { id } of batch.entries) outcomes.delete(id)
+        if (entries.size - batch.entries.length < limit) break
+        for (const { id } of batch.entries) entries.delete(id)
         oldest += 1
       }
-      // What is forgotten stays in the array until it is half of it: taking off the front each time would cost more.
+      // Removed batches stay in the array until they are half of it, because removing from its front each time is slow.
       if (oldest > batches.length / 2) {
         batches.splice(0, oldest)
         oldest = 0

@@ -1,26 +1,26 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 
-/** The logical shards, a number that never changes: every journal lies where this function once put it. */
+/** The number of logical shards. WARNING: never change it, because every journal is stored under its shard. */
 export const SHARDS = 256
 
-const HALF = SHARDS / 2
+const SHARDS_PER_ENVIRONMENT = SHARDS / 2
 
 /**
- * The shard of a merchant: the first byte of SHA-256 over the UTF-8 of the merchant's id, modulo 128; production
- * lies in the upper half (128 to 255). NEVER change it: balances would be looked for where they are not.
+ * The shard of a merchant: the first byte of SHA-256 over the UTF-8 of the merchant id, modulo 128. Production uses
+ * the upper half (128 to 255). WARNING: never change it, or existing balances are not found any more.
  */
 export function shardOf(merchant_id: string, environment: Environment): number {
-  const place = Number.parseInt(sha256Hex(merchant_id).slice(0, 2), 16) % HALF
-  return environment === 'production' ? HALF + place : place
+  const index = Number.parseInt(sha256Hex(merchant_id).slice(0, 2), 16) % SHARDS_PER_ENVIRONMENT
+  return environment === 'production' ? SHARDS_PER_ENVIRONMENT + index : index
 }
 
 /** The environment that a shard belongs to. */
 export function environmentOf(shard: number): Environment {
-  return shard < HALF ? 'test' : 'production'
+  return shard < SHARDS_PER_ENVIRONMENT ? 'test' : 'production'
 }
 
-/** Whether a number names a shard: for numbers that arrive from another process. */
+/** Whether a number is the number of a shard. It checks numbers that another process sent. */
 export function isShard(shard: number): boolean {
   return Number.isInteger(shard) && shard >= 0 && shard < SHARDS
 }

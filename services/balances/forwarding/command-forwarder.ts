@@ -4,73 +4,83 @@ import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_ENTRIES_MAX, WAITING_COMMANDS_MAX } from '../limits.ts'
 
-/** What another process answers to a command: its outcome, or that it could not decide it now. */
+/** The result of a forwarded command, or `unavailable` when the other process could not decide it now. */
 export type ForwardedResult = CommandResult | 'unavailable'
 
-/** Another balances process. Answers in the order of the commands; throws when it cannot be reached. */
+/**
+ * Sends commands of one shard to the balances process at an address. The results are in the order of the commands.
+ * Throws when the process cannot be reached.
+ */
 export type ForwardCommands = (
   address: string,
   shard: number,
   commands: readonly Command[],
 ) => Promise<ForwardedResult[]>
 
-/** Hands commands to other processes. */
+/** Forwards single commands, gathered into batches. */
 export interface CommandForwarder {
-  /** Throws whatever kept the command from being answered: it may have been decided or not. */
+  /** Throws when the command got no result. It may have been decided all the same. */
   submit(address: string, shard: number, command: Command): Promise<CommandResult>
 }
 
 interface PendingCommand {
   readonly command: Command
-  readonly answer: (outcome: CommandResult) => void
-  readonly fail: (error: unknown) => void
+  readonly resolve: (result: CommandResult) => void
+  readonly reject: (error: unknown) => void
 }
 
+/** The commands of one shard that wait to be sent to one address, and the number of calls under way for them. */
 interface ForwardQueue {
   waiting: PendingCommand[]
   calls: number
 }
 
+/** Most calls under way per shard and address. */
 const CALLS_MAX = 4
 
-/** Gathers commands like a shard's log does: at once when few calls are under way, else together with the next. */
-export function createCommandForwarder(peer: ForwardCommands): CommandForwarder {
-  const lanes = new Map<string, ForwardQueue>()
+/**
+ * Creates a forwarder. While fewer than `CALLS_MAX` calls are under way, a command is sent at once; otherwise the
+ * waiting commands go together in the next call.
+ */
+export function createCommandForwarder(forward: ForwardCommands): CommandForwarder {
+  const queues = new Map<string, ForwardQueue>()
 
-  async function send(address: string, shard: number, lane: ForwardQueue): Promise<void> {
-    const batch = lane.waiting.splice(0, BATCH_ENTRIES_MAX)
+  async function sendBatch(address: string, shard: number, queue: ForwardQueue): Promise<void> {
+    const batch = queue.waiting.splice(0, BATCH_ENTRIES_MAX)
     try {
       const commands = batch.map(({ command }) => command)
-      const outcomes = await peer(address, shard, commands)
-      for (const [at, { answer, fail }] of batch.entries()) {
-        const outcome = outcomes[at]
-        if (outcome === undefined || outcome === 'unavailable')
-          fail(new Unavailable('the preferred process is unable'))
-        else answer(outcome)
+      const results = await forward(address, shard, commands)
+      for (const [at, { resolve, reject }] of batch.entries()) {
+        const result = results[at]
+        if (result === undefined || result === 'unavailable')
+          reject(
+            new Unavailable('the process that holds the lease of the shard could not decide the command'),
+          )
+        else resolve(result)
       }
     } catch (error) {
-      for (const { fail } of batch) fail(error)
+      for (const { reject } of batch) reject(error)
     }
   }
 
-  async function drain(key: string, address: string, shard: number, lane: ForwardQueue): Promise<void> {
-    if (lane.calls >= CALLS_MAX) return
-    lane.calls += 1
-    while (lane.waiting.length > 0) await send(address, shard, lane)
-    lane.calls -= 1
-    if (lane.calls === 0) lanes.delete(key)
+  async function drain(key: string, address: string, shard: number, queue: ForwardQueue): Promise<void> {
+    if (queue.calls >= CALLS_MAX) return
+    queue.calls += 1
+    while (queue.waiting.length > 0) await sendBatch(address, shard, queue)
+    queue.calls -= 1
+    if (queue.calls === 0) queues.delete(key)
   }
 
   return {
     async submit(address, shard, command) {
       const key = `${shard} ${address}`
-      const lane = lanes.get(key) ?? { waiting: [], calls: 0 }
-      lanes.set(key, lane)
-      if (lane.waiting.length >= WAITING_COMMANDS_MAX)
-        throw new Unavailable('too many commands wait to be forwarded')
-      const { promise, resolve: answer, reject: fail } = Promise.withResolvers<CommandResult>()
-      lane.waiting.push({ command, answer, fail })
-      queueMicrotask(() => void withoutDeadline(() => drain(key, address, shard, lane)))
+      const queue = queues.get(key) ?? { waiting: [], calls: 0 }
+      queues.set(key, queue)
+      if (queue.waiting.length >= WAITING_COMMANDS_MAX)
+        throw new Unavailable('too many commands wait to be forwarded; try again later')
+      const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
+      queue.waiting.push({ command, resolve, reject })
+      queueMicrotask(() => void withoutDeadline(() => drain(key, address, shard, queue)))
       return await promise
     },
   }

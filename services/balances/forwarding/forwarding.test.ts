@@ -8,9 +8,10 @@ import { freePort } from '../../../test/support/free-port.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { createForwardClient } from '../rpc/forward-proto.ts'
-import { createServices } from '../rpc/services.ts'
+import { createBalanceService } from '../rpc/balance-service.ts'
+import { createLedgerService } from '../rpc/ledger-service.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import { createForwardClient } from './forward-client.ts'
 
 const TOKEN = 'token-of-balances-0123456789abcdef'
 
@@ -30,9 +31,9 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
       MULTIHUB_RPC_CALLERS: `balances:${sha256Hex(TOKEN)}`,
     }),
   )
-  const peer = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
-  const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, peer })
-  rpc.add(createServices(ledger))
+  const forward = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
+  const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, forward })
+  rpc.add([createBalanceService(ledger), createLedgerService(ledger)])
   const serving = await rpc.serve({})
   let stopped = false
   const stop = async (): Promise<void> => {

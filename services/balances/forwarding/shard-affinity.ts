@@ -1,103 +1,111 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { ShardLeases } from '../store/ledger-store.ts'
+import type { ShardLeases } from '../store/shard-leases.ts'
 
-/** A shard's preferred process keeps its lease by using it: one that is idle lets it lapse and costs nothing. */
+/** A process renews its lease only while it uses the shard. The lease of an idle shard expires and costs nothing. */
 const LEASE_MS = 6_000
-const RENEW_MS = LEASE_MS / 6
+const RENEW_AFTER_MS = LEASE_MS / 6
 
-/** So long a process that did not answer is not asked again. */
+/** How long commands are decided here after the lease or its holder could not be reached. */
 const UNREACHABLE_MS = 1_000
 
-/** Which process should decide a shard. It is for speed alone: any process may decide, the journal's fence sees to it. */
+/**
+ * Finds the process that should decide a shard. It serves speed only: any process may decide any shard, and the unique
+ * position in the journal keeps that safe.
+ */
 export interface ShardAffinity {
-  /** The address of the process to hand a shard's commands to; `undefined`: decide them here. */
+  /** The address of the process that holds the lease of a shard; `undefined` means to decide here. */
   addressOf(shard: number): Promise<string | undefined>
-  /** The shard's preferred process did not answer, and why: it is left out for a while. */
+  /** Stops forwarding a shard for a while, because the holder of its lease failed with `error`. */
   markUnreachable(shard: number, error: unknown): void
-  /** Gives back what this process holds. */
+  /** Gives back the leases of this process. */
   stop(): Promise<void>
 }
 
-interface CachedAddress {
-  /** Where to send commands; `undefined`: this process decides. */
+/** The cached answer to where a shard's commands go. Times are of the monotonic clock. */
+interface CachedLease {
+  /** The address to send commands to; `undefined` when they are decided here. */
   readonly address: string | undefined
-  readonly until_ms: number
-  /** Set while the lease is ours. */
-  readonly version?: number
   readonly since_ms: number
+  readonly until_ms: number
+  /** The version of the stored lease while this process holds it. */
+  readonly version?: number
 }
 
-/** The preference of a process that tells the others by which address they reach it. */
+/** Creates the affinity of a process that the others reach at `self_address`. */
 export function createShardAffinity(leases: ShardLeases, self_address: string): ShardAffinity {
-  const known = new Map<number, CachedAddress>()
-  const claiming = new Map<number, Promise<CachedAddress>>()
+  const cache = new Map<number, CachedLease>()
+  const acquiring = new Map<number, Promise<CachedLease>>()
 
-  async function claim(shard: number): Promise<CachedAddress> {
+  async function acquire(shard: number): Promise<CachedLease> {
     const since_ms = clock.monotonic_ms()
-    const there = await leases.get(shard)
-    const left_ms = there ? there.expires_at.getTime() - clock.now_ms() : 0
-    if (there && there.address !== self_address && left_ms > 0) {
-      // A clock that is far ahead must not keep a shard for longer than a lease lasts.
-      return { address: there.address, since_ms, until_ms: since_ms + Math.min(left_ms, LEASE_MS) }
+    const stored = await leases.get(shard)
+    const left_ms = stored ? stored.expires_at.getTime() - clock.now_ms() : 0
+    if (stored && stored.address !== self_address && left_ms > 0) {
+      // The bound protects against a holder whose clock is far ahead: it keeps the shard for one lease at most.
+      return { address: stored.address, since_ms, until_ms: since_ms + Math.min(left_ms, LEASE_MS) }
     }
     const expires_at = new Date(clock.now_ms() + LEASE_MS)
-    const version = await leases.put({ shard, address: self_address, expires_at }, there?.version)
+    const version = await leases.put({ shard, address: self_address, expires_at }, stored?.version)
     if (version === undefined) return { address: undefined, since_ms, until_ms: since_ms }
     return { address: undefined, since_ms, until_ms: since_ms + LEASE_MS, version }
   }
 
-  function claimOnce(shard: number): Promise<CachedAddress> {
-    const under_way = claiming.get(shard)
+  function shareAcquire(shard: number): Promise<CachedLease> {
+    const under_way = acquiring.get(shard)
     if (under_way !== undefined) return under_way
-    const claimed = claim(shard)
-      .catch((error: unknown): CachedAddress => {
+    const acquired = acquire(shard)
+      .catch((error: unknown): CachedLease => {
         log.warn({ shard, error }, 'the lease of a shard could not be read; its commands are decided here')
-        const since_ms = clock.monotonic_ms()
-        return { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS }
+        return decideHereForNow()
       })
-      .then((result) => {
-        known.set(shard, result)
-        claiming.delete(shard)
-        return result
+      .then((lease) => {
+        cache.set(shard, lease)
+        acquiring.delete(shard)
+        return lease
       })
-    claiming.set(shard, claimed)
-    return claimed
+    acquiring.set(shard, acquired)
+    return acquired
   }
 
   async function giveBack(shard: number, version: number): Promise<void> {
     try {
       await leases.remove(shard, version)
     } catch (error) {
-      log.warn({ shard, error }, 'a lease could not be given back and will lapse')
+      log.warn({ shard, error }, 'the lease of a shard could not be given back and will expire')
     }
   }
 
   return {
     async addressOf(shard) {
       const now_ms = clock.monotonic_ms()
-      const current = known.get(shard)
-      if (current === undefined || now_ms >= current.until_ms) return (await claimOnce(shard)).address
-      if (current.version !== undefined && now_ms - current.since_ms >= RENEW_MS) void claimOnce(shard)
-      return current.address
+      const cached = cache.get(shard)
+      if (cached === undefined || now_ms >= cached.until_ms) return (await shareAcquire(shard)).address
+      const is_renewal_due = cached.version !== undefined && now_ms - cached.since_ms >= RENEW_AFTER_MS
+      if (is_renewal_due) void shareAcquire(shard)
+      return cached.address
     },
     markUnreachable(shard, error) {
-      // Of the many commands that it did not answer the first one says so.
-      if (known.get(shard)?.address === undefined) return
+      // Many commands fail together. Only the first of them is logged.
+      if (cache.get(shard)?.address === undefined) return
       log.warn(
         { shard, error },
-        'the preferred process of a shard did not answer; its commands are decided here',
+        'the process that holds the lease of a shard did not answer; the commands are decided here',
       )
-      const since_ms = clock.monotonic_ms()
-      known.set(shard, { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS })
+      cache.set(shard, decideHereForNow())
     },
     async stop() {
-      await Promise.all(claiming.values())
-      const held = [...known].flatMap(([shard, { version }]) =>
+      await Promise.all(acquiring.values())
+      const own = [...cache].flatMap(([shard, { version }]) =>
         version === undefined ? [] : [{ shard, version }],
       )
-      known.clear()
-      await Promise.all(held.map(({ shard, version }) => giveBack(shard, version)))
+      cache.clear()
+      await Promise.all(own.map(({ shard, version }) => giveBack(shard, version)))
     },
   }
+}
+
+function decideHereForNow(): CachedLease {
+  const since_ms = clock.monotonic_ms()
+  return { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS }
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ShardSnapshot } from '../domain/shard-state.ts'
-import type { Entries, EntryDocument } from '../store/ledger-store.ts'
+import type { Entries, EntryDocument } from '../store/entries.ts'
 
-/** What the projection holds of one batch. */
+/** Reads the documents of one batch in the projection of entries, by position. */
 export async function entriesByPosition(
   entries: Entries,
   shard: number,
@@ -11,22 +11,22 @@ export async function entriesByPosition(
   return new Map((await entries.listBatch(shard, seq)).map((document) => [document.position, document]))
 }
 
-/** Whether a document of the projection is what the journal says; the version that the store gave it aside. */
+/** Whether a stored document equals the one that follows from the journal. The store's version number is ignored. */
 export function isSameEntry(
-  there: (EntryDocument & { readonly version?: number }) | undefined,
-  right: EntryDocument,
+  stored: (EntryDocument & { readonly version?: number }) | undefined,
+  expected: EntryDocument,
 ): boolean {
-  if (there === undefined) return false
-  const { version: _, ...content } = there
-  return isDeepStrictEqual(content, right)
+  if (stored === undefined) return false
+  const { version: _, ...content } = stored
+  return isDeepStrictEqual(content, expected)
 }
 
-/** Whether two snapshots say the same, in whatever order. */
+/** Whether two snapshots have the same content, in whatever order. */
 export function isSameSnapshot(one: ShardSnapshot, other: ShardSnapshot): boolean {
-  return isDeepStrictEqual(byName(one), byName(other))
+  return isDeepStrictEqual(byKey(one), byKey(other))
 }
 
-function byName({ head, accounts: books, holds }: ShardSnapshot): unknown {
-  const named = books.map((book): [string, unknown] => [`${book.currency} ${book.merchant_id}`, book])
-  return { head, books: new Map(named), holds: new Map(holds.map((hold) => [hold.id, hold])) }
+function byKey({ head, accounts, holds }: ShardSnapshot): unknown {
+  const keyed = accounts.map((one): [string, unknown] => [`${one.currency} ${one.merchant_id}`, one])
+  return { head, accounts: new Map(keyed), holds: new Map(holds.map((hold) => [hold.id, hold])) }
 }

@@ -2,92 +2,97 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, type Timer } from '#lib/platform/time.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ, CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
-import { entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
+import { entryDocuments } from '../store/entries.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
 
-/** Writes a shard's projections behind its journal. */
+/** Writes the projections of one shard from its journal, in the background. */
 export interface Projector {
-  /** There is something new to follow. */
+  /** Starts projecting the new batches, unless that is under way. */
   wake(): void
-  /** Resolves when the entries up to this batch are in the projection. */
+  /** Resolves when the entries of all batches up to `seq` are in the projection. */
   waitFor(seq: bigint): Promise<void>
-  /** Ends the work under way and leaves a checkpoint, so that the shard is loaded quickly next time. */
+  /** Finishes the work under way and saves a checkpoint, so that the next load of the shard is quick. */
   stop(): Promise<void>
 }
 
 /**
- * Follows the journal with `entries`, one document each, and now and then a checkpoint. It may be behind and it may
- * be done twice, by this process or by several: every write is of what the journal says, and how far the projections
- * go only moves up. `checkpoint_seq` is the batch that the shard was loaded from.
+ * Projects the journal into one `entries` document per entry, and saves a checkpoint every
+ * `CHECKPOINT_INTERVAL_BATCHES`. It may lag behind, and several processes may project the same batches: every write
+ * follows from the journal alone, and the stored progress only rises. `checkpoint_seq` is the batch of the checkpoint
+ * that the shard was loaded from.
  */
 export function createProjector(state: ShardState, store: LedgerStore, checkpoint_seq: bigint): Projector {
   const { shard } = state
-  let reflected: bigint | undefined
-  let saved = checkpoint_seq
-  let passing: Promise<void> | undefined
+  let projected_seq: bigint | undefined
+  let saved_seq = checkpoint_seq
+  let current_pass: Promise<void> | undefined
   let retry: Timer | undefined
-  let following = false
-  let stopped = false
+  let is_following = false
+  let is_stopped = false
 
-  async function pass(): Promise<void> {
-    reflected ??= await store.entries.projectedSequence(shard)
-    while (reflected < state.head().seq && !stopped) {
-      const batches = await store.journal.listBatches(shard, reflected + 1n, BATCHES_PER_READ)
+  async function runPass(): Promise<void> {
+    projected_seq ??= await store.entries.projectedSequence(shard)
+    while (projected_seq < state.head().seq && !is_stopped) {
+      const batches = await store.journal.listBatches(shard, projected_seq + 1n, BATCHES_PER_READ)
       for (const batch of batches) await Promise.all(entryDocuments(batch).map(store.entries.insert))
       const last = batches.at(-1)
-      if (last === undefined)
-        throw new Error(`shard ${shard}: the journal ends before batch ${state.head().seq}`)
+      if (last === undefined) {
+        throw new Error(
+          `shard ${shard}: the journal ends before batch ${state.head().seq}, which was read or committed; verify the ledger`,
+        )
+      }
       await store.entries.advanceProjectedSequence(shard, last.seq)
-      reflected = last.seq
+      projected_seq = last.seq
     }
-    if (state.head().seq - saved >= CHECKPOINT_INTERVAL_BATCHES) await checkpoint()
+    if (state.head().seq - saved_seq >= CHECKPOINT_INTERVAL_BATCHES) await checkpoint()
   }
 
   async function checkpoint(): Promise<void> {
     const snapshot = state.snapshot()
     await saveCheckpoint(store.checkpoints, snapshot)
-    saved = snapshot.head.seq
+    saved_seq = snapshot.head.seq
   }
 
-  function passOnce(): Promise<void> {
-    passing ??= pass().finally(() => {
-      passing = undefined
+  function sharePass(): Promise<void> {
+    current_pass ??= runPass().finally(() => {
+      current_pass = undefined
     })
-    return passing
+    return current_pass
   }
 
   async function follow(): Promise<void> {
     try {
-      while (!stopped && (reflected ?? -1n) < state.head().seq) await passOnce()
+      while (!is_stopped && (projected_seq ?? -1n) < state.head().seq) await sharePass()
     } finally {
-      following = false
+      is_following = false
     }
   }
 
-  function kick(): void {
-    if (following || retry || stopped) return
-    following = true
+  function wake(): void {
+    if (is_following || retry || is_stopped) return
+    is_following = true
     follow().catch((error: unknown) => {
-      log.warn({ shard, error }, 'the projections of a shard could not be written and will be tried again')
+      log.warn({ shard, error }, 'writing the projections of a shard failed and will be retried')
       retry = clock.after(RETRY_MS, () => {
         retry = undefined
-        kick()
+        wake()
       })
     })
   }
 
   return {
-    wake: kick,
+    wake,
     async waitFor(seq) {
-      while ((reflected ?? -1n) < seq && !stopped) await passOnce()
+      while ((projected_seq ?? -1n) < seq && !is_stopped) await sharePass()
     },
     async stop() {
-      stopped = true
+      is_stopped = true
       retry?.cancel()
-      await passing?.catch(() => undefined)
-      if (state.head().seq > saved) await checkpoint()
+      await current_pass?.catch(() => undefined)
+      if (state.head().seq > saved_seq) await checkpoint()
     },
   }
 }

@@ -12,7 +12,7 @@ import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
 import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
 
-/** The ledger accounts in RPCs. */
+/** Maps account names to their enum values and back. */
 export const ACCOUNTS = createEnumMap<AccountName, LedgerAccount>({
   available: LedgerAccount.AVAILABLE,
   held: LedgerAccount.HELD,
@@ -30,7 +30,7 @@ const KINDS = createEnumMap<EntryKind, LedgerEntryKind>({
   adjustment: LedgerEntryKind.ADJUSTMENT,
 })
 
-/** An entry as RPCs carry it. */
+/** Writes an entry for a response. */
 export function entryToProto({
   shard,
   seq,
@@ -55,7 +55,7 @@ export function entryToProto({
   }
 }
 
-/** An entry that another balances process answered; `undefined` when it holds what this process does not know. */
+/** Reads an entry from another balances process; `undefined` when it has values that this release does not know. */
 export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
   const { amount, createTime, refusedCode, paymentId } = message
   const kind = KINDS.fromProto(message.kind)
@@ -80,10 +80,10 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
 }
 
-/** What a merchant has in one currency, as RPCs carry it. */
+/** Writes the balance of one currency for a response. */
 export function balanceToProto(
-  book: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
+  accounts: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
 ): MessageInitShape<typeof BalanceSchema> {
-  const { currency, available, held } = book
+  const { currency, available, held } = accounts
   return { currency, available, held }
 }

@@ -4,95 +4,100 @@ import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
 
-interface PendingAnswer<T> {
-  readonly answer: (value: T) => void
-  readonly fail: (error: unknown) => void
+interface Pending<T> {
+  readonly resolve: (value: T) => void
+  readonly reject: (error: unknown) => void
 }
 
-interface PendingCommand extends PendingAnswer<CommandResult> {
+interface PendingCommand extends Pending<CommandResult> {
   readonly command: Command
   readonly size_bytes: number
-  readonly since_ms: number
+  readonly queued_at_ms: number
 }
 
-/** What one cycle of a shard's log answers together. */
+/** The commands of one batch and the reads that are answered together with it. */
 export interface QueuedBatch {
   readonly commands: readonly { readonly command: Command }[]
-  /** Answers the commands in their order, and the readers. */
-  answer(outcomes: readonly CommandResult[]): void
-  fail(error: unknown): void
-  /** Whether something in it has waited longer than anything may. */
-  isLate(): boolean
+  /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
+  resolve(results: readonly CommandResult[]): void
+  reject(error: unknown): void
+  /** Whether a command in it has waited longer than `COMMAND_WAIT_MAX_MS`. */
+  isOverdue(): boolean
 }
 
-/** What waits for a shard's log: commands in the order of their coming, and readers of its state. */
+/** The work that waits for a shard: commands in the order of their arrival, and reads of its state. */
 export interface CommandQueue {
   size(): number
+  /** Resolves with the result of the command once its batch is committed. */
   addCommand(command: Command): Promise<CommandResult>
-  /** Resolves when the state was proven to be the newest. */
-  addReader(): Promise<void>
-  /** Takes the commands of the next batch and every reader. */
-  take(): QueuedBatch
-  failAll(error: unknown): void
+  /** Resolves when the state contains everything that was committed before the call. */
+  addRead(): Promise<void>
+  /** Removes the commands of the next batch and every read from the queue. */
+  takeBatch(): QueuedBatch
+  rejectAll(error: unknown): void
 }
 
-/** An empty queue. It takes a limited number: beyond it `addCommand` and `addReader` throw `Unavailable`. */
+/** Creates an empty queue. When it is full, `addCommand` and `addRead` throw `Unavailable`. */
 export function createCommandQueue(): CommandQueue {
   let commands: PendingCommand[] = []
-  let readers: PendingAnswer<void>[] = []
+  let reads: Pending<void>[] = []
 
-  function admit(): void {
-    if (commands.length + readers.length >= WAITING_COMMANDS_MAX)
-      throw new Unavailable('too much waits for the ledger')
+  function assertRoom(): void {
+    if (commands.length + reads.length >= WAITING_COMMANDS_MAX)
+      throw new Unavailable('the queue of the ledger shard is full; try again later')
   }
 
   return {
-    size: () => commands.length + readers.length,
+    size: () => commands.length + reads.length,
     async addCommand(command) {
-      admit()
-      const { promise, resolve: answer, reject: fail } = Promise.withResolvers<CommandResult>()
-      commands.push({ command, size_bytes: sizeOf(command), since_ms: clock.monotonic_ms(), answer, fail })
+      assertRoom()
+      const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
+      const size_bytes = sizeBoundOf(command)
+      commands.push({ command, size_bytes, queued_at_ms: clock.monotonic_ms(), resolve, reject })
       return await promise
     },
-    async addReader() {
-      admit()
-      const { promise, resolve: answer, reject: fail } = Promise.withResolvers<void>()
-      readers.push({ answer, fail })
+    async addRead() {
+      assertRoom()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      reads.push({ resolve, reject })
       await promise
     },
-    take() {
-      const count = fitting(commands)
-      const taken = commands.slice(0, count)
+    takeBatch() {
+      const count = batchLength(commands)
+      const batch = createQueuedBatch(commands.slice(0, count), reads)
       commands = commands.slice(count)
-      const reading = readers
-      readers = []
-      return workOf(taken, reading)
+      reads = []
+      return batch
     },
-    failAll(error) {
-      const all = [...commands, ...readers]
+    rejectAll(error) {
+      const all = [...commands, ...reads]
       commands = []
-      readers = []
-      for (const { fail } of all) fail(error)
+      reads = []
+      for (const { reject } of all) reject(error)
     },
   }
 }
 
-function workOf(commands: readonly PendingCommand[], readers: readonly PendingAnswer<void>[]): QueuedBatch {
+function createQueuedBatch(
+  commands: readonly PendingCommand[],
+  reads: readonly Pending<void>[],
+): QueuedBatch {
   return {
     commands,
-    answer(outcomes) {
-      for (const [at, outcome] of outcomes.entries()) commands[at]?.answer(outcome)
-      for (const { answer } of readers) answer()
+    resolve(results) {
+      for (const [at, result] of results.entries()) commands[at]?.resolve(result)
+      for (const { resolve } of reads) resolve()
     },
-    fail(error) {
-      for (const { fail } of [...commands, ...readers]) fail(error)
+    reject(error) {
+      for (const { reject } of [...commands, ...reads]) reject(error)
     },
-    isLate: () => commands.some(({ since_ms }) => clock.monotonic_ms() - since_ms > COMMAND_WAIT_MAX_MS),
+    isOverdue: () =>
+      commands.some(({ queued_at_ms }) => clock.monotonic_ms() - queued_at_ms > COMMAND_WAIT_MAX_MS),
   }
 }
 
-/** How many of the first commands fit into one batch: at least one. */
-function fitting(commands: readonly PendingCommand[]): number {
+/** The number of commands, from the first, that fit into one batch. The first one always fits. */
+function batchLength(commands: readonly PendingCommand[]): number {
   let count = 0
   let size_bytes = 0
   for (const command of commands) {
@@ -103,8 +108,11 @@ function fitting(commands: readonly PendingCommand[]): number {
   return count
 }
 
-/** An upper bound of what the entry's texts take in UTF-8; what else an entry holds has a fixed size. */
-function sizeOf(command: Command): number {
+/**
+ * An upper bound of the stored size: 3 bytes of UTF-8 per UTF-16 unit of the texts, with the id counted twice because
+ * the journal stores it twice, and 200 bytes for the fields of fixed size.
+ */
+function sizeBoundOf(command: Command): number {
   const payment_id = 'payment_id' in command ? (command.payment_id ?? '') : ''
   const { id, merchant_id, reason } = command
   return 200 + 3 * (2 * id.length + merchant_id.length + reason.length + payment_id.length)

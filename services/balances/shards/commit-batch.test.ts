@@ -9,7 +9,8 @@ import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { RECENT_ENTRIES_MIN } from '../limits.ts'
-import type { Journal, LedgerStore } from '../store/ledger-store.ts'
+import type { Journal } from '../store/journal.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -42,15 +43,15 @@ function unreliable(
     async append(batch) {
       const thrown = dice()
       if (thrown < 10) throw new Unavailable('thrown by the test')
-      if (thrown < 25) return 'unsure'
+      if (thrown < 25) return 'unknown'
       if (thrown < 40) {
         await journal.append(batch)
-        return 'unsure'
+        return 'unknown'
       }
       if (thrown < 50) {
         const landing = new Promise((resolve) => clock.after(dice(), () => resolve(journal.append(batch))))
         late.push(landing)
-        return 'unsure'
+        return 'unknown'
       }
       return await journal.append(batch)
     },
@@ -134,7 +135,7 @@ describe('with the store away', () => {
             if (!away) return await journal.append(batch)
             // The first try arrives, although nobody can tell; afterwards the store is away altogether.
             if (appended.length === 1) await journal.append(batch)
-            return 'unsure'
+            return 'unknown'
           },
           async getBatch(shard, seq) {
             if (away) throw new Unavailable('thrown by the test')

@@ -4,39 +4,52 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { Batch } from '../domain/entry.ts'
 import { COMMIT_RESOLVE_MAX_MS } from '../limits.ts'
-import type { Journal } from '../store/ledger-store.ts'
-
-/** `overtaken`: another batch has the place, for ever. `unsure`: asked long enough; `cause` is the last fault. */
-export type CommitResult = 'ours' | 'overtaken' | { readonly unsure: unknown }
-
-const READ_BACKOFF = { first_ms: 10, max_ms: 500 }
+import type { Journal } from '../store/journal.ts'
 
 /**
- * Commits a batch, or learns what became of it. Whatever leaves its fate open is answered by reading its place, and
- * while that is empty by inserting the very same batch again: the place is unique and the token tells whose it is, so
- * it is there once at most. Throws only when it is certain that nothing was written; `maybe` says that an earlier
- * call had to leave that open.
+ * The result of a commit. `superseded`: another batch has the position permanently. `unknown`: the store did not say in
+ * time whether the batch was written; `cause` is the last error.
  */
-export async function commitBatch(journal: Journal, batch: Batch, maybe = false): Promise<CommitResult> {
+export type CommitResult =
+  | { readonly status: 'committed' }
+  | { readonly status: 'superseded' }
+  | { readonly status: 'unknown'; readonly cause: unknown }
+
+const RETRY_BACKOFF = { first_ms: 10, max_ms: 500 }
+
+/**
+ * Commits a batch, or finds out whether it was committed. After an unclear insert it reads the batch's position. While
+ * that is empty, it inserts the very same batch again: the position is unique and the token identifies the batch, so it
+ * is written at most once. Throws only when it is certain that nothing was written. `may_be_written` says that an
+ * earlier call returned `unknown`.
+ */
+export async function commitBatch(
+  journal: Journal,
+  batch: Batch,
+  may_be_written = false,
+): Promise<CommitResult> {
   const deadline_ms = clock.monotonic_ms() + COMMIT_RESOLVE_MAX_MS
-  let open = maybe
+  let is_unclear = may_be_written
   let cause: unknown
   for (let failures = 1; ; failures++) {
     try {
-      if ((await journal.append(batch)) === 'appended') return 'ours'
-      open = true
-      const there = await journal.getBatch(batch.shard, batch.seq)
-      if (there) return there.token === batch.token ? 'ours' : 'overtaken'
+      if ((await journal.append(batch)) === 'appended') return { status: 'committed' }
+      is_unclear = true
+      const stored = await journal.getBatch(batch.shard, batch.seq)
+      if (stored) return { status: stored.token === batch.token ? 'committed' : 'superseded' }
     } catch (error) {
-      if (!open) throw error
+      if (!is_unclear) throw error
       cause = error
     }
-    if (clock.monotonic_ms() >= deadline_ms) return { unsure: cause }
-    await sleep(backoffDelay(failures, READ_BACKOFF, randomFraction()))
+    if (clock.monotonic_ms() >= deadline_ms) return { status: 'unknown', cause }
+    await sleep(backoffDelay(failures, RETRY_BACKOFF, randomFraction()))
   }
 }
 
-/** What everybody who waits is told while the fate of a batch is not known: to come again with the same id. */
-export function unsureError(batch: Batch, cause: unknown): Unavailable {
-  return new Unavailable(`the fate of batch ${batch.seq} of shard ${batch.shard} is not known yet`, { cause })
+/** The error for the callers of a batch whose commit has an unknown result. They repeat the command with the same id. */
+export function unknownCommitError(batch: Batch, cause: unknown): Unavailable {
+  return new Unavailable(
+    `shard ${batch.shard}: it is not known yet whether batch ${batch.seq} was committed; repeat the command with the same id`,
+    { cause },
+  )
 }

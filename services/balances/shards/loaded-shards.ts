@@ -8,20 +8,21 @@ import { loadCheckpoint } from '../projections/checkpoint.ts'
 import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
-import { createShardLog, type ShardLog } from './shard-log.ts'
+import { createShardWriter, type ShardWriter } from './shard-writer.ts'
 
 /** A shard in the memory of this process. */
 export interface LoadedShard {
-  readonly log: ShardLog
+  readonly writer: ShardWriter
   readonly projector: Projector
 }
 
-/** The shards that this process holds in memory. */
+/** The shards in the memory of this process. */
 export interface LoadedShards {
-  /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` when this process stops. */
+  /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` after `stop`. */
   use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T>
-  /** How far this process's clock is behind the last batch of any loaded shard, in milliseconds; 0 when it is not. */
+  /** By how many milliseconds this process's clock is behind the last batch of any loaded shard; 0 when it is not. */
   clockBehindMs(): number
+  /** Unloads every shard. */
   stop(): Promise<void>
 }
 
@@ -32,72 +33,77 @@ interface ShardSlot {
 }
 
 /**
- * Loads shards when they are first used, and puts away those that nobody used longest when there are more than
- * `loaded_max`: an idle shard costs nothing but its share of memory, and beyond that number not even that.
+ * Loads a shard when it is first used. When more than `loaded_max` shards are loaded, the least recently used idle ones
+ * are unloaded, so memory is bounded. A loaded idle shard costs only memory.
  */
 export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX): LoadedShards {
-  // In the order of their last use.
+  // The map is in the order of last use.
   const slots = new Map<number, ShardSlot>()
-  const retiring = new Set<Promise<void>>()
-  let stopped = false
+  const unloading = new Set<Promise<void>>()
+  let is_stopped = false
 
   function load(shard: number): ShardSlot {
-    const slot: ShardSlot = { loading: withoutDeadline(loading), users: 0 }
+    const slot: ShardSlot = { loading: withoutDeadline(loadState), users: 0 }
     return slot
 
-    async function loading(): Promise<LoadedShard> {
+    async function loadState(): Promise<LoadedShard> {
       const snapshot = await loadCheckpoint(store.checkpoints, shard)
       const state = createShardState(snapshot ?? { shard })
       await catchUp(state, store.journal, () => state.trimRecentEntries(state.head().seq))
       const projector = createProjector(state, store, snapshot?.head.seq ?? 0n)
       projector.wake()
       slot.state = state
-      return { log: createShardLog(state, store.journal, projector.wake), projector }
+      return { writer: createShardWriter(state, store.journal, projector.wake), projector }
     }
   }
 
-  function touch(shard: number): ShardSlot {
+  function acquire(shard: number): ShardSlot {
     const slot = slots.get(shard) ?? load(shard)
     slots.delete(shard)
     slots.set(shard, slot)
+    slot.users += 1
     return slot
   }
 
-  function release(shard: number, slot: ShardSlot, spoiled: boolean): void {
+  function release(shard: number, slot: ShardSlot, is_usable: boolean): void {
     slot.users -= 1
-    if (spoiled && slots.get(shard) === slot) retire(shard, slot)
+    if (!is_usable && slots.get(shard) === slot) unload(shard, slot)
     for (const [other, idle] of slots) {
       if (slots.size <= loaded_max) return
-      if (idle.users === 0) retire(other, idle)
+      if (idle.users === 0) unload(other, idle)
     }
   }
 
-  function retire(shard: number, slot: ShardSlot): void {
+  function unload(shard: number, slot: ShardSlot): void {
     slots.delete(shard)
-    // Whoever used a shard that could not be loaded was told why.
-    const retired = slot.loading.then(putAway, () => undefined).finally(() => retiring.delete(retired))
-    retiring.add(retired)
+    // A failed load is not reported here: it was thrown to every user of the shard.
+    const unloaded = slot.loading
+      .then(
+        (loaded) => stopProjector(shard, loaded),
+        () => undefined,
+      )
+      .finally(() => unloading.delete(unloaded))
+    unloading.add(unloaded)
   }
 
-  async function putAway({ projector }: LoadedShard): Promise<void> {
+  async function stopProjector(shard: number, { projector }: LoadedShard): Promise<void> {
     try {
       await projector.stop()
     } catch (error) {
-      log.warn({ error }, 'a shard was put away without a checkpoint')
+      log.warn({ shard, error }, 'a shard was unloaded without a new checkpoint; its next load takes longer')
     }
   }
 
   return {
     async use(shard, work) {
-      if (stopped) throw new Unavailable('the ledger of this process stops')
-      const slot = touch(shard)
-      slot.users += 1
+      if (is_stopped) throw new Unavailable('the ledger of this process is stopping; try another process')
+      const slot = acquire(shard)
       let loaded: LoadedShard | undefined
       try {
         loaded = await slot.loading
         return await work(loaded)
       } finally {
-        release(shard, slot, loaded === undefined || loaded.log.broken())
+        release(shard, slot, loaded !== undefined && !loaded.writer.isCorrupt())
       }
     },
     clockBehindMs() {
@@ -105,9 +111,9 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
       return Math.max(0, ...times.map((time_ms) => time_ms - clock.now_ms()))
     },
     async stop() {
-      stopped = true
-      for (const [shard, slot] of slots) retire(shard, slot)
-      await Promise.all(retiring)
+      is_stopped = true
+      for (const [shard, slot] of slots) unload(shard, slot)
+      await Promise.all(unloading)
     },
   }
 }

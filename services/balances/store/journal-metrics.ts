@@ -1,31 +1,34 @@
 import { counter, histogram } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { AppendResult, Journal } from './ledger-store.ts'
+import type { AppendResult, Journal } from './journal.ts'
 
-const seconds = histogram(
+const commit_seconds = histogram(
   'multihub_ledger_commit_seconds',
-  'How long inserts of batches into the journal took, and with which fate.',
-  ['fate'],
+  'Duration of inserts of batches into the ledger journal, by result.',
+  ['result'],
 )
 
-const entries = counter(
+const entries_total = counter(
   'multihub_ledger_entries_total',
-  'Entries that this process committed, refusals included.',
+  'Ledger entries that this process committed, refusals included.',
 )
 
-/** The same journal, whose inserts are measured. Many that are `taken` mean that processes fight over shards. */
+/**
+ * Wraps a journal so that its inserts are measured. Many results `occupied` mean that several processes decide the
+ * same shards and contend for them.
+ */
 export function withJournalMetrics(journal: Journal): Journal {
   return {
     ...journal,
     async append(batch) {
       const began_ms = clock.monotonic_ms()
-      let fate: AppendResult | 'failed' = 'failed'
+      let result: AppendResult | 'failed' = 'failed'
       try {
-        fate = await journal.append(batch)
-        if (fate === 'appended') entries.increment({}, batch.entries.length)
-        return fate
+        result = await journal.append(batch)
+        if (result === 'appended') entries_total.increment({}, batch.entries.length)
+        return result
       } finally {
-        seconds.observe({ fate }, (clock.monotonic_ms() - began_ms) / 1000)
+        commit_seconds.observe({ result }, (clock.monotonic_ms() - began_ms) / 1000)
       }
     },
   }

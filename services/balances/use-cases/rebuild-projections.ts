@@ -1,47 +1,56 @@
 import { assertFollows } from '../domain/hash-chain.ts'
+import { SHARDS } from '../domain/shard.ts'
 import { createShardState, type ShardSnapshot } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
 import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
 import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
-import { type EntryDocument, entryDocuments, type LedgerStore } from '../store/ledger-store.ts'
+import { type EntryDocument, entryDocuments } from '../store/entries.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
+
+/** Repairs the projections of every shard. Returns the number of documents that differed from the journals. */
+export async function rebuildProjections(store: LedgerStore): Promise<number> {
+  let repaired = 0
+  for (let shard = 0; shard < SHARDS; shard += 1) repaired += await rebuildShard(store, shard)
+  return repaired
+}
 
 /**
- * Makes the projections of a shard anew from its journal, while the ledger works: documents of `entries` that are
- * missing, altered or too many are put right, and a checkpoint that is not what the journal says is replaced. Answers
- * how many documents differed. Throws `BrokenJournal` when there is nothing sound to rebuild from.
+ * Replays the journal of a shard and repairs its projections while the ledger works. `entries` documents that are
+ * missing, altered or surplus are written or deleted; a checkpoint that contradicts the journal is replaced. Throws
+ * `CorruptJournal` when the journal itself is not sound.
  */
-export async function rebuildShard(store: LedgerStore, shard: number): Promise<number> {
-  const last = await store.journal.lastSequence(shard)
+async function rebuildShard(store: LedgerStore, shard: number): Promise<number> {
+  const last_seq = await store.journal.lastSequence(shard)
   const checkpoint = await loadCheckpoint(store.checkpoints, shard)
   const state = createShardState({ shard })
-  let differing = 0
-  let sound: ShardSnapshot | undefined
-  while (state.head().seq < last) {
+  let repaired = 0
+  let expected: ShardSnapshot | undefined
+  while (state.head().seq < last_seq) {
     for (const batch of await store.journal.listBatches(shard, state.head().seq + 1n, BATCHES_PER_READ)) {
       assertFollows(state.head(), batch)
       state.append(batch)
       state.trimRecentEntries(batch.seq)
-      differing += await repairEntries(store, shard, batch.seq, entryDocuments(batch))
-      if (batch.seq === checkpoint?.head.seq) sound = state.snapshot()
+      repaired += await repairEntries(store, shard, batch.seq, entryDocuments(batch))
+      if (batch.seq === checkpoint?.head.seq) expected = state.snapshot()
     }
   }
-  if (last > 0n) await store.entries.advanceProjectedSequence(shard, last)
-  if (checkpoint === undefined || (sound && isSameSnapshot(sound, checkpoint))) return differing
+  if (last_seq > 0n) await store.entries.advanceProjectedSequence(shard, last_seq)
+  if (checkpoint === undefined || (expected && isSameSnapshot(expected, checkpoint))) return repaired
   await dropCheckpoint(store.checkpoints, shard)
-  if (last > 0n) await saveCheckpoint(store.checkpoints, state.snapshot())
-  return differing + 1
+  if (last_seq > 0n) await saveCheckpoint(store.checkpoints, state.snapshot())
+  return repaired + 1
 }
 
 async function repairEntries(
   store: LedgerStore,
   shard: number,
   seq: bigint,
-  right: EntryDocument[],
+  expected: EntryDocument[],
 ): Promise<number> {
-  const there = await entriesByPosition(store.entries, shard, seq)
-  const wrong = right.filter((document) => !isSameEntry(there.get(document.position), document))
-  const extra = [...there.values()].filter(({ position }) => right[position] === undefined)
+  const stored = await entriesByPosition(store.entries, shard, seq)
+  const wrong = expected.filter((document) => !isSameEntry(stored.get(document.position), document))
+  const surplus = [...stored.values()].filter(({ position }) => expected[position] === undefined)
   await Promise.all(wrong.map(store.entries.overwrite))
-  await Promise.all(extra.map(store.entries.remove))
-  return wrong.length + extra.length
+  await Promise.all(surplus.map(store.entries.remove))
+  return wrong.length + surplus.length
 }

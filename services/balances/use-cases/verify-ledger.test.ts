@@ -5,7 +5,7 @@ import { shardOf } from '../domain/shard.ts'
 import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
-import type { EntryDocument } from '../store/ledger-store.ts'
+import type { EntryDocument } from '../store/entries.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -36,7 +36,7 @@ async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryD
 test('a ledger that only worked is consistent', async () => {
   await using fixture = await worked()
   expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
-  expect(await fixture.ledger.rebuild()).toBe(0)
+  expect(await fixture.ledger.rebuildProjections()).toBe(0)
 })
 
 describe('projections that differ are found and rebuilt', () => {
@@ -86,7 +86,7 @@ describe('projections that differ are found and rebuilt', () => {
       consistent: false,
       differences: [expect.stringMatching(difference)],
     })
-    expect(await ledger.rebuild()).toBe(1)
+    expect(await ledger.rebuildProjections()).toBe(1)
     expect(await ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
     expect(await store.entries.listBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
   })

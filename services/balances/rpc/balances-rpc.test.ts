@@ -9,7 +9,8 @@ import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { createServices } from './services.ts'
+import { createBalanceService } from './balance-service.ts'
+import { createLedgerService } from './ledger-service.ts'
 
 interface Rpcs extends AsyncDisposable {
   balances(caller?: CallerName): Client<typeof BalanceService>
@@ -19,7 +20,7 @@ interface Rpcs extends AsyncDisposable {
 async function openRpcs(): Promise<Rpcs> {
   const fixture = await openFixture()
   const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
-  rpc.add(createServices(fixture.ledger))
+  rpc.add([createBalanceService(fixture.ledger), createLedgerService(fixture.ledger)])
   return {
     balances: (caller = 'operator') => rpc.clientsOf(caller)(BalanceService),
     ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),

@@ -1,0 +1,34 @@
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { Ledger } from '../ledger.ts'
+import { holdFromProto, resolutionFromProto, transferFromProto } from './command-from-proto.ts'
+import { entryToProto } from './entry-proto.ts'
+import { forwardFromProto, resultToProto } from './forward-proto.ts'
+import { recordCommand } from './record-command.ts'
+
+/** The callers that each RPC permits. */
+const CALLERS = {
+  postTransfer: ['payments', 'support', 'balances'],
+  placeHold: ['payments', 'support', 'balances'],
+  resolveHold: ['payments', 'support', 'balances'],
+  forward: ['balances'],
+} as const
+
+/** Implements `LedgerService`: the money movements that other services ask for, and forwarding between processes. */
+export function createLedgerService(ledger: Ledger): RpcService {
+  return rpcService(LedgerService, CALLERS, {
+    async postTransfer(request) {
+      return { entry: entryToProto(await recordCommand(ledger, transferFromProto(request))) }
+    },
+    async placeHold(request) {
+      return { entry: entryToProto(await recordCommand(ledger, holdFromProto(request))) }
+    },
+    async resolveHold(request) {
+      return { entry: entryToProto(await recordCommand(ledger, resolutionFromProto(request))) }
+    },
+    async forward(request) {
+      const { shard, commands } = forwardFromProto(request)
+      return { results: (await ledger.decideForwarded(shard, commands)).map(resultToProto) }
+    },
+  })
+}

@@ -1,0 +1,164 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
+import { clock } from '#lib/platform/time.ts'
+import { type Command, isWellFormed } from '../domain/command.ts'
+import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
+import { type Batch, type BatchPosition, findEntry } from '../domain/entry.ts'
+import { CorruptJournal, sealBatch } from '../domain/hash-chain.ts'
+import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
+import { WAITING_COMMANDS_MAX } from '../limits.ts'
+import type { Journal } from '../store/journal.ts'
+import { catchUp } from './catch-up.ts'
+import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
+import { commitBatch, unknownCommitError } from './commit-batch.ts'
+
+/** Decides commands of one shard in this process and commits them to its journal. */
+export interface ShardWriter {
+  /**
+   * The result of a command, committed when the promise resolves. Throws `Unavailable` when the store cannot be reached
+   * or too many commands wait. The command may have been decided all the same; repeating it with the same id tells.
+   */
+  submit(command: Command): Promise<CommandResult>
+  /** Runs `query` on a state that contains everything that was committed before the call. */
+  read<T>(query: (state: ShardState) => T): Promise<T>
+  /** Whether the journal was found to be corrupt. Then every other call throws `CorruptJournal`. */
+  isCorrupt(): boolean
+}
+
+/**
+ * Decides the waiting commands batch by batch. Only this writer changes `state`. When idle, it decides at once; when
+ * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
+ * other processes: when another process commits first, its batches are read and the same commands decided again.
+ * `onCommitted` is called after each committed batch.
+ */
+export function createShardWriter(state: ShardState, journal: Journal, onCommitted: () => void): ShardWriter {
+  const queue = createCommandQueue()
+  const lookups = new Set<{ readonly after: bigint }>()
+  let is_running = false
+  let unresolved: Batch | undefined
+  let corruption: CorruptJournal | undefined
+
+  // A command whose id was looked up at some batch must find later batches in memory until it is decided.
+  const trimRecentEntries = (): void => {
+    const [oldest] = lookups
+    state.trimRecentEntries(oldest?.after ?? state.head().seq)
+  }
+
+  const nextPosition = (): BatchPosition => {
+    const { seq, time_ms } = state.head()
+    return { shard: state.shard, seq: seq + 1n, time: new Date(Math.max(clock.now_ms(), time_ms)) }
+  }
+
+  /** Finds out whether the batch of an earlier `unknown` commit was written. Nothing is decided before that. */
+  async function resolveUnknownCommit(): Promise<void> {
+    if (unresolved === undefined) return
+    const result = await commitBatch(journal, unresolved, true)
+    if (result.status === 'unknown') throw unknownCommitError(unresolved, result.cause)
+    if (result.status === 'committed') append(unresolved)
+    else await catchUp(state, journal, trimRecentEntries)
+    unresolved = undefined
+  }
+
+  function append(batch: Batch): void {
+    state.append(batch)
+    trimRecentEntries()
+    onCommitted()
+  }
+
+  /**
+   * Decides, commits and resolves the work. Returns `false` when it must be decided again after catching up: another
+   * process committed first, or there is nothing to commit and the state is not known to be current. `is_current` says
+   * that the journal was read to its end after the work was taken.
+   */
+  async function tryBatch(work: QueuedBatch, is_current: boolean): Promise<boolean> {
+    const at = nextPosition()
+    const draft = createBatchDraft(state, at)
+    const results = work.commands.map(({ command }) => decideCommand(draft, command, at))
+    if (draft.entries.length > 0) {
+      const batch = sealBatch(at, state.head().hash, draft.entries)
+      const commit = await commitBatch(journal, batch)
+      if (commit.status === 'superseded') return false
+      if (commit.status === 'unknown') {
+        unresolved = batch
+        throw unknownCommitError(batch, commit.cause)
+      }
+      append(batch)
+    } else if (!is_current) {
+      return false
+    }
+    work.resolve(results)
+    return true
+  }
+
+  async function processBatch(): Promise<void> {
+    await resolveUnknownCommit()
+    const work = queue.takeBatch()
+    try {
+      for (let is_current = false; !(await tryBatch(work, is_current)); is_current = true) {
+        await catchUp(state, journal, trimRecentEntries)
+        if (work.isOverdue()) {
+          throw new Unavailable(
+            `shard ${state.shard}: other processes always committed first; repeat the command with the same id`,
+          )
+        }
+      }
+    } catch (error) {
+      work.reject(error)
+      throw error
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (queue.size() > 0) {
+      try {
+        await processBatch()
+      } catch (error) {
+        if (error instanceof CorruptJournal) corruption = error
+        // The waiting commands fail now, because each batch of them would wait for the store's time limit again.
+        queue.rejectAll(error)
+      }
+    }
+    is_running = false
+  }
+
+  function wake(): void {
+    if (is_running) return
+    is_running = true
+    // The microtask gathers every command of this turn of the event loop into one batch. `run` never rejects.
+    queueMicrotask(() => void withoutDeadline(run))
+  }
+
+  async function enqueue(command: Command): Promise<CommandResult> {
+    if (corruption) throw corruption
+    const result = queue.addCommand(command)
+    wake()
+    return await result
+  }
+
+  return {
+    async submit(command) {
+      if (!isWellFormed(command)) return { rejected: 'malformed' }
+      const recent = state.recordedEntry(command.id)
+      if (recent) return resultOfRepeat(recent, command)
+      if (lookups.size >= WAITING_COMMANDS_MAX)
+        throw new Unavailable(`shard ${state.shard}: too many commands wait; try again later`)
+      const lookup = { after: state.head().seq }
+      lookups.add(lookup)
+      try {
+        const [batch] = await journal.findByEntryId(state.shard, command.id, 1)
+        const existing = batch && findEntry(batch, command.id)
+        return existing ? resultOfRepeat(existing, command) : await enqueue(command)
+      } finally {
+        lookups.delete(lookup)
+      }
+    },
+    async read(query) {
+      if (corruption) throw corruption
+      const current = queue.addRead()
+      wake()
+      await current
+      return query(state)
+    },
+    isCorrupt: () => corruption !== undefined,
+  }
+}

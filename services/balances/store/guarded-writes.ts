@@ -1,0 +1,38 @@
+import { upsert } from '#lib/patterns/update.ts'
+import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import type { Collection, Fields } from '#lib/platform/store/port.ts'
+
+/**
+ * Stores a document that states how far a shard has been processed, unless the stored one is as far or further. Several
+ * processes may call it at the same time.
+ */
+export async function advance<D extends { readonly shard: number; readonly seq: bigint }>(
+  collection: Collection<D>,
+  document: D,
+): Promise<void> {
+  await upsert(collection, { shard: document.shard }, (current) =>
+    current && current.seq >= document.seq ? undefined : document,
+  )
+}
+
+/** Inserts a document. One that exists at its key stays as it is. */
+export async function insertOnce<D extends object>(collection: Collection<D>, document: D): Promise<void> {
+  try {
+    await collection.insert(document)
+  } catch (error) {
+    if (!(error instanceof Duplicate)) throw error
+  }
+}
+
+/** Deletes this version of a document. A newer version stays. */
+export async function deleteUnchanged<D extends object>(
+  collection: Collection<D>,
+  key: Fields,
+  version: number,
+): Promise<void> {
+  try {
+    await collection.delete(key, version)
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error
+  }
+}

@@ -1,0 +1,131 @@
+import type { Batch, Entry } from '../domain/entry.ts'
+import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
+import { sumOfAccounts } from '../domain/merchant-accounts.ts'
+import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
+import { BATCHES_PER_READ } from '../limits.ts'
+import { loadCheckpoint } from '../projections/checkpoint.ts'
+import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
+import { entryDocuments } from '../store/entries.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
+import { type BloomFilter, createBloomFilter } from './bloom-filter.ts'
+
+/** Collects what a verification finds. */
+export interface VerificationReport {
+  countEntries(count: number): void
+  addDifference(difference: string): void
+}
+
+/** A shard whose journal is being replayed. */
+interface Replay {
+  readonly state: ShardState
+  readonly checkpoint: ShardSnapshot | undefined
+  /** The last batch whose entries are all in the projection. */
+  readonly projected_seq: bigint
+  /** The ids of the entries replayed so far. */
+  readonly ids: BloomFilter
+  readonly addDifference: VerificationReport['addDifference']
+}
+
+/**
+ * Verifies one shard. The journal itself: the hash chain, one entry per id, debits equal credits, held funds equal the
+ * open holds and are never negative, no overdraft that is not allowed (B2). Then every projection, at the batch that it
+ * reflects. Throws `CorruptJournal` where the journal cannot be replayed further.
+ */
+export async function verifyShard(
+  store: LedgerStore,
+  shard: number,
+  report: VerificationReport,
+): Promise<void> {
+  const addDifference = (difference: string): void => report.addDifference(`shard ${shard}: ${difference}`)
+  // The projections are read before the end of the journal; otherwise a batch committed in between would make them
+  // look ahead of it.
+  const checkpoint = await loadCheckpoint(store.checkpoints, shard)
+  const projected_seq = await store.entries.projectedSequence(shard)
+  const last_seq = await store.journal.lastSequence(shard)
+  if (checkpoint && checkpoint.head.seq > last_seq) addDifference('the checkpoint is ahead of the journal')
+  if (projected_seq > last_seq) addDifference('the projection of entries is ahead of the journal')
+  if (last_seq === 0n) return
+  const state = createShardState({ shard })
+  const replay: Replay = { state, checkpoint, projected_seq, ids: createBloomFilter(), addDifference }
+  while (state.head().seq < last_seq) {
+    const next_seq = state.head().seq + 1n
+    const batches = await store.journal.listBatches(shard, next_seq, BATCHES_PER_READ)
+    if (batches.length === 0) throw new CorruptJournal(`shard ${shard}: batch ${next_seq} is missing`)
+    for (const batch of batches) {
+      report.countEntries(batch.entries.length)
+      replayBatch(replay, batch)
+      await verifyIds(store, replay, batch)
+      await verifyEntries(store, replay, batch)
+    }
+  }
+  verifyAccounts(replay)
+}
+
+/** Applies one batch. Throws `CorruptJournal` when it does not follow the batches before it. */
+function replayBatch({ state, checkpoint, addDifference }: Replay, batch: Batch): void {
+  assertFollows(state.head(), batch)
+  state.append(batch)
+  state.trimRecentEntries(batch.seq)
+  for (const entry of batch.entries) verifyFunds(entry, addDifference)
+  if (checkpoint?.head.seq === batch.seq && !isSameSnapshot(checkpoint, state.snapshot())) {
+    addDifference(`the checkpoint at batch ${batch.seq} differs from the journal`)
+  }
+}
+
+function verifyFunds(
+  { id, debit, credit, amount, available, refused_code }: Entry,
+  addDifference: Replay['addDifference'],
+): void {
+  if (refused_code === 6004 && available >= amount)
+    addDifference(`entry ${id} was refused although the funds were sufficient`)
+  const may_overdraw = credit === 'chargebacks' || credit === 'adjustments'
+  if (refused_code === undefined && debit === 'available' && available < 0n && !may_overdraw) {
+    addDifference(`entry ${id} took more than was available`)
+  }
+}
+
+async function verifyIds(
+  store: LedgerStore,
+  { ids, addDifference }: Replay,
+  { shard, entries }: Batch,
+): Promise<void> {
+  if (new Set(entries.map(({ id }) => id)).size < entries.length)
+    addDifference('a batch has two entries with the same id')
+  for (const { id } of entries) {
+    if (!ids.add(id)) continue
+    const batches = await store.journal.findByEntryId(shard, id, 2)
+    if (batches.length !== 1)
+      addDifference(`entry ${id} is in ${batches.length === 0 ? 'no batch' : 'several batches'}`)
+  }
+}
+
+async function verifyEntries(
+  store: LedgerStore,
+  { projected_seq, addDifference }: Replay,
+  batch: Batch,
+): Promise<void> {
+  if (batch.seq > projected_seq) return
+  const stored = await entriesByPosition(store.entries, batch.shard, batch.seq)
+  for (const document of entryDocuments(batch)) {
+    if (!isSameEntry(stored.get(document.position), document)) {
+      addDifference(`entry ${document.id} is missing from the projection or differs there`)
+    }
+    stored.delete(document.position)
+  }
+  if (stored.size > 0) addDifference(`the projection has more entries of batch ${batch.seq} than the journal`)
+}
+
+function verifyAccounts({ state, addDifference }: Replay): void {
+  const { accounts, holds } = state.snapshot()
+  const open_holds = new Map<string, bigint>()
+  for (const { currency, merchant_id, amount } of holds) {
+    const name = `${currency} of merchant ${merchant_id}`
+    open_holds.set(name, (open_holds.get(name) ?? 0n) + amount)
+  }
+  for (const one of accounts) {
+    const name = `${one.currency} of merchant ${one.merchant_id}`
+    if (sumOfAccounts(one) !== 0n) addDifference(`debits and credits differ in ${name}`)
+    if (one.held !== (open_holds.get(name) ?? 0n))
+      addDifference(`the held funds are not the sum of the open holds in ${name}`)
+  }
+}
