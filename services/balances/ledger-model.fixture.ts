@@ -2,38 +2,38 @@ import fc from 'fast-check'
 import { adjustmentId, type Command, resolutionId } from './domain/command.ts'
 
 /**
- * A second ledger, written from the rules and not from the code: plain maps, no batches, no store. The properties
- * hold the real one against it.
+ * A second ledger, written from the rules and not from the code: plain maps, no batches, no store. The property tests
+ * compare the real ledger with it.
  */
-export interface Model {
-  /** `accepted`, a refusal's code, or why the command is not recorded. */
+export interface LedgerModel {
+  /** Returns `accepted`, the code of a refusal, or the rejection. */
   decide(command: Command): string
   balances(): Map<string, { available: bigint; held: bigint }>
-  /** What is held in open holds, by merchant and currency. */
-  held(): Map<string, bigint>
+  /** The sum of the open holds, by merchant and currency. */
+  sumOfHolds(): Map<string, bigint>
 }
 
 const INT64_MAX = 2n ** 63n - 1n
 const INT64_MIN = -(2n ** 63n)
 
-interface Moved {
+interface ModelMovement {
   readonly owner: string
   readonly from: string
   readonly to: string
   readonly amount: bigint
 }
 
-/** A model without any entry. */
-export function createModel(): Model {
+/** Creates a model without entries. */
+export function createModel(): LedgerModel {
   const accounts = new Map<string, bigint>()
-  const outcomes = new Map<string, { readonly content: string; readonly outcome: string }>()
+  const results = new Map<string, { readonly content: string; readonly result: string }>()
   const open = new Map<
     string,
     { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }
   >()
   const balance = (owner: string, account: string): bigint => accounts.get(`${owner} ${account}`) ?? 0n
 
-  function move({ owner, from, to, amount }: Moved): boolean {
+  function move({ owner, from, to, amount }: ModelMovement): boolean {
     const left = balance(owner, from) - amount
     const right = balance(owner, to) + amount
     if (left < INT64_MIN || right > INT64_MAX) return false
@@ -42,7 +42,7 @@ export function createModel(): Model {
     return true
   }
 
-  function carryOut(command: Command): string {
+  function decideNew(command: Command): string {
     if (command.kind === 'capture' || command.kind === 'release') {
       const hold = open.get(command.hold_id)
       if (!hold || hold.merchant_id !== command.merchant_id) return 'hold_not_open'
@@ -64,21 +64,21 @@ export function createModel(): Model {
       open.set(command.id, { owner, merchant_id, amount })
       return 'accepted'
     }
-    const asks = command.debit === 'available' && command.credit !== 'chargebacks'
-    if (asks && balance(owner, 'available') < amount) return '6004'
+    const is_refusable = command.debit === 'available' && command.credit !== 'chargebacks'
+    if (is_refusable && balance(owner, 'available') < amount) return '6004'
     if (move({ owner, from: command.debit, to: command.credit, amount })) return 'accepted'
-    return asks ? '6001' : 'overflow'
+    return is_refusable ? '6001' : 'overflow'
   }
 
   return {
     decide(command) {
       const content = JSON.stringify(command, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
-      const known = outcomes.get(command.id)
+      const existing = results.get(command.id)
       if ('amount' in command && command.kind !== 'adjustment' && command.amount <= 0n) return 'malformed'
-      if (known) return known.content === content ? known.outcome : 'id_conflict'
-      const outcome = carryOut(command)
-      if (outcome === 'accepted' || outcome.startsWith('6')) outcomes.set(command.id, { content, outcome })
-      return outcome
+      if (existing) return existing.content === content ? existing.result : 'id_conflict'
+      const result = decideNew(command)
+      if (result === 'accepted' || result.startsWith('6')) results.set(command.id, { content, result })
+      return result
     },
     balances() {
       const owners = new Set([...accounts.keys()].map((name) => name.split(' ').slice(0, 2).join(' ')))
@@ -89,7 +89,7 @@ export function createModel(): Model {
         ]),
       )
     },
-    held() {
+    sumOfHolds() {
       const sums = new Map<string, bigint>()
       for (const { owner, amount } of open.values()) sums.set(owner, (sums.get(owner) ?? 0n) + amount)
       return sums
@@ -97,12 +97,12 @@ export function createModel(): Model {
   }
 }
 
-/** Merchants of ONE shard of the test environment, so that they share batches. */
+/** Three merchants of the same shard of the test environment, so that they share batches. */
 export const MERCHANTS = ['1', '12', '31'] as const
 
 /**
- * Commands over few merchants, ids and holds, so that repeats, conflicts, resolutions of what is there and of what is
- * not, and amounts at the edge of 64 bits all come up often.
+ * Generates commands over few merchants, ids and holds. So repeats, id conflicts, resolutions of open and of unknown
+ * holds, and amounts near 64 bits are frequent.
  */
 export function commands(size: { min: number; max: number }): fc.Arbitrary<Command[]> {
   const number = fc.integer({ min: 0, max: 40 })
@@ -119,11 +119,11 @@ export function commands(size: { min: number; max: number }): fc.Arbitrary<Comma
   })
   const command = fc
     .tuple(fc.integer({ min: 0, max: 99 }), common)
-    .map(([dice, fields]): Command => made(dice, fields))
+    .map(([dice, fields]): Command => commandFrom(dice, fields))
   return fc.array(command, { minLength: size.min, maxLength: size.max })
 }
 
-function made(
+function commandFrom(
   dice: number,
   fields: { merchant_id: string; currency: string; number: number; amount: bigint },
 ): Command {

@@ -11,9 +11,9 @@ import { openLedgerStore } from './store/ledger-store.ts'
 const server = await mongodbForTests()
 
 if ('skip' in server) {
-  test.skip(`the ledger on MongoDB: ${server.skip}`, () => {})
+  test.skip(`ledger on MongoDB: ${server.skip}`, () => {})
 } else {
-  test('two processes that fight over a shard of a MongoDB lose nothing and do nothing twice', async () => {
+  test('two processes that contend for a shard on MongoDB lose no command and decide none twice', async () => {
     const database = `ledger-${randomHex(6)}`
     const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
     const stores = [await open(), await open()]

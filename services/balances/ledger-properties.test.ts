@@ -9,25 +9,25 @@ import { shardOf } from './domain/shard.ts'
 import { createBatchDraft, createShardState, type ShardState } from './domain/shard-state.ts'
 import { openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
-import { commands, createModel, MERCHANTS, type Model } from './ledger-model.fixture.ts'
+import { commands, createModel, type LedgerModel, MERCHANTS } from './ledger-model.fixture.ts'
 import { isSameSnapshot } from './projections/compare-projections.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 
 const SHARD = shardOf(MERCHANTS[0], 'test')
 
-function wordOf(outcome: CommandResult): string {
-  return 'recorded' in outcome ? String(outcome.recorded.entry.refused_code ?? 'accepted') : outcome.rejected
+function summaryOf(result: CommandResult): string {
+  return 'recorded' in result ? String(result.recorded.entry.refused_code ?? 'accepted') : result.rejected
 }
 
-function expectAsModel(state: ShardState, model: Model): void {
+function expectModelBalances(state: ShardState, model: LedgerModel): void {
   const { accounts: books, holds } = state.snapshot()
   const balances = model.balances()
-  const held = model.held()
+  const holds_by_owner = model.sumOfHolds()
   for (const book of books) {
     const owner = `${book.merchant_id} ${book.currency}`
     expect(sumOfAccounts(book)).toBe(0n)
     expect(book.held).toBeGreaterThanOrEqual(0n)
-    expect(book.held).toBe(held.get(owner) ?? 0n)
+    expect(book.held).toBe(holds_by_owner.get(owner) ?? 0n)
     expect({ available: book.available, held: book.held }).toEqual(
       balances.get(owner) ?? { available: 0n, held: 0n },
     )
@@ -35,24 +35,24 @@ function expectAsModel(state: ShardState, model: Model): void {
   expect(holds.length).toBe(new Set(holds.map(({ id }) => id)).size)
 }
 
-/** Decides a list as one batch, command by command, checking each against the model. */
-function decideBatch(state: ShardState, list: readonly Command[], model: Model): Batch | undefined {
+/** Decides a list of commands as one batch and compares each result with the model. */
+function decideBatch(state: ShardState, list: readonly Command[], model: LedgerModel): Batch | undefined {
   const { seq, hash } = state.head()
   const at: BatchPosition = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
   const draft = createBatchDraft(state, at)
   for (const command of list) {
     const before = draft.accounts(command.merchant_id, 'INR')
-    const outcome = decideCommand(draft, command, at)
-    const word = wordOf(outcome)
-    expect(word).toBe(model.decide(command))
-    if (word !== 'accepted') expect(draft.accounts(command.merchant_id, 'INR')).toEqual(before)
-    if ('recorded' in outcome) expect(decideCommand(draft, command, at)).toEqual(outcome)
+    const result = decideCommand(draft, command, at)
+    const summary = summaryOf(result)
+    expect(summary).toBe(model.decide(command))
+    if (summary !== 'accepted') expect(draft.accounts(command.merchant_id, 'INR')).toEqual(before)
+    if ('recorded' in result) expect(decideCommand(draft, command, at)).toEqual(result)
   }
   if (draft.entries.length === 0) return undefined
   return sealBatch(at, hash, draft.entries)
 }
 
-test('the pure step decides as the model does, and a replay of its batches gives the same state', () => {
+test('decideCommand agrees with the model, and a replay of the batches gives the same state', () => {
   const property = fc.property(
     commands({ min: 1, max: 120 }),
     fc.integer({ min: 1, max: 20 }),
@@ -65,7 +65,7 @@ test('the pure step decides as the model does, and a replay of its batches gives
         if (batch === undefined) continue
         state.append(batch)
         journal.push(batch)
-        expectAsModel(state, model)
+        expectModelBalances(state, model)
       }
       const replayed = createShardState({ shard: SHARD })
       for (const batch of journal) {
@@ -78,8 +78,8 @@ test('the pure step decides as the model does, and a replay of its batches gives
   fc.assert(property, { numRuns: 400 })
 }, 60_000)
 
-/** The entries of the journal in their order, as the commands' ids and what was decided. */
-async function journalOf(store: LedgerStore): Promise<Batch[]> {
+/** Reads the whole journal of the shard. */
+async function readJournal(store: LedgerStore): Promise<Batch[]> {
   const batches: Batch[] = []
   for (;;) {
     const page = await store.journal.listBatches(SHARD, BigInt(batches.length) + 1n, 100)
@@ -88,31 +88,30 @@ async function journalOf(store: LedgerStore): Promise<Batch[]> {
   }
 }
 
-test('two processes that decide the same shard at once, each command twice, leave one history that the model agrees with', async () => {
+test('two processes that decide the same commands concurrently leave one history, which the model confirms', async () => {
   const property = fc.asyncProperty(commands({ min: 20, max: 80 }), async (list) => {
     await using fixture = await openFixture()
     const { store, ledger } = fixture
     const other = createLedger(store)
-    const outcomes = await Promise.all(
+    const results = await Promise.all(
       list.flatMap((command) => [ledger.submit('test', command), other.submit('test', command)]),
     )
-    const journal = await journalOf(store)
+    const journal = await readJournal(store)
     const recorded = new Map(journal.flatMap(({ entries }) => entries.map((entry) => [entry.id, entry])))
     expect(recorded.size).toBe(journal.reduce((count, { entries }) => count + entries.length, 0))
-    // What anybody was told is what the journal says, and both were told the same.
-    for (const outcome of outcomes) {
-      if ('recorded' in outcome)
-        expect(recorded.get(outcome.recorded.entry.id)).toEqual(outcome.recorded.entry)
+    // Every returned entry is the entry in the journal.
+    for (const result of results) {
+      if ('recorded' in result) expect(recorded.get(result.recorded.entry.id)).toEqual(result.recorded.entry)
     }
-    // Some order of the commands explains the journal: its own.
+    // The model, given the commands in the order of the journal, decides as the journal says.
     const model = createModel()
     for (const { id, refused_code, ...entry } of recorded.values()) {
-      const command = list.find((candidate) => candidate.id === id && isFor(candidate, entry))
+      const command = list.find((candidate) => candidate.id === id && isDecisionOn(candidate, entry))
       expect(command && model.decide(command)).toBe(String(refused_code ?? 'accepted'))
     }
     const state = createShardState({ shard: SHARD })
     for (const batch of journal) state.append(batch)
-    expectAsModel(state, model)
+    expectModelBalances(state, model)
     for (const merchant_id of MERCHANTS) {
       expect(await other.accounts('test', merchant_id)).toEqual(await ledger.accounts('test', merchant_id))
     }
@@ -122,8 +121,8 @@ test('two processes that decide the same shard at once, each command twice, leav
   await fc.assert(property, { numRuns: 25 })
 }, 120_000)
 
-/** Whether an entry is the decision of this one of the commands that share its id. */
-function isFor(
+/** Whether an entry decides this command, among several commands that share its id. */
+function isDecisionOn(
   command: Command,
   entry: { merchant_id: string; currency: string; amount: bigint; kind: string },
 ): boolean {

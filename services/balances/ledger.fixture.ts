@@ -7,14 +7,14 @@ import { type Command, type HoldCommand, resolutionId, type TransferCommand } fr
 import { createLedger, type Ledger } from './ledger.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 
-/** A ledger over an embedded store of its own, for tests. */
+/** A ledger on its own embedded store, for tests. */
 export interface LedgerFixture extends AsyncDisposable {
   readonly store: LedgerStore
   readonly ledger: Ledger
   readonly opened: Store
 }
 
-/** Opens an embedded store in a new directory, which is deleted afterwards. */
+/** Opens a ledger on an embedded store in a new directory. Disposing of it deletes the directory. */
 export async function openFixture(wrap = (store: LedgerStore): LedgerStore => store): Promise<LedgerFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-'))
   const opened = await openStore({ database: 'balances', directory })
@@ -32,7 +32,7 @@ export async function openFixture(wrap = (store: LedgerStore): LedgerStore => st
   }
 }
 
-/** A deposit's credit. */
+/** The credit of a deposit. */
 export function credit(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): TransferCommand {
   return {
     kind: 'transfer',
@@ -46,12 +46,12 @@ export function credit(id: string, amount: bigint, merchant_id = '1000', currenc
   }
 }
 
-/** A payout's hold. */
+/** The hold of a payout. */
 export function hold(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): HoldCommand {
   return { kind: 'hold', id, merchant_id, currency, amount, payment_id: `payment of ${id}`, reason: 'payout' }
 }
 
-/** The end of a hold. */
+/** The capture or release of a hold. */
 export function resolve(kind: 'capture' | 'release', hold_id: string, merchant_id = '1000'): Command {
   return { kind, id: resolutionId(hold_id), merchant_id, hold_id, reason: 'payout' }
 }

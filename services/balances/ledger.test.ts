@@ -4,16 +4,16 @@ import type { CommandResult } from './domain/decide-command.ts'
 import { credit, hold, openFixture, resolve } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 
-const wasAccepted = (outcome: CommandResult): boolean =>
-  'recorded' in outcome && outcome.recorded.entry.refused_code === undefined
+const wasAccepted = (result: CommandResult): boolean =>
+  'recorded' in result && result.recorded.entry.refused_code === undefined
 
 describe('the ledger', () => {
-  test('gives what was credited less what is held, and its entries in order', async () => {
+  test('returns balances and the entries in order', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 1000n))
-    const outcome = await ledger.submit('test', hold('h', 300n))
-    expect(outcome).toMatchObject({ recorded: { entry: { available: 700n, held: 300n } } })
+    const result = await ledger.submit('test', hold('h', 300n))
+    expect(result).toMatchObject({ recorded: { entry: { available: 700n, held: 300n } } })
     await ledger.submit('test', resolve('capture', 'h'))
     await ledger.submit('test', credit('m', 5n, '1000', 'ARS'))
     expect(await ledger.accounts('test', '1000')).toMatchObject([
@@ -42,17 +42,17 @@ describe('the ledger', () => {
     })
   })
 
-  test('accepts of many holds at once exactly those that are covered', async () => {
+  test('accepts exactly as many concurrent holds as the funds cover', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 1_007n))
     const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 50n))
-    const outcomes = await Promise.all(holds.map((command) => ledger.submit('test', command)))
-    expect(outcomes.filter(wasAccepted)).toHaveLength(20)
+    const results = await Promise.all(holds.map((command) => ledger.submit('test', command)))
+    expect(results.filter(wasAccepted)).toHaveLength(20)
     expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 7n, held: 1_000n }])
   })
 
-  test('does everything once that is sent twice at the same time', async () => {
+  test('decides a command once when it is sent twice at the same time', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     const twice = async (commands: Command[]): Promise<CommandResult[]> =>
@@ -66,29 +66,27 @@ describe('the ledger', () => {
     )
     expect(ends.filter(wasAccepted)).toHaveLength(50)
     expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 125n })
-    const accepted_odd = holds
-      .slice(0, 50)
-      .filter((outcome, at) => at % 2 === 1 && wasAccepted(outcome)).length
+    const accepted_odd = holds.slice(0, 50).filter((result, at) => at % 2 === 1 && wasAccepted(result)).length
     expect(await ledger.accounts('test', '1000')).toMatchObject([
       { available: 500n - 20n * BigInt(accepted_odd), held: 0n },
     ])
   })
 
-  test('lets a hold be captured or released, whichever comes first, and tells the other', async () => {
+  test('resolves a hold with the first of capture and release, and rejects the other', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 100n))
     await ledger.submit('test', hold('h', 40n))
     const ends = Array.from({ length: 20 }, (_, at) => resolve(at % 2 ? 'capture' : 'release', 'h'))
-    const outcomes = await Promise.all(ends.map((command) => ledger.submit('test', command)))
-    expect(outcomes.filter(wasAccepted)).toHaveLength(10)
+    const results = await Promise.all(ends.map((command) => ledger.submit('test', command)))
+    expect(results.filter(wasAccepted)).toHaveLength(10)
     expect(
-      outcomes.filter((outcome) => 'rejected' in outcome && outcome.rejected === 'id_conflict'),
+      results.filter((result) => 'rejected' in result && result.rejected === 'id_conflict'),
     ).toHaveLength(10)
     expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 3n })
   })
 
-  test('remembers a refusal for ever, over restarts and long after it left the memory', async () => {
+  test('keeps a refusal permanently, also after a restart', async () => {
     await using fixture = await openFixture()
     const { ledger, store } = fixture
     const refused = await ledger.submit('test', hold('h', 10n))
@@ -101,7 +99,7 @@ describe('the ledger', () => {
     await later.stop()
   })
 
-  test('refuses one bad command alone, not its batch', async () => {
+  test('rejects a bad command without affecting its batch', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     const most = 2n ** 63n - 1n
@@ -112,8 +110,8 @@ describe('the ledger', () => {
       credit('d', 7n, '31'),
       credit('e\u0000', 1n),
     ]
-    const outcomes = await Promise.all(commands.map((command) => ledger.submit('test', command)))
-    expect(outcomes.map((outcome) => ('rejected' in outcome ? outcome.rejected : 'recorded'))).toEqual([
+    const results = await Promise.all(commands.map((command) => ledger.submit('test', command)))
+    expect(results.map((result) => ('rejected' in result ? result.rejected : 'recorded'))).toEqual([
       'recorded',
       'overflow',
       'malformed',
@@ -122,7 +120,7 @@ describe('the ledger', () => {
     ])
   })
 
-  test('puts shards away that nobody uses and goes on from their checkpoints', async () => {
+  test('unloads idle shards and continues from their checkpoints', async () => {
     await using fixture = await openFixture()
     const { store } = fixture
     const small = createLedger(store, undefined, 2)
@@ -136,6 +134,6 @@ describe('the ledger', () => {
       expect(await small.accounts('test', merchant)).toMatchObject([{ available: 50n }])
     await small.stop()
     expect(await small.verify()).toEqual({ consistent: true, transfers: 40n, differences: [] })
-    await expect(small.accounts('test', '1000')).rejects.toThrow('stops')
+    await expect(small.accounts('test', '1000')).rejects.toThrow('is stopping')
   })
 })

@@ -8,7 +8,7 @@ const [directory = '', round = ''] = process.argv.slice(2)
 const WORKERS = 64
 const MERCHANTS = ['1', '12', '31', '1000', '2000']
 
-/** Storms the ledger and says, line by line, what it was promised, until somebody kills it. */
+/** Submits commands without end and prints one line per acknowledged command, until the parent kills the process. */
 const store = await openStore({ database: 'balances', directory })
 const ledger = createLedger(await openLedgerStore(store))
 
@@ -22,9 +22,9 @@ await Promise.all(
         hold(`${id}:hold`, 130n, merchant),
         resolve(number % 2 ? 'capture' : 'release', `${id}:hold`, merchant),
       ]) {
-        const outcome = await ledger.submit('test', command)
-        if ('recorded' in outcome)
-          writeSync(1, `${command.id} ${outcome.recorded.entry.refused_code ?? 0} ${merchant}\n`)
+        const result = await ledger.submit('test', command)
+        if ('recorded' in result)
+          writeSync(1, `${command.id} ${result.recorded.entry.refused_code ?? 0} ${merchant}\n`)
       }
     }
   }),

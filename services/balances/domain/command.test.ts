@@ -14,40 +14,43 @@ const adjustment: Command = {
   reason: 'a mistake',
 }
 
-describe('a command that can be decided', () => {
+describe('accepts', () => {
   test.each<[string, Command]>([
     ['a transfer', credit('a', 1n)],
     ['the largest transfer', credit('a', INT64_MAX)],
     ['a hold', hold('h', 1n)],
     ['a capture', resolve('capture', 'h')],
-    ['a correction downwards', adjustment],
-    ['the largest correction downwards', { ...adjustment, amount: -INT64_MAX }],
+    ['a negative correction', adjustment],
+    ['the largest negative correction', { ...adjustment, amount: -INT64_MAX }],
     ['an id of 200 characters outside the basic plane', credit('\u{1F600}'.repeat(200), 1n)],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(true))
 })
 
-describe('a command that cannot', () => {
+describe('refuses', () => {
   test.each<[string, Command]>([
     ['no id', credit('', 1n)],
     ['an id of 201 characters', hold('h', 1n, 'x'.repeat(201))],
     ['a control character in an id', credit('a\u0000', 1n)],
-    ['half of a surrogate pair', credit('a\ud800', 1n)],
-    ['no amount', credit('a', 0n)],
+    ['a lone surrogate', credit('a\ud800', 1n)],
+    ['an amount of zero', credit('a', 0n)],
     ['a negative amount', hold('h', -1n)],
     ['an amount over 64 bits', credit('a', INT64_MAX + 1n)],
-    ['a currency that is none', credit('a', 1n, '1000', 'ABC')],
-    ['a transfer to itself', { ...credit('a', 1n), debit: 'available' }],
-    ['a transfer of what is held', { ...credit('a', 1n), debit: 'held' }],
-    ['a transfer that is a correction', { ...credit('a', 1n), debit: 'adjustments' }],
-    ['a resolution under another id', { ...resolve('capture', 'h'), id: 'h:resolved' }],
-    ['a correction of nothing', { ...adjustment, amount: 0n }],
-    ['a correction beyond what can be turned round', { ...adjustment, amount: -INT64_MAX - 1n }],
-    ['a correction under another id', { ...adjustment, id: 'op' }],
+    ['an unknown currency', credit('a', 1n, '1000', 'ABC')],
+    ['a transfer from an account to itself', { ...credit('a', 1n), debit: 'available' }],
+    ['a transfer from the held account', { ...credit('a', 1n), debit: 'held' }],
+    ['a transfer from the adjustments account', { ...credit('a', 1n), debit: 'adjustments' }],
+    [
+      'a resolution whose id is not derived from the hold id',
+      { ...resolve('capture', 'h'), id: 'h:resolved' },
+    ],
+    ['a correction of zero', { ...adjustment, amount: 0n }],
+    ['a correction whose opposite exceeds 64 bits', { ...adjustment, amount: -INT64_MAX - 1n }],
+    ['a correction whose id is not derived from the operation id', { ...adjustment, id: 'op' }],
     ['a reason of 501 characters', { ...credit('a', 1n), reason: 'x'.repeat(501) }],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(false))
 })
 
-test('characters are counted, not UTF-16 units', () => {
+test('counts characters, not UTF-16 units', () => {
   expect(isId('\u{1F600}'.repeat(10), 10)).toBe(true)
   expect(isId('\u{1F600}'.repeat(11), 10)).toBe(false)
 })

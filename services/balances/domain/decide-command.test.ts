@@ -40,7 +40,7 @@ const fee = (id: string, amount: bigint): Command => ({
 const refused = (code: number): object => ({ recorded: { entry: { refused_code: code } } })
 
 describe('funds', () => {
-  test('a hold of more than there is is refused, once and for ever', () => {
+  test('refuses a hold above the available funds, permanently', () => {
     const { draft, decide } = decider(credit('a', 10n))
     const first = decide(hold('h', 11n))
     expect(first).toMatchObject(refused(6004))
@@ -49,27 +49,27 @@ describe('funds', () => {
     expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 110n, held: 0n })
   })
 
-  test('a hold of all there is is accepted', () => {
+  test('accepts a hold of all available funds', () => {
     const { draft } = decider(credit('a', 10n), hold('h', 10n))
     expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 0n, held: 10n })
     expect(draft.hold('h')).toMatchObject({ amount: 10n })
   })
 
-  test('only chargebacks and corrections make a balance negative (B2)', () => {
+  test('lets only chargebacks and corrections make a balance negative (B2)', () => {
     const { draft, decide } = decider(chargeback('c', 5n), adjust('op', -7n))
     expect(draft.accounts('1000', 'INR')).toMatchObject({ available: -12n, chargebacks: 5n, adjustments: 7n })
     expect(decide(fee('f', 1n))).toMatchObject(refused(6004))
     expect(decide(hold('h', 1n))).toMatchObject(refused(6004))
   })
 
-  test('what a merchant has in one currency or of another merchant is not there', () => {
+  test('does not use funds of another currency or of another merchant', () => {
     const { decide } = decider(credit('a', 10n), credit('b', 10n, '1000', 'MXN'), credit('c', 10n, '2000'))
     expect(decide(hold('h', 11n))).toMatchObject(refused(6004))
   })
 })
 
 describe('holds', () => {
-  test('a captured hold leaves, a released one can be spent again', () => {
+  test('a captured hold leaves the ledger; a released one is available again', () => {
     const { draft } = decider(credit('a', 10n), hold('h', 4n), hold('i', 5n))
     for (const command of [resolve('capture', 'h'), resolve('release', 'i')])
       decideCommand(draft, command, AT)
@@ -84,7 +84,7 @@ describe('holds', () => {
     expect(decide(resolve('capture', 'h'))).toEqual({ rejected: 'id_conflict' })
   })
 
-  test("what was never held, or refused, or is another merchant's, cannot be resolved", () => {
+  test("does not resolve a hold that is unknown, refused or another merchant's", () => {
     const { decide } = decider(credit('a', 10n), hold('mine', 4n), hold('much', 400n))
     for (const id of ['none', 'much'])
       expect(decide(resolve('capture', id))).toEqual({ rejected: 'hold_not_open' })
@@ -95,7 +95,7 @@ describe('holds', () => {
 describe('an id', () => {
   const sent = { ...credit('a', 10n), payment_id: 'p' }
 
-  test('has the same answer again', () => {
+  test('gives the same result when it is repeated', () => {
     const { draft, decide } = decider()
     expect(decide(sent)).toEqual(decide(sent))
     expect(draft.entries).toHaveLength(1)
@@ -107,7 +107,7 @@ describe('an id', () => {
     ['merchant', { ...sent, merchant_id: '2000' }],
     ['accounts', { ...sent, debit: 'fees' }],
     ['payment', { ...sent, payment_id: 'q' }],
-    ['no payment', credit('a', 10n)],
+    ['missing payment', credit('a', 10n)],
     ['reason', { ...sent, reason: 'another' }],
     ['kind', hold('a', 10n)],
   ])('with another %s is a conflict', (_, other) => {
@@ -117,8 +117,8 @@ describe('an id', () => {
   })
 })
 
-describe('what does not fit 64 bits', () => {
-  test('a fact is not recorded and can be posted later', () => {
+describe('a balance that would exceed 64 bits', () => {
+  test('a fact is rejected without an entry and can be posted later', () => {
     const { draft, decide } = decider(credit('a', INT64_MAX))
     expect(decide(credit('b', 1n))).toEqual({ rejected: 'overflow' })
     decide(hold('h', 1n))
@@ -126,14 +126,14 @@ describe('what does not fit 64 bits', () => {
     expect(decide(credit('c', 5n))).toEqual({ rejected: 'overflow' })
   })
 
-  test('a correction is refused, and refused it stays', () => {
+  test('a correction is refused permanently', () => {
     const { decide } = decider(credit('a', INT64_MAX))
     expect(decide(adjust('op', 1n))).toMatchObject(refused(6001))
     decide(hold('h', 10n))
     expect(decide(adjust('op', 1n))).toMatchObject(refused(6001))
   })
 
-  test('the commands around it are not touched', () => {
+  test('the other commands of the batch are not affected', () => {
     const { draft, decide } = decider(credit('a', INT64_MAX))
     decide(credit('b', INT64_MAX))
     decide(credit('c', 3n, '2000'))

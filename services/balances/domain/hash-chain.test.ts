@@ -7,29 +7,29 @@ const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n }
 const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry])
 const head = { seq: 1n, time_ms: 1_000, hash: first.hash }
 
-test('a batch follows the one that it was made for', () => {
+test('accepts a batch that follows the head it was sealed for', () => {
   const second = sealBatch({ shard: 1, seq: 2n, time: new Date(1_000) }, first.hash, [{ ...entry, id: 'b' }])
   expect(() => assertFollows(EMPTY_JOURNAL, first)).not.toThrow()
   expect(() => assertFollows(head, second)).not.toThrow()
 })
 
-describe('nothing of a batch can be changed', () => {
+describe('detects a change of any field of a batch', () => {
   test.each<[string, Batch]>([
     ['an amount', { ...first, entries: [{ ...entry, amount: 6n }] }],
     ['a payment', { ...first, entries: [{ ...entry, payment_id: 'p' }] }],
     ['a refusal', { ...first, entries: [{ ...entry, refused_code: 6004 }] }],
-    ['an entry more', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
-    ['an entry less', { ...first, entries: [] }],
+    ['an added entry', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
+    ['a removed entry', { ...first, entries: [] }],
     ['the time', { ...first, time: new Date(1_001) }],
     ['the token', { ...first, token: 'another' }],
     ['the shard', { ...first, shard: 2 }],
-    ['the number', { ...first, seq: 2n }],
-    ['the chain', { ...first, previous_hash: 'another' }],
-    ['a later format', { ...first, format: 2 }],
+    ['the sequence number', { ...first, seq: 2n }],
+    ['the previous hash', { ...first, previous_hash: 'another' }],
+    ['an unknown format', { ...first, format: 2 }],
   ])('%s', (_, altered) => expect(() => assertFollows(EMPTY_JOURNAL, altered)).toThrow(CorruptJournal))
 })
 
-test('time never goes backwards', () => {
+test('refuses a batch that is earlier than the one before it', () => {
   const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [])
-  expect(() => assertFollows(head, early)).toThrow('is of an earlier time than the last')
+  expect(() => assertFollows(head, early)).toThrow('has an earlier time than the batch before it')
 })

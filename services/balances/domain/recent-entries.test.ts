@@ -9,7 +9,7 @@ function batch(seq: bigint, ...ids: string[]): Batch {
   return sealBatch({ shard: 1, seq, time: new Date(0) }, EMPTY_JOURNAL.hash, entries)
 }
 
-test('it forgets the oldest batches beyond its limit, and none that somebody still relies on', () => {
+test('removes the oldest batches beyond its limit, but none after keep_after', () => {
   const recent = createRecentEntries(2)
   recent.add(batch(1n, 'a', 'b'))
   recent.add(batch(2n, 'c'))
@@ -23,7 +23,7 @@ test('it forgets the oldest batches beyond its limit, and none that somebody sti
   expect(recent.get('d')).toBeDefined()
 })
 
-test('it keeps to its limit however many batches come', () => {
+test('keeps its limit however many batches are added', () => {
   const recent = createRecentEntries(10)
   for (let seq = 1n; seq <= 1_000n; seq += 1n) {
     recent.add(batch(seq, `${seq}`))

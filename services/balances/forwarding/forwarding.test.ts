@@ -20,7 +20,7 @@ interface BalancesProcess extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** A balances process with a port of its own, beside others on the same store. */
+/** Starts a balances process with its own port on a shared store. */
 async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
   const port = await freePort()
   const rpc = await createRpc(
@@ -68,34 +68,34 @@ const everyKind: readonly Command[] = [
   },
 ]
 
-test('a process hands its commands to the preferred one, and every kind of answer comes back the same', async () => {
+test('forwards commands to the holder of the lease and returns every kind of result unchanged', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
-  await using preferred = await startProcess(store)
-  await preferred.ledger.submit('test', credit('first', 1n))
-  // This one could not commit anything itself.
-  const append = (): Promise<never> => Promise.reject(new Error('it was to be forwarded'))
+  await using holder = await startProcess(store)
+  await holder.ledger.submit('test', credit('first', 1n))
+  // The second process cannot commit anything itself.
+  const append = (): Promise<never> => Promise.reject(new Error('the command was not forwarded'))
   await using other = await startProcess({ ...store, journal: { ...store.journal, append } })
   for (const command of everyKind) {
     const forwarded = await other.ledger.submit('test', command)
-    expect(forwarded).toEqual(await preferred.ledger.submit('test', command))
+    expect(forwarded).toEqual(await holder.ledger.submit('test', command))
   }
-  const storm = Array.from({ length: 2_000 }, (_, at) => credit(`storm ${at}`, 1n))
-  await Promise.all(storm.map((command) => other.ledger.submit('test', command)))
-  expect(await other.ledger.accounts('test', '1000')).toEqual(await preferred.ledger.accounts('test', '1000'))
-  expect(await preferred.ledger.verify()).toMatchObject({ differences: [] })
+  const burst = Array.from({ length: 2_000 }, (_, at) => credit(`burst ${at}`, 1n))
+  await Promise.all(burst.map((command) => other.ledger.submit('test', command)))
+  expect(await other.ledger.accounts('test', '1000')).toEqual(await holder.ledger.accounts('test', '1000'))
+  expect(await holder.ledger.verify()).toMatchObject({ differences: [] })
 })
 
-test('when the preferred process is gone, the others decide themselves, and nothing is there twice', async () => {
+test('decides commands itself when the holder of the lease stops, and none twice', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
-  await using preferred = await startProcess(store)
-  await preferred.ledger.submit('test', credit('first', 1n))
+  await using holder = await startProcess(store)
+  await holder.ledger.submit('test', credit('first', 1n))
   await using other = await startProcess(store)
   const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
-  const storm = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
-  await preferred.stop()
-  await storm
+  const burst = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
+  await holder.stop()
+  await burst
   expect(await other.ledger.accounts('test', '1000')).toMatchObject([{ available: 1_001n }])
   await other.stop()
   expect(await fixture.ledger.verify()).toMatchObject({ differences: [], transfers: 1_001n })

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => restoreClock())
 
-test('the first process to use a shard is preferred by all, as long as it uses it', async () => {
+test('the first process to use a shard holds its lease for as long as it uses the shard', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
   const one = createShardAffinity(leases, 'one:1')
@@ -24,7 +24,7 @@ test('the first process to use a shard is preferred by all, as long as it uses i
   for (let second = 0; second < 20; second += 1) {
     await clock.advance(1_000)
     expect(await one.addressOf(5)).toBeUndefined()
-    // It is renewed in the background.
+    // The lease is renewed in the background.
     const until_ms = clock.now_ms() + 6_000
     await eventually(
       () => leases.get(5),
@@ -37,7 +37,7 @@ test('the first process to use a shard is preferred by all, as long as it uses i
   expect(await one.addressOf(5)).toBe('two:2')
 })
 
-test('of two processes that want a shard at once one gets it', async () => {
+test('gives the lease to one of several processes that use a shard at the same time', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
   const processes = [1, 2, 3].map((number) => createShardAffinity(leases, `process:${number}`))
@@ -47,7 +47,7 @@ test('of two processes that want a shard at once one gets it', async () => {
   expect(new Set(addresses).size).toBe(2)
 })
 
-test('a preferred process that does not answer is left out for a while', async () => {
+test('does not forward for a while to a process that did not answer', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
   const one = createShardAffinity(leases, 'one:1')
@@ -60,7 +60,7 @@ test('a preferred process that does not answer is left out for a while', async (
   expect(await two.addressOf(5)).toBe('one:1')
 })
 
-test('a process that stops gives its leases back', async () => {
+test('gives the leases back when the process stops', async () => {
   await using fixture = await openFixture()
   const { leases } = fixture.store
   const one = createShardAffinity(leases, 'one:1')

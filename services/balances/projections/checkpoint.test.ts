@@ -21,7 +21,7 @@ function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
   }
 }
 
-test('a checkpoint of many holds comes back as it was', async () => {
+test('loads a checkpoint of many holds as it was saved', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
   const snapshot = snapshotAt(7n, 4_500)
@@ -30,7 +30,7 @@ test('a checkpoint of many holds comes back as it was', async () => {
   expect(loaded && isSameSnapshot(loaded, snapshot)).toBe(true)
 })
 
-test('a checkpoint only moves up, and leaves nothing of the one before it', async () => {
+test('replaces a checkpoint only by a later one, and deletes the parts of the old one', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
   await Promise.all([5n, 9n, 7n, 2n].map((seq) => saveCheckpoint(checkpoints, snapshotAt(seq, 10))))
@@ -41,10 +41,10 @@ test('a checkpoint only moves up, and leaves nothing of the one before it', asyn
   for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.getPart(SHARD, seq, 0)).toBeUndefined()
 })
 
-test('a part that is gone is never taken for an empty one', async () => {
+test('refuses to load a checkpoint that lacks a part', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
   await saveCheckpoint(checkpoints, snapshotAt(5n, 10))
   await checkpoints.deletePartsBefore(SHARD, 6n)
-  await expect(loadCheckpoint(checkpoints, SHARD)).rejects.toThrow('changes faster than it can be read')
+  await expect(loadCheckpoint(checkpoints, SHARD)).rejects.toThrow('the checkpoint lacked parts')
 })

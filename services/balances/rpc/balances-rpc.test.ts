@@ -59,8 +59,8 @@ const holdOf = (holdId: string, minor: bigint) => ({
   reason: 'payout',
 })
 
-describe('the operator', () => {
-  test('corrects a balance once an operation id, up and down', async () => {
+describe('BalanceService', () => {
+  test('corrects a balance up and down, once per operation id', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()
     const first = await balances.adjust(adjustment('op', 500n))
@@ -80,25 +80,25 @@ describe('the operator', () => {
     })
   })
 
-  test('reads entries page by page, of a merchant or of one payment', async () => {
+  test('lists entries by page, of a merchant or of one payment', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()
     for (let number = 0; number < 7; number += 1) await rpcs.ledger().postTransfer(transfer(`t${number}`, 1n))
     await balances.adjust(adjustment('op', 1n))
-    const seen: string[] = []
+    const ids: string[] = []
     let pageToken = ''
     do {
       const page = await balances.listEntries({ merchantId: '1000', pageSize: 3, pageToken })
-      seen.push(...page.entries.map(({ entryId }) => entryId))
+      ids.push(...page.entries.map(({ entryId }) => entryId))
       pageToken = page.nextPageToken
     } while (pageToken !== '')
-    expect(seen).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6', 'adjust:1000:op'])
+    expect(ids).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6', 'adjust:1000:op'])
     const { entries } = await balances.listEntries({ merchantId: '1000', paymentId: 'p', pageSize: 100 })
     expect(entries).toHaveLength(7)
     expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
   })
 
-  test('checks and rebuilds the ledger', async () => {
+  test('verifies the ledger and rebuilds its projections', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()
     await balances.adjust(adjustment('op', 500n))
@@ -111,8 +111,8 @@ describe('the operator', () => {
   })
 })
 
-describe('the services', () => {
-  test('move money and are told what became of it', async () => {
+describe('LedgerService', () => {
+  test('returns the entry of transfers, holds and resolutions', async () => {
     await using rpcs = await openRpcs()
     const ledger = rpcs.ledger()
     const { entry } = await ledger.postTransfer(transfer('t', 100n))
@@ -142,7 +142,7 @@ describe('the services', () => {
   })
 
   test.each<[CallerName, CallerName]>([['gateway', 'operator']])(
-    'are not open to %s or %s',
+    'refuses %s and %s, and callers without permission for Adjust and Forward',
     async (...callers) => {
       await using rpcs = await openRpcs()
       for (const caller of callers)
@@ -153,7 +153,7 @@ describe('the services', () => {
   )
 })
 
-describe('a request that is not right is refused with its code and path', () => {
+describe('refuses a bad request with its code and the path of the field', () => {
   type Call = (rpcs: Rpcs) => Promise<unknown>
   const cases: [number, string, Call][] = [
     [1005, 'merchant_id', (rpcs) => rpcs.balances().getBalances({ ...owner, merchantId: '' })],

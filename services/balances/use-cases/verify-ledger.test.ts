@@ -9,8 +9,8 @@ import type { EntryDocument } from '../store/entries.ts'
 
 const SHARD = shardOf('1000', 'test')
 
-/** A ledger that worked and was stopped, so that its checkpoint and its entries are complete. */
-async function worked(): Promise<LedgerFixture> {
+/** A ledger that decided some commands and was stopped, so that its checkpoint and its projection are complete. */
+async function openUsedLedger(): Promise<LedgerFixture> {
   const fixture = await openFixture()
   const { ledger } = fixture
   for (const command of [
@@ -33,33 +33,33 @@ async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryD
   return document
 }
 
-test('a ledger that only worked is consistent', async () => {
-  await using fixture = await worked()
+test('a ledger is consistent after normal work', async () => {
+  await using fixture = await openUsedLedger()
   expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
   expect(await fixture.ledger.rebuildProjections()).toBe(0)
 })
 
-describe('projections that differ are found and rebuilt', () => {
+describe('finds and rebuilds a projection with', () => {
   test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
     [
       'an altered entry',
       async (fixture) =>
         fixture.store.entries.overwrite({ ...(await documentAt(fixture, 1n)), amount: 101n }),
-      /entry a is missing in the projection, or another/,
+      /entry a is missing from the projection or differs there/,
     ],
     [
       'a missing entry',
       async (fixture) => fixture.store.entries.remove(await documentAt(fixture, 2n)),
-      /entry h is missing in the projection/,
+      /entry h is missing from the projection/,
     ],
     [
-      'an entry too many',
+      'a surplus entry',
       async (fixture) =>
         fixture.store.entries.insert({ ...(await documentAt(fixture, 1n)), position: 7, id: 'x' }),
       /more entries of batch 1/,
     ],
     [
-      'a balance in the checkpoint',
+      'a wrong balance in the checkpoint',
       async ({ store }) => {
         const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
         if (snapshot === undefined) throw new Error('there is no checkpoint')
@@ -67,10 +67,10 @@ describe('projections that differ are found and rebuilt', () => {
         const books = snapshot.accounts.map((book) => ({ ...book, available: book.available + 1n }))
         await saveCheckpoint(store.checkpoints, { ...snapshot, accounts: books })
       },
-      /the checkpoint at batch 5 is not what the journal says/,
+      /the checkpoint at batch 5 differs from the journal/,
     ],
     [
-      'a checkpoint of what never was',
+      'a checkpoint ahead of the journal',
       async ({ store }) => {
         const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
         if (snapshot === undefined) throw new Error('there is no checkpoint')
@@ -78,10 +78,10 @@ describe('projections that differ are found and rebuilt', () => {
       },
       /the checkpoint is ahead of the journal/,
     ],
-  ])('%s', async (_, spoil, difference) => {
-    await using fixture = await worked()
+  ])('%s', async (_, corrupt, difference) => {
+    await using fixture = await openUsedLedger()
     const { ledger, store } = fixture
-    await spoil(fixture)
+    await corrupt(fixture)
     expect(await ledger.verify()).toMatchObject({
       consistent: false,
       differences: [expect.stringMatching(difference)],
@@ -92,35 +92,43 @@ describe('projections that differ are found and rebuilt', () => {
   })
 })
 
-describe('a journal that contradicts itself is found', () => {
+describe('finds a journal with', () => {
   const entry = (id: string, available: bigint): Entry => ({ ...credit(id, 10n), available, held: 20n })
 
   test.each<[string, (hash: string) => ReturnType<typeof sealBatch>, RegExp]>([
     [
       'an altered amount',
       (hash) => ({ ...sealed(6n, hash, entry('z', 60n)), entries: [{ ...entry('z', 60n), amount: 11n }] }),
-      /shard 64: batch 6 is not what was hashed/,
+      /shard 64: batch 6 does not match its hash/,
     ],
-    ['a broken chain', () => sealed(6n, 'another', entry('z', 60n)), /does not continue the chain/],
-    ['a gap', (hash) => sealed(8n, hash, entry('z', 60n)), /batch 8 comes after batch 5/],
+    [
+      'a batch that does not continue the chain',
+      () => sealed(6n, 'another', entry('z', 60n)),
+      /does not continue the hash chain/,
+    ],
+    ['a gap', (hash) => sealed(8n, hash, entry('z', 60n)), /batch 8 comes directly after batch 5/],
     [
       'a balance that does not follow',
       (hash) => sealed(6n, hash, entry('z', 61n)),
-      /shard 64: entry z states another balance/,
+      /shard 64: entry z states a balance that does not follow/,
     ],
-    ['a second entry of an id', (hash) => sealed(6n, hash, entry('a', 60n)), /entry a is in several batches/],
     [
-      'a hold that is not there',
+      'a second entry with the same id',
+      (hash) => sealed(6n, hash, entry('a', 60n)),
+      /entry a is in several batches/,
+    ],
+    [
+      'a resolution of an unknown hold',
       (hash) => sealed(6n, hash, { ...entry('q:resolve', 60n), kind: 'release', debit: 'held', held: 10n }),
       /resolves a hold that is not open/,
     ],
     [
       'an overdraft',
       (hash) => sealed(6n, hash, { ...entry('z', -10n), debit: 'available', credit: 'fees', amount: 60n }),
-      /took more than there was/,
+      /took more than was available/,
     ],
   ])('%s', async (_, batch, difference) => {
-    await using fixture = await worked()
+    await using fixture = await openUsedLedger()
     const { store, ledger } = fixture
     const last = await store.journal.getBatch(SHARD, 5n)
     await store.journal.append(batch(last?.hash ?? ''))
@@ -130,13 +138,13 @@ describe('a journal that contradicts itself is found', () => {
     })
   })
 
-  test('and nothing is decided on top of it', async () => {
-    await using fixture = await worked()
+  test('a broken chain, and decides nothing on top of it', async () => {
+    await using fixture = await openUsedLedger()
     const { store } = fixture
     await store.journal.append(sealed(6n, 'another', entry('z', 60n)))
     const ledger = createLedger(store)
-    await expect(ledger.submit('test', credit('b', 1n))).rejects.toThrow('does not continue the chain')
-    await expect(ledger.accounts('test', '1000')).rejects.toThrow('does not continue the chain')
+    await expect(ledger.submit('test', credit('b', 1n))).rejects.toThrow('does not continue the hash chain')
+    await expect(ledger.accounts('test', '1000')).rejects.toThrow('does not continue the hash chain')
     await ledger.stop()
     expect(await store.journal.lastSequence(SHARD)).toBe(6n)
   })

@@ -14,13 +14,13 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')
 
-/** A journal in front of the real one. */
+/** The store with some methods of its journal replaced. */
 function withJournal(store: LedgerStore, journal: Partial<Journal>): LedgerStore {
   return { ...store, journal: { ...store.journal, ...journal } }
 }
 
-/** Numbers from 0 to 99 that a seed determines. */
-function diceOf(seed: number): () => number {
+/** A generator of numbers from 0 to 99 that the seed determines. */
+function createDice(seed: number): () => number {
   let state = seed
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -29,42 +29,42 @@ function diceOf(seed: number): () => number {
 }
 
 /**
- * A journal that is often unsure: the insert happens and is not reported, does not happen, or happens later, when the
- * log has long gone on; and reads and inserts that fail for certain.
+ * A journal whose inserts often have an unknown result: the insert happens, does not happen, or happens later, when
+ * other batches have been decided. Other inserts and reads fail for certain. `lateInserts` waits for the late ones.
  */
-function unreliable(
+function withUnreliableJournal(
   store: LedgerStore,
   seed: number,
-): { store: LedgerStore; landed: () => Promise<unknown> } {
-  const dice = diceOf(seed)
+): { store: LedgerStore; lateInserts: () => Promise<unknown> } {
+  const roll = createDice(seed)
   const late: Promise<unknown>[] = []
   const { journal } = store
   const wrapped = withJournal(store, {
     async append(batch) {
-      const thrown = dice()
-      if (thrown < 10) throw new Unavailable('thrown by the test')
-      if (thrown < 25) return 'unknown'
-      if (thrown < 40) {
+      const number = roll()
+      if (number < 10) throw new Unavailable('thrown by the test')
+      if (number < 25) return 'unknown'
+      if (number < 40) {
         await journal.append(batch)
         return 'unknown'
       }
-      if (thrown < 50) {
-        const landing = new Promise((resolve) => clock.after(dice(), () => resolve(journal.append(batch))))
-        late.push(landing)
+      if (number < 50) {
+        const insert = new Promise((resolve) => clock.after(roll(), () => resolve(journal.append(batch))))
+        late.push(insert)
         return 'unknown'
       }
       return await journal.append(batch)
     },
     async getBatch(shard, seq) {
-      if (dice() < 20) throw new Unavailable('thrown by the test')
+      if (roll() < 20) throw new Unavailable('thrown by the test')
       return await journal.getBatch(shard, seq)
     },
   })
-  return { store: wrapped, landed: () => Promise.all(late) }
+  return { store: wrapped, lateInserts: () => Promise.all(late) }
 }
 
-/** Repeats a command under its id until the ledger has an answer, as every caller of it does. */
-async function insist(ledger: Ledger, command: Command): Promise<CommandResult> {
+/** Repeats a command until the ledger returns a result, as every caller does. */
+async function submitUntilDecided(ledger: Ledger, command: Command): Promise<CommandResult> {
   for (;;) {
     try {
       return await ledger.submit('test', command)
@@ -74,21 +74,21 @@ async function insist(ledger: Ledger, command: Command): Promise<CommandResult> 
   }
 }
 
-test('whatever becomes of inserts, nothing is lost and nothing is there twice', async () => {
+test('loses no command and decides none twice, whatever happens to the inserts', async () => {
   const property = fc.asyncProperty(fc.integer(), async (seed) => {
     await using fixture = await openFixture()
-    const stores = [1, 2].map((number) => unreliable(fixture.store, seed + number))
+    const stores = [1, 2].map((number) => withUnreliableJournal(fixture.store, seed + number))
     const ledgers = stores.map(({ store }) => createLedger(store))
     await fixture.ledger.submit('test', credit('a', 600n))
     const commands = Array.from({ length: 40 }, (_, at) => [
       credit(`c${at}`, 10n),
       hold(`h${at}`, 50n),
     ]).flat()
-    const outcomes = await Promise.all(
-      ledgers.map((ledger) => Promise.all(commands.map((one) => insist(ledger, one)))),
+    const ledger_results = await Promise.all(
+      ledgers.map((ledger) => Promise.all(commands.map((one) => submitUntilDecided(ledger, one)))),
     )
-    expect(outcomes[0]).toEqual(outcomes[1])
-    await Promise.all(stores.map(({ landed }) => landed()))
+    expect(ledger_results[0]).toEqual(ledger_results[1])
+    await Promise.all(stores.map(({ lateInserts }) => lateInserts()))
     const batches = await fixture.store.journal.listBatches(SHARD, 1n, 1_000)
     const ids = batches.flatMap(({ entries }) => entries.map(({ id }) => id))
     expect(ids.toSorted()).toEqual(['a', ...commands.map(({ id }) => id)].toSorted())
@@ -98,60 +98,60 @@ test('whatever becomes of inserts, nothing is lost and nothing is there twice', 
   await fc.assert(property, { numRuns: 8 })
 }, 120_000)
 
-describe('with the store away', () => {
-  test('everybody who waits is told so, and what was not written is not there afterwards', async () => {
+describe('while the store cannot be reached', () => {
+  test('every waiting command fails with Unavailable, and nothing is recorded', async () => {
     await using fixture = await openFixture()
-    let away = true
+    let is_down = true
     const { journal } = fixture.store
     const append: Journal['append'] = async (batch) => {
-      if (away) throw new Unavailable('thrown by the test')
+      if (is_down) throw new Unavailable('thrown by the test')
       return await journal.append(batch)
     }
     const ledger = createLedger(withJournal(fixture.store, { append }))
     const commands = Array.from({ length: 2_000 }, (_, at) => credit(`c${at}`, 1n))
-    const told = await Promise.allSettled(commands.map((command) => ledger.submit('test', command)))
-    expect(told.every((result) => result.status === 'rejected' && result.reason instanceof Unavailable)).toBe(
-      true,
-    )
-    away = false
+    const results = await Promise.allSettled(commands.map((command) => ledger.submit('test', command)))
+    expect(
+      results.every((result) => result.status === 'rejected' && result.reason instanceof Unavailable),
+    ).toBe(true)
+    is_down = false
     expect(await ledger.accounts('test', '1000')).toEqual([])
     await ledger.submit('test', credit('c0', 1n))
     expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 1n }])
     await ledger.stop()
   })
 
-  test('nothing is decided before the fate of a batch is known', async () => {
+  test('decides nothing until it knows whether the last batch was committed', async () => {
     await using fixture = await openFixture()
     const manual = createManualClock()
     const restoreClock = useClock(manual)
     try {
-      let away = true
+      let is_down = true
       const { journal } = fixture.store
       const appended: string[] = []
       const ledger = createLedger(
         withJournal(fixture.store, {
           async append(batch) {
             appended.push(batch.token)
-            if (!away) return await journal.append(batch)
-            // The first try arrives, although nobody can tell; afterwards the store is away altogether.
+            if (!is_down) return await journal.append(batch)
+            // The first insert happens but reports an unknown result. Later calls do not reach the store.
             if (appended.length === 1) await journal.append(batch)
             return 'unknown'
           },
           async getBatch(shard, seq) {
-            if (away) throw new Unavailable('thrown by the test')
+            if (is_down) throw new Unavailable('thrown by the test')
             return await journal.getBatch(shard, seq)
           },
         }),
       )
       await ledger.accounts('test', '1000')
-      const first = await answered(manual, ledger.submit('test', credit('a', 5n)))
+      const first = await settle(manual, ledger.submit('test', credit('a', 5n)))
       expect(first).toBeInstanceOf(Unavailable)
-      const second = await answered(manual, ledger.submit('test', credit('b', 7n)))
+      const second = await settle(manual, ledger.submit('test', credit('b', 7n)))
       expect(second).toBeInstanceOf(Unavailable)
       expect(new Set(appended).size).toBe(1)
-      away = false
-      expect(await answered(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 5n }])
-      expect(await answered(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
+      is_down = false
+      expect(await settle(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 5n }])
+      expect(await settle(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
         recorded: { seq: 1n },
       })
       expect(await journal.lastSequence(SHARD)).toBe(1n)
@@ -162,7 +162,7 @@ describe('with the store away', () => {
   })
 })
 
-test('a process that was overtaken reads what it missed and decides again', async () => {
+test('reads the batches of another process that committed first, and decides again', async () => {
   await using fixture = await openFixture()
   const { store, ledger } = fixture
   const other = createLedger(store)
@@ -178,13 +178,13 @@ test('a process that was overtaken reads what it missed and decides again', asyn
   await other.stop()
 })
 
-test('an id that was looked up before another process used it is found, however much was written since', async () => {
+test('finds an id that another process used after the look-up, however many batches follow', async () => {
   await using fixture = await openFixture()
   const { store, ledger } = fixture
   await ledger.submit('test', credit('a', 1n))
   const looked_up = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
-  const slow = createLedger(
+  const slow_ledger = createLedger(
     withJournal(store, {
       async findByEntryId(shard, id, limit) {
         const found = await store.journal.findByEntryId(shard, id, limit)
@@ -194,21 +194,21 @@ test('an id that was looked up before another process used it is found, however 
       },
     }),
   )
-  const waiting = slow.submit('test', credit('late', 5n))
+  const waiting = slow_ledger.submit('test', credit('late', 5n))
   await looked_up.promise
   const first = await ledger.submit('test', credit('late', 5n))
   for (let round = 0; round < 4; round += 1) {
     const commands = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, at) => credit(`${round} ${at}`, 1n))
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
-    await slow.accounts('test', '1000')
+    await slow_ledger.accounts('test', '1000')
   }
   gate.resolve()
   expect(await waiting).toEqual(first)
-  await slow.stop()
+  await slow_ledger.stop()
   expect(await ledger.verify()).toMatchObject({ differences: [] })
 })
 
-test('a process whose clock is behind the ledger is not ready and does not turn time back', async () => {
+test('a process whose clock is behind is not ready, and its batches have no earlier time', async () => {
   await using fixture = await openFixture()
   const { store, ledger } = fixture
   await ledger.submit('test', credit('a', 100n))
@@ -218,8 +218,8 @@ test('a process whose clock is behind the ledger is not ready and does not turn 
   const late = createLedger(store)
   try {
     await expect(late.checkClock()).resolves.toBeUndefined()
-    const outcome = await late.submit('test', credit('b', 1n))
-    expect(outcome).toMatchObject({ recorded: { time: first?.time } })
+    const result = await late.submit('test', credit('b', 1n))
+    expect(result).toMatchObject({ recorded: { time: first?.time } })
     await expect(late.checkClock()).rejects.toThrow('6000 ms behind the ledger')
     await late.stop()
   } finally {
@@ -227,8 +227,8 @@ test('a process whose clock is behind the ledger is not ready and does not turn 
   }
 })
 
-/** What a promise resolves with or throws, while the clock is moved on as long as it takes. */
-async function answered(
+/** Returns the value or the error of a promise. Advances the clock until the promise is settled. */
+async function settle(
   manual: ReturnType<typeof createManualClock>,
   promise: Promise<unknown>,
 ): Promise<unknown> {
