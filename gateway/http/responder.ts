@@ -1,5 +1,5 @@
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
-import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { drainRequest } from '../hostile-connections/fragmented-body.ts'
 import { isFloodRefusal, retryHeaders } from '../limits/refusal.ts'
@@ -22,7 +22,7 @@ export function createResponder(log: Log): Responder {
       logExchange(log, exchange, 200)
     },
     sendFailure(exchange, thrown) {
-      const error = publicErrorOf(thrown)
+      const error = toPublicError(thrown)
       send(
         exchange,
         error.http,

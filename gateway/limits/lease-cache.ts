@@ -1,6 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createLru } from '#lib/patterns/lru.ts'
-import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'
@@ -47,7 +47,7 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
 
   return {
     getOrCreate(key, make) {
-      if (is_closed) throw publicErrorOf(new Unavailable('the limits are closed'))
+      if (is_closed) throw toPublicError(new Unavailable('the limits are closed'))
       const existing = leases.get(key)
       if (existing !== undefined) return existing
       const lease = make()

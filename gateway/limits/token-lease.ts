@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withoutRequest } from '#lib/platform/context.ts'
-import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
@@ -92,7 +92,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
       // The tokens may be counted as used, but no caller got one: that admits fewer calls than the limit, never more.
       is_store_down = true
       retry_store_at_ms = clock.monotonic_ms() + STORE_RETRY_MS
-      const failure = publicErrorOf(error)
+      const failure = toPublicError(error)
       for (const waiter of waiters) waiter.reject(failure)
     }
   }
@@ -121,7 +121,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
       const refusal = refusalWithoutStore()
       if (refusal !== undefined) throw refusal
       if (waiting.length >= WAITERS_MAX)
-        throw publicErrorOf(new Unavailable('too many calls wait for a quota'))
+        throw toPublicError(new Unavailable('too many calls wait for a quota'))
       const waiter = Promise.withResolvers<void>()
       waiting.push(waiter)
       serving ??= withoutRequest(serve)

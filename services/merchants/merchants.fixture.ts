@@ -7,7 +7,7 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { createAuthenticate } from '#lib/platform/rpc/authenticate.ts'
+import { createCallerAuthenticator } from '#lib/platform/rpc/authenticate.ts'
 import { createDispatcher } from '#lib/platform/rpc/dispatch.ts'
 import { createMemoryTransport } from '#lib/platform/rpc/memory-transport.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
@@ -45,7 +45,7 @@ export async function createFixture(
     keyring,
     stopping: new AbortController().signal,
   })
-  const endpoints = running.services.flatMap(createDispatcher(createAuthenticate([], []), log))
+  const endpoints = running.services.flatMap(createDispatcher(createCallerAuthenticator([], []), log))
   return {
     bus,
     keyring,

@@ -1,9 +1,9 @@
 import type { PeerCertificate } from 'node:tls'
 import { describe, expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { createAuthenticate } from './authenticate.ts'
+import { createCallerAuthenticator } from './authenticate.ts'
 
-const authenticate = createAuthenticate(
+const authenticate = createCallerAuthenticator(
   [
     { name: 'gateway', sha256: sha256Hex('old') },
     { name: 'gateway', sha256: sha256Hex('new') },

@@ -17,7 +17,7 @@ export interface CallerCertificate {
 }
 
 /** What a call brings to prove who makes it. */
-export interface Proof {
+export interface CallCredentials {
   /** Of several, where all are known, all joined: so they prove nobody. */
   readonly authorization: string | undefined
   /** The client's certificate, which the TLS layer has verified; asked for only when there is no token. */
@@ -25,7 +25,7 @@ export interface Proof {
 }
 
 /** Answers who makes a call, or `undefined` for somebody who is not known here. */
-export type Authenticate = (proof: Proof) => CallerName | undefined
+export type AuthenticateCaller = (proof: CallCredentials) => CallerName | undefined
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
@@ -33,10 +33,10 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
  * Callers are known by a bearer token or by a client certificate; a call that brings a token is judged by it alone.
  * A name may have several tokens, so that one can be replaced without a gap.
  */
-export function createAuthenticate(
+export function createCallerAuthenticator(
   tokens: readonly CallerToken[],
   certificates: readonly CallerCertificate[],
-): Authenticate {
+): AuthenticateCaller {
   // Found by its digest: the time this takes can tell something of the digest, which is of no help with the token.
   const byDigest = new Map(tokens.map(({ sha256, name }) => [sha256, name]))
   const byIdentity = new Map(certificates.map(({ identity, name }) => [identity, name]))

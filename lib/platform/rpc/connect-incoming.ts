@@ -9,15 +9,18 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect'
-import type { Proof } from './authenticate.ts'
+import type { CallCredentials } from './authenticate.ts'
 import type { IncomingCall } from './incoming.ts'
 
 /** What an HTTP request brings to prove its caller, which Connect's own headers and context do not tell in full. */
-const proofKey = createContextKey<Proof>({ authorization: undefined, certificate: () => undefined })
+const callCredentialsKey = createContextKey<CallCredentials>({
+  authorization: undefined,
+  certificate: () => undefined,
+})
 
 /** What an HTTP request hands to the call that it carries. */
-export function valuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
-  return createContextValues().set(proofKey, {
+export function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
+  return createContextValues().set(callCredentialsKey, {
     authorization: authorizationOf(rawHeaders),
     certificate: () =>
       socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
@@ -30,7 +33,7 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
   const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
   return {
     protocol: context.protocolName,
-    caller: context.values.get(proofKey),
+    caller: context.values.get(callCredentialsKey),
     header,
     headers: () => requestHeader,
     timeout_ms: context.timeoutMs(),

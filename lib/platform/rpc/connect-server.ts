@@ -9,21 +9,21 @@ import { createConnectRouter } from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { connectIncoming, valuesOf } from './connect-incoming.ts'
+import { connectIncoming, contextValuesOf } from './connect-incoming.ts'
 import type { Endpoint } from './dispatch.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
 import type { Tls } from './tls.ts'
-import { followFiles, secureOptions } from './tls-server.ts'
+import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
 /** What a plain route beside the RPCs answers. */
-export interface PlainAnswer {
+export interface PlainResponse {
   readonly status: number
   readonly content_type: string
   readonly body: string
 }
 
 /** Plain GET routes by path: `/healthz`, `/readyz`, `/metrics`. They need no token. */
-export type PlainRoutes = Readonly<Record<string, () => PlainAnswer | Promise<PlainAnswer>>>
+export type PlainRoutes = Readonly<Record<string, () => PlainResponse | Promise<PlainResponse>>>
 
 /** Where and how to serve the Connect and gRPC-Web protocols. */
 export interface ConnectServerOptions {
@@ -49,9 +49,9 @@ export async function serveConnect(options: ConnectServerOptions): Promise<Liste
 function createServer(tls: Tls | undefined, listener: Listener): Server {
   if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
   // A certificate is asked for and judged here too, but a probe that has none must reach `/readyz`.
-  const options = { ...HTTP_OPTIONS, ...secureOptions(tls), rejectUnauthorized: false }
+  const options = { ...HTTP_OPTIONS, ...tlsServerOptions(tls), rejectUnauthorized: false }
   const server = createHttpsServer(options, listener)
-  followFiles(server, tls)
+  reloadSecureContext(server, tls)
   return server
 }
 
@@ -74,8 +74,8 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?', 1)[0] ?? ''
     const handler = handlers.get(path)
-    if (handler === undefined) return answer(response, await answerPlain(routes, request.method, path))
-    const asked = universalRequestFromNodeRequest(request, response, undefined, valuesOf(request))
+    if (handler === undefined) return answer(response, await respondPlain(routes, request.method, path))
+    const asked = universalRequestFromNodeRequest(request, response, undefined, contextValuesOf(request))
     await universalResponseToNodeResponse(await handler(asked), response)
   }
   return (request, response) => {
@@ -91,17 +91,17 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
 
 /** The same for everybody and for whatever is missing, the service or the method; clients of Connect read its code. */
-const NO_SUCH_RPC: PlainAnswer = {
+const NO_SUCH_RPC: PlainResponse = {
   status: 404,
   content_type: 'application/json',
   body: JSON.stringify({ code: 'unimplemented', message: 'there is no such RPC here' }),
 }
 
-async function answerPlain(
+async function respondPlain(
   routes: PlainRoutes,
   method: string | undefined,
   path: string,
-): Promise<PlainAnswer> {
+): Promise<PlainResponse> {
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined
   if (route === undefined)
     return method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found')
@@ -114,11 +114,11 @@ async function answerPlain(
   }
 }
 
-function plain(status: number, text: string): PlainAnswer {
+function plain(status: number, text: string): PlainResponse {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function answer(response: ServerResponse, { status, content_type, body }: PlainAnswer): void {
+function answer(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }

@@ -5,7 +5,7 @@ import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
 import type { Tls } from './tls.ts'
 
 /** The connections of a process to others: one an address, opened when first used. */
-export interface Connections {
+export interface OutgoingConnections {
   to(address: string): Transport
   close(): void
 }
@@ -14,7 +14,10 @@ export interface Connections {
 const CONNECTIONS_MAX = 256
 
 /** Makes the connections of a process, which proves itself with one token or certificate to all others. */
-export function createConnections(token: Secret | undefined, tls: Tls | undefined): Connections {
+export function createOutgoingConnections(
+  token: Secret | undefined,
+  tls: Tls | undefined,
+): OutgoingConnections {
   const credentials = channelCredentials(tls)
   const open = new Map<string, GrpcTransport>()
   return {

@@ -12,17 +12,17 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withRequest } from '#lib/platform/context.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { Authenticate } from './authenticate.ts'
+import type { AuthenticateCaller } from './authenticate.ts'
 import { CallContext } from './handler-context.ts'
 import { type IncomingCall, requestContextOf } from './incoming.ts'
 import { type Handler, invoke } from './invoke.ts'
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
-import { Refusal, statusOf } from './refusal.ts'
 import { type CallReport, createReport } from './report.ts'
+import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 import type { CallerName, RpcService } from './service.ts'
 
 /** What a handler answered: the message, and its bytes, which are made here so that a bad answer is our fault. */
-export interface Answer {
+export interface HandlerResponse {
   readonly message: Message
   readonly bytes: Uint8Array
 }
@@ -31,7 +31,7 @@ export interface Answer {
 export interface Endpoint {
   readonly method: DescMethodUnary
   /** Answers, or throws a `ConnectError` that may be shown to the caller as it is, and nothing else. */
-  call(incoming: IncomingCall): Promise<Answer>
+  call(incoming: IncomingCall): Promise<HandlerResponse>
 }
 
 /** Turns a service into endpoints. Throws when it has an RPC that cannot be served. */
@@ -41,7 +41,7 @@ export type Dispatcher = (service: RpcService) => readonly Endpoint[]
  * Makes the dispatcher of a process. Every way to call (in memory, gRPC, Connect) goes through it, so that the proof
  * of the caller, permissions, deadlines, errors, log and metrics are the same for all of them.
  */
-export function createDispatcher(authenticate: Authenticate, log: Log): Dispatcher {
+export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
   let under_way = 0
   const identify = ({ caller }: IncomingCall): CallerName | undefined => {
     if (typeof caller === 'string') return caller
@@ -58,7 +58,7 @@ export function createDispatcher(authenticate: Authenticate, log: Log): Dispatch
     const permitted = new Set(service.permissions[method.localName] ?? [])
     const report = createReport(method, log)
 
-    async function serve(incoming: IncomingCall, started_ms: number): Promise<Answer> {
+    async function serve(incoming: IncomingCall, started_ms: number): Promise<HandlerResponse> {
       const caller = identify(incoming)
       const context = requestContextOf(incoming, caller, started_ms)
       return withRequest(context, async () => {
@@ -70,7 +70,7 @@ export function createDispatcher(authenticate: Authenticate, log: Log): Dispatch
           return answer
         } catch (error) {
           report.failed(error, started_ms)
-          const status = statusOf(error)
+          const status = toCallerError(error)
           status.metadata.set('x-request-id', context.request_id)
           throw status
         }
@@ -110,9 +110,12 @@ function handlerOf(service: RpcService, method: DescMethodUnary): Handler {
 
 function admit(method: DescMethodUnary, caller: CallerName | undefined, permitted: Set<CallerName>): void {
   if (caller === undefined)
-    throw new Refusal(Code.Unauthenticated, 'the call carries no token and no certificate that is known here')
+    throw new RpcStatusError(
+      Code.Unauthenticated,
+      'the call carries no token and no certificate that is known here',
+    )
   if (!permitted.has(caller))
-    throw new Refusal(
+    throw new RpcStatusError(
       Code.PermissionDenied,
       `${caller} may not call ${method.parent.typeName}/${method.name}`,
     )
@@ -124,13 +127,13 @@ async function run(
   incoming: IncomingCall,
   deadline_ms: number,
   report: CallReport,
-): Promise<Answer> {
+): Promise<HandlerResponse> {
   const request = readRequest(incoming)
   const context = new CallContext(method, incoming.protocol, deadline_ms, incoming.headers)
   const answer = await invoke(handler, request, context, {
     timeout_ms: deadline_ms - clock.monotonic_ms(),
     onCancelled: incoming.onCancelled,
-    failedLate: report.failedLate,
+    onLateFailure: report.failedLate,
   })
   if (!isInit(answer)) throw new TypeError('a handler answered no message')
   const message = create(method.output, answer)
@@ -144,7 +147,7 @@ function readRequest(incoming: IncomingCall): Message {
   try {
     return incoming.request()
   } catch {
-    throw new Refusal(Code.InvalidArgument, 'the request is not a message of this method')
+    throw new RpcStatusError(Code.InvalidArgument, 'the request is not a message of this method')
   }
 }
 

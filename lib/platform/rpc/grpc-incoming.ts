@@ -1,12 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
 import { clock } from '#lib/platform/time.ts'
-import type { Proof } from './authenticate.ts'
+import type { CallCredentials } from './authenticate.ts'
 import type { Endpoint } from './dispatch.ts'
 import type { IncomingCall } from './incoming.ts'
 
 /** What a gRPC call brings to prove who makes it. */
-export function proofOf(call: ServerUnaryCall<unknown, unknown>): Proof {
+export function callCredentialsOf(call: ServerUnaryCall<unknown, unknown>): CallCredentials {
   return {
     authorization: textOf(call.metadata, 'authorization'),
     certificate: () => call.getAuthContext().sslPeerCertificate,
@@ -20,7 +20,7 @@ export function grpcIncoming(
 ): IncomingCall {
   return {
     protocol: 'grpc',
-    caller: proofOf(call),
+    caller: callCredentialsOf(call),
     header: (name) => textOf(call.metadata, name),
     headers: () => headersOf(call.metadata),
     timeout_ms: timeoutOf(call.getDeadline()),

@@ -10,14 +10,14 @@ import {
 } from '@grpc/grpc-js'
 import { listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type { Authenticate } from './authenticate.ts'
+import type { AuthenticateCaller } from './authenticate.ts'
 import type { Endpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
-import { addSideServices } from './grpc-side-services.ts'
 import { toGrpcStatus } from './grpc-status.ts'
+import { addHealthAndReflection } from './health-and-reflection.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from './limits.ts'
 import type { Tls } from './tls.ts'
-import { followFiles, secureOptions } from './tls-server.ts'
+import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
 /** Where and how to serve gRPC. */
 export interface GrpcServerOptions {
@@ -25,7 +25,7 @@ export interface GrpcServerOptions {
   /** 0 takes a free port. */
   readonly port: number
   readonly endpoints: readonly Endpoint[]
-  readonly authenticate: Authenticate
+  readonly authenticate: AuthenticateCaller
   readonly tls: Tls | undefined
 }
 
@@ -59,7 +59,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
   const server = new Server(SERVER_OPTIONS)
   addEndpoints(server, endpoints)
-  const side = addSideServices(server, services, authenticate)
+  const side = addHealthAndReflection(server, services, authenticate)
   // The port is ours and not grpc-js's, which says on the console what is wrong with one, and without its statistics
   // no longer finds the connections that it should cut. TLS ends there too: grpc-js reads its keys only once.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
@@ -82,7 +82,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
 
 function createDoor(tls: Tls | undefined, enter: (socket: Socket) => void): Door {
   if (tls === undefined) return createServer({ noDelay: true }, enter)
-  const options = { ...secureOptions(tls), ALPNProtocols: ['h2'], noDelay: true }
+  const options = { ...tlsServerOptions(tls), ALPNProtocols: ['h2'], noDelay: true }
   const door = createTlsServer(options, (socket) => {
     socket.on('error', (error) => log.debug({ error, part: 'grpc' }, 'a connection over TLS broke'))
     enter(socket)
@@ -90,7 +90,7 @@ function createDoor(tls: Tls | undefined, enter: (socket: Socket) => void): Door
   door.on('tlsClientError', (error) =>
     log.debug({ error, part: 'grpc' }, 'a connection over TLS was not made'),
   )
-  followFiles(door, tls)
+  reloadSecureContext(door, tls)
   return door
 }
 

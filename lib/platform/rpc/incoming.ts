@@ -2,7 +2,7 @@ import type { Message } from '@bufbuild/protobuf'
 import type { RequestContext } from '#lib/platform/context.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { parseTrace } from '#lib/platform/telemetry/trace.ts'
-import type { Proof } from './authenticate.ts'
+import type { CallCredentials } from './authenticate.ts'
 import { CALL_TIMEOUT_MAX_MS } from './limits.ts'
 import type { CallerName } from './service.ts'
 
@@ -11,7 +11,7 @@ export interface IncomingCall {
   /** The way, as `HandlerContext.protocolName` shows it. */
   readonly protocol: string
   /** Who calls, or what is there to prove it. Within one process the process itself says who. */
-  readonly caller: CallerName | Proof
+  readonly caller: CallerName | CallCredentials
   /** One request header or entry of the metadata. */
   header(name: string): string | undefined
   headers(): Headers

@@ -2,17 +2,17 @@ import type { Message } from '@bufbuild/protobuf'
 import { Code, type HandlerContext } from '@connectrpc/connect'
 import { clock } from '#lib/platform/time.ts'
 import type { CallContext } from './handler-context.ts'
-import { Refusal } from './refusal.ts'
+import { RpcStatusError } from './rpc-status-error.ts'
 
 /** A method of an implementation, of which only the compiler that checked `rpcService` knows the types. */
 export type Handler = (request: Message, context: HandlerContext) => unknown
 
 /** When a handler is no longer waited for. */
-export interface Patience {
+export interface InvokeLimits {
   readonly timeout_ms: number
   onCancelled(listener: () => void): void
   /** Told what a handler threw that nobody waited for any more. */
-  failedLate(error: unknown): void
+  onLateFailure(error: unknown): void
 }
 
 /**
@@ -23,7 +23,7 @@ export function invoke(
   handler: Handler,
   request: Message,
   context: CallContext,
-  patience: Patience,
+  patience: InvokeLimits,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let waiting = true
@@ -35,7 +35,7 @@ export function invoke(
     }
     const giveUp = (status: Code, reason: string): void => {
       if (!stopWaiting()) return
-      const refusal = new Refusal(status, reason)
+      const refusal = new RpcStatusError(status, reason)
       context.abort(refusal)
       reject(refusal)
     }
@@ -50,7 +50,7 @@ export function invoke(
       },
       (error: unknown) => {
         if (stopWaiting()) reject(error)
-        else patience.failedLate(error)
+        else patience.onLateFailure(error)
       },
     )
   })

@@ -5,9 +5,9 @@ import { currentRequest } from '#lib/platform/context.ts'
 import type { Log, LogFields } from '#lib/platform/telemetry/log.ts'
 import { histogram } from '#lib/platform/telemetry/metrics.ts'
 import { elapsedSince } from '#lib/platform/time.ts'
-import { Refusal, statusOf } from './refusal.ts'
+import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 import { roleOf } from './service.ts'
-import { publicErrorOf } from './translate-errors.ts'
+import { toPublicError } from './translate-errors.ts'
 
 /** What is told of the calls of one method: to the metrics always, to the log when they fail. */
 export interface CallReport {
@@ -34,7 +34,7 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
   const fieldsOf = (error: unknown): LogFields => ({
     rpc,
     caller: currentRequest()?.caller ?? 'unknown',
-    ...(error instanceof Refusal ? { reason: error.message } : { error }),
+    ...(error instanceof RpcStatusError ? { reason: error.message } : { error }),
   })
   return {
     answered(started_ms) {
@@ -42,13 +42,13 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
     },
     failed(error, started_ms) {
       const duration_ms = elapsedSince(started_ms)
-      const rpc_code = Code[statusOf(error).code]
+      const rpc_code = Code[toCallerError(error).code]
       seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
-      const code = error instanceof Refusal ? undefined : publicErrorOf(error).code
+      const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
       methodLog[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'an RPC failed')
     },
     failedLate(error) {
-      const expected = error instanceof Refusal || error instanceof PublicError || isAbort(error)
+      const expected = error instanceof RpcStatusError || error instanceof PublicError || isAbort(error)
       methodLog[expected ? 'debug' : 'error'](
         fieldsOf(error),
         'an RPC failed after its caller had stopped waiting',
@@ -61,8 +61,8 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
 const NOTABLE: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied, Code.DeadlineExceeded]
 
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
-  if (error instanceof Refusal) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
-  const { code } = publicErrorOf(error)
+  if (error instanceof RpcStatusError) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
+  const { code } = toPublicError(error)
   if (code === 2002) return 'warn'
   // A 2001 that came from another role was logged there with its cause; here it is worth a line, not an alarm.
   if (error instanceof PublicError) return code === 2001 ? 'warn' : 'debug'

@@ -2,16 +2,16 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { type Log, log as processLog } from '#lib/platform/telemetry/log.ts'
-import { createAuthenticate } from './authenticate.ts'
+import { createCallerAuthenticator } from './authenticate.ts'
 import { type PlainRoutes, serveConnect } from './connect-server.ts'
-import { createConnections } from './connections.ts'
+import { createOutgoingConnections } from './connections.ts'
 import { createDispatcher, type Endpoint } from './dispatch.ts'
 import { logGrpc } from './grpc-log.ts'
 import { serveGrpc } from './grpc-server.ts'
 import { createMemoryTransport } from './memory-transport.ts'
 import { type CallerName, type RpcService, roleOf } from './service.ts'
 import { addressesOf, type RpcConfig } from './settings.ts'
-import { openTls, TLS_LOOK_MS } from './tls.ts'
+import { openTls, TLS_RELOAD_MS } from './tls.ts'
 
 /** Gives typed clients of services. A call that fails throws `PublicError`, whichever way it went. */
 export type ClientOf = <S extends DescService>(service: S) => Client<S>
@@ -49,7 +49,7 @@ export interface Rpc {
 export async function createRpc(
   config: RpcConfig,
   log: Log = processLog,
-  tls_look_ms: number = TLS_LOOK_MS,
+  tls_look_ms: number = TLS_RELOAD_MS,
 ): Promise<Rpc> {
   logGrpc(log)
   const { tls_key: key, tls_certificate: certificate, tls_authority: authority } = config
@@ -58,9 +58,9 @@ export async function createRpc(
     throw new ConfigError([
       'MULTIHUB_RPC_CERTIFICATES needs MULTIHUB_TLS_CA: nobody is asked for a certificate without',
     ])
-  const authenticate = createAuthenticate(config.callers, config.certificates)
+  const authenticate = createCallerAuthenticator(config.callers, config.certificates)
   const dispatch = createDispatcher(authenticate, log)
-  const connections = createConnections(config.token, tls)
+  const connections = createOutgoingConnections(config.token, tls)
   const addresses = addressesOf(config)
   const services: RpcService[] = []
   const endpoints = new Map<DescMethod, Endpoint>()
@@ -69,7 +69,7 @@ export async function createRpc(
   const isLocal = (service: DescService): boolean => services.some(({ descriptor }) => descriptor === service)
   const remote = (service: DescService): Transport => {
     const address = addresses.get(roleOf(service))
-    if (address === undefined) throw new ConfigError([nowhere(service)])
+    if (address === undefined) throw new ConfigError([missingAddress(service)])
     return connections.to(address)
   }
   return {
@@ -83,7 +83,7 @@ export async function createRpc(
         wanted.add(service)
         return createClient(
           service,
-          chosenLater(() => (isLocal(service) ? memory : remote(service))),
+          lazyTransport(() => (isLocal(service) ? memory : remote(service))),
         )
       }
     },
@@ -91,7 +91,7 @@ export async function createRpc(
     async serve(routes) {
       const problems = [...wanted]
         .filter((service) => !isLocal(service) && !addresses.has(roleOf(service)))
-        .map(nowhere)
+        .map(missingAddress)
       if (problems.length > 0) throw new ConfigError(problems)
       const { host } = config
       const shared = { host, endpoints: [...endpoints.values()], authenticate, tls }
@@ -122,13 +122,13 @@ export async function createRpc(
   }
 }
 
-function nowhere(service: DescService): string {
+function missingAddress(service: DescService): string {
   const role = roleOf(service)
   return `MULTIHUB_${role.toUpperCase()}_ADDRESS is missing: ${service.typeName} is called and not in this process`
 }
 
 /** A transport that is chosen at the first call: roles ask for clients before the roles they call have started. */
-function chosenLater(choose: () => Transport): Transport {
+function lazyTransport(choose: () => Transport): Transport {
   let chosen: Transport | undefined
   const transport = (): Transport => {
     chosen ??= choose()

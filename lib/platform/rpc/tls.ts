@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { createSecureContext, type SecureContextOptions, type Server, type TlsOptions } from 'node:tls'
 import { isNativeError } from 'node:util/types'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
@@ -33,7 +33,7 @@ export interface Tls {
 }
 
 /** How often the files are looked at: certificates are replaced hours or days before they run out. */
-export const TLS_LOOK_MS = 60_000
+export const TLS_RELOAD_MS = 60_000
 
 /**
  * Reads the files, and again every `look_ms`; `undefined` when none is named, which means plain text. Throws
@@ -47,7 +47,7 @@ export async function openTls(files: TlsFiles, log: Log, look_ms: number): Promi
     throw new ConfigError([
       'MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together, also when MULTIHUB_TLS_CA is set',
     ])
-  const look = (): Promise<Sight<TlsMaterial>> => lookAt(key, certificate, authority)
+  const look = (): Promise<FileSnapshot<TlsMaterial>> => readFiles(key, certificate, authority)
   const first = await look()
   let in_use = first.take()
   let seen = first.print
@@ -77,30 +77,49 @@ export async function openTls(files: TlsFiles, log: Log, look_ms: number): Promi
 }
 
 /** The part of the options of a server that changes with the files. */
-export function contextOf({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
+export function secureContextOptions({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
   return { key, cert: certificate, ...(authority === undefined ? {} : { ca: authority }) }
 }
 
+/** So long a new connection may take to agree on its keys; Node would wait for two minutes. */
+const HANDSHAKE_TIMEOUT_MS = 10_000
+
+/** The options of a server that proves itself and, where there is an authority, asks callers for a certificate. */
+export function tlsServerOptions(tls: Tls): TlsOptions {
+  const material = tls.current()
+  const requestCert = material.authority !== undefined
+  return { ...secureContextOptions(material), requestCert, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
+}
+
+/** Gives each new connection of a server what the files hold by then; connections that are open stay as they are. */
+export function reloadSecureContext(server: Server, tls: Tls): void {
+  tls.onChange((material) => server.setSecureContext(secureContextOptions(material)))
+}
+
 /** What a look at files found: a text that differs when the files do, and what they hold, which may be a fault. */
-interface Sight<T> {
+interface FileSnapshot<T> {
   readonly print: string
   take(): T
 }
 
-async function lookAt(key: string, certificate: string, authority?: string): Promise<Sight<TlsMaterial>> {
+async function readFiles(
+  key: string,
+  certificate: string,
+  authority?: string,
+): Promise<FileSnapshot<TlsMaterial>> {
   const sights = await Promise.all([
-    lookAtFile('MULTIHUB_TLS_KEY', key),
-    lookAtFile('MULTIHUB_TLS_CERTIFICATE', certificate),
-    authority === undefined ? undefined : lookAtFile('MULTIHUB_TLS_CA', authority),
+    readOneFile('MULTIHUB_TLS_KEY', key),
+    readOneFile('MULTIHUB_TLS_CERTIFICATE', certificate),
+    authority === undefined ? undefined : readOneFile('MULTIHUB_TLS_CA', authority),
   ])
   const [first, second, third] = sights
   return {
     print: sights.map((sight) => sight?.print).join(),
-    take: () => usable({ key: first.take(), certificate: second.take(), authority: third?.take() }),
+    take: () => checkMaterial({ key: first.take(), certificate: second.take(), authority: third?.take() }),
   }
 }
 
-async function lookAtFile(variable: string, path: string): Promise<Sight<Buffer>> {
+async function readOneFile(variable: string, path: string): Promise<FileSnapshot<Buffer>> {
   try {
     const bytes = await readFile(path)
     return { print: sha256Hex(bytes), take: () => bytes }
@@ -116,14 +135,14 @@ async function lookAtFile(variable: string, path: string): Promise<Sight<Buffer>
 }
 
 /** Refuses what OpenSSL would take silently too: authorities that are cut off or none at all, which trust nobody. */
-function usable(material: TlsMaterial): TlsMaterial {
+function checkMaterial(material: TlsMaterial): TlsMaterial {
   const { certificate, authority } = material
   if (!isCertificates(certificate))
     throw new ConfigError(['MULTIHUB_TLS_CERTIFICATE does not hold whole certificates'])
   if (authority !== undefined && !isCertificates(authority))
     throw new ConfigError(['MULTIHUB_TLS_CA does not hold whole certificates'])
   try {
-    createSecureContext(contextOf(material))
+    createSecureContext(secureContextOptions(material))
   } catch (error) {
     throw new ConfigError([
       `MULTIHUB_TLS_KEY is no key, or not that of MULTIHUB_TLS_CERTIFICATE (${messageOf(error)})`,

@@ -4,7 +4,7 @@ import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/err
 import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { fromConnectError, publicErrorOf, toConnectError } from './translate-errors.ts'
+import { fromConnectError, toConnectError, toPublicError } from './translate-errors.ts'
 
 const CODES: readonly ErrorCode[] = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
 
@@ -71,7 +71,7 @@ describe('what is no public error', () => {
 
   test('a dependency that is away is 2002', () => {
     expect(fromConnectError(toConnectError(new Unavailable('no primary'))).code).toBe(2002)
-    expect(publicErrorOf(new Unavailable('no primary')).cause).toBeInstanceOf(Unavailable)
+    expect(toPublicError(new Unavailable('no primary')).cause).toBeInstanceOf(Unavailable)
   })
 
   test('a status from a call of ours is never passed on as our own', () => {

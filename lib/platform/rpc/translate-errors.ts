@@ -14,14 +14,14 @@ const NOT_NOW: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.
  * What a caller may see of anything that was thrown. A dependency that is away is 2002; whatever else is no
  * `PublicError` is a fault and shows as 2001 (E7), a `ConnectError` included: it is an answer to us, not from us.
  */
-export function publicErrorOf(error: unknown): PublicError {
+export function toPublicError(error: unknown): PublicError {
   if (error instanceof PublicError) return error
   return new PublicError(error instanceof Unavailable ? 2002 : 2001, { cause: error })
 }
 
 /** The same as an RPC status with the code of the table as a typed detail. It holds no cause. */
 export function toConnectError(error: unknown): ConnectError {
-  const { code, message, details, context, http } = publicErrorOf(error)
+  const { code, message, details, context, http } = toPublicError(error)
   const value = { code, detailsJson: toJson(details), contextJson: toJson(context), httpStatus: http }
   return new ConnectError(message, Code[ERROR_TABLE[code].rpc], undefined, [
     { desc: ErrorDetailSchema, value },
@@ -33,7 +33,7 @@ export function toConnectError(error: unknown): ConnectError {
  * the other side cannot be reached or did not answer in time, else 2001. The status is kept as the cause, for the log.
  */
 export function fromConnectError(error: unknown): PublicError {
-  if (!(error instanceof ConnectError)) return publicErrorOf(error)
+  if (!(error instanceof ConnectError)) return toPublicError(error)
   const [detail] = error.findDetails(ErrorDetailSchema)
   if (detail !== undefined) return fromDetail(detail, error)
   return new PublicError(NOT_NOW.includes(error.code) ? 2002 : 2001, { cause: error })

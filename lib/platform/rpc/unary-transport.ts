@@ -8,11 +8,11 @@ import {
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import { MESSAGE_MAX_BYTES } from './limits.ts'
-import { type Outgoing, outgoing } from './outgoing.ts'
+import { type OutgoingMetadata, outgoingMetadata } from './outgoing-metadata.ts'
 import { fromConnectError } from './translate-errors.ts'
 
 /** One call of a client: bytes out, and what it takes with it. */
-export interface OutgoingCall extends Outgoing {
+export interface OutgoingCall extends OutgoingMetadata {
   readonly method: DescMethodUnary
   readonly request: Uint8Array
   readonly headers: Headers | undefined
@@ -29,7 +29,7 @@ export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8
     async unary(method, signal, timeoutMs, header, input) {
       try {
         const call = {
-          ...outgoing(timeoutMs),
+          ...outgoingMetadata(timeoutMs),
           method,
           request: encode(method.input, input),
           headers: header && new Headers(header),

@@ -2,7 +2,7 @@ import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
 import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { publicErrorOf } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
@@ -59,7 +59,7 @@ export function createAttemptHandler(deps: AttemptDeps): EffectHandler<Delivery>
         const record = { number: delivery.attempts.length + 1, started_at, duration_ms, ...result }
         return (current) => recordAttempt(current, record, now())
       } catch (error) {
-        if (publicErrorOf(error).code !== 2002) throw error
+        if (toPublicError(error).code !== 2002) throw error
         // An outage or a stop of this system must not use up an attempt of the receiver.
         log.warn({ error, delivery_id: delivery.delivery_id }, 'delivery attempt postponed')
         return (current) => postponeAttempt(current, attempt, now())

@@ -5,7 +5,7 @@ import { toConnectError } from './translate-errors.ts'
  * What lib/platform/rpc itself says no to, with a status and no code of the public table: the fault is the caller's program
  * or its configuration, and no merchant must be told, say, 3000 because two of our processes disagree on a token.
  */
-export class Refusal extends Error {
+export class RpcStatusError extends Error {
   override readonly name = 'Refusal'
   readonly status: Code
 
@@ -16,6 +16,8 @@ export class Refusal extends Error {
 }
 
 /** The status that a caller is shown for anything thrown while its call was served. */
-export function statusOf(error: unknown): ConnectError {
-  return error instanceof Refusal ? new ConnectError(error.message, error.status) : toConnectError(error)
+export function toCallerError(error: unknown): ConnectError {
+  return error instanceof RpcStatusError
+    ? new ConnectError(error.message, error.status)
+    : toConnectError(error)
 }

@@ -5,7 +5,7 @@ import { clock } from '#lib/platform/time.ts'
 import { CALL_TIMEOUT_MS } from './limits.ts'
 
 /** What every call that a client makes takes with it. */
-export interface Outgoing {
+export interface OutgoingMetadata {
   readonly request_id: string | undefined
   readonly traceparent: string | undefined
   /** Above 0. */
@@ -16,7 +16,7 @@ export interface Outgoing {
  * The request's id and trace, and how long to wait: what the caller asked for, else 10 s, and never longer than the
  * request being served may still take. Throws 2002 when that time is over, without calling.
  */
-export function outgoing(asked_timeout_ms: number | undefined): Outgoing {
+export function outgoingMetadata(asked_timeout_ms: number | undefined): OutgoingMetadata {
   const request = currentRequest()
   const left_ms = request?.deadline_ms === undefined ? Infinity : request.deadline_ms - clock.monotonic_ms()
   const timeout_ms = Math.min(asked_timeout_ms ?? CALL_TIMEOUT_MS, left_ms)

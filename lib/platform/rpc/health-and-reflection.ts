@@ -6,15 +6,15 @@ import type { Server, ServerUnaryCall, UntypedHandleCall } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation, service as healthService } from 'grpc-health-check'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
-import type { Authenticate } from './authenticate.ts'
-import { proofOf } from './grpc-incoming.ts'
+import type { AuthenticateCaller } from './authenticate.ts'
+import { callCredentialsOf } from './grpc-incoming.ts'
 import { toGrpcStatus } from './grpc-status.ts'
-import { Refusal, statusOf } from './refusal.ts'
+import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
 
 /** The services that a gRPC server has beside its own: health, for anybody, and reflection, for known callers. */
-export interface SideServices {
+export interface HealthAndReflection {
   /** What health says of a service, or with the empty name of the whole process. */
   setServing(service: string, serving: boolean): void
   /** Ends the streams by which clients watch health or browse, so that they keep no connection open. */
@@ -22,19 +22,19 @@ export interface SideServices {
 }
 
 /** Adds health, which says "not serving" until told otherwise (readiness is never assumed), and reflection. */
-export function addSideServices(
+export function addHealthAndReflection(
   server: Server,
   services: readonly DescService[],
-  authenticate: Authenticate,
-): SideServices {
+  authenticate: AuthenticateCaller,
+): HealthAndReflection {
   const names = services.map(({ typeName }) => typeName)
   const statuses = ['', ...names].map((name) => [name, 'NOT_SERVING'] as const)
   const health = new HealthImplementation(Object.fromEntries(statuses))
   const reflection = new ReflectionService(definitionOf(services), { services: [...names, HEALTH] })
   const open = new Set<Writable>()
-  const known = (call: SideCall): boolean => authenticate(proofOf(call)) !== undefined
-  health.addToServer(wrapped(server, open, () => true))
-  reflection.addToServer(wrapped(server, open, known))
+  const known = (call: SideCall): boolean => authenticate(callCredentialsOf(call)) !== undefined
+  health.addToServer(guarded(server, open, () => true))
+  reflection.addToServer(guarded(server, open, known))
   return {
     setServing: (service, serving) => health.setStatus(service, serving ? 'SERVING' : 'NOT_SERVING'),
     end() {
@@ -48,7 +48,7 @@ const HEALTH = 'grpc.health.v1.Health'
 type SideCall = ServerUnaryCall<unknown, unknown>
 
 /** The server as those packages see it: with a look at who calls before their handlers, and a list of open streams. */
-function wrapped(
+function guarded(
   server: Server,
   open: Set<Writable>,
   admits: (call: SideCall) => boolean,
@@ -59,7 +59,9 @@ function wrapped(
       if (!admits(call)) {
         call.emit(
           'error',
-          toGrpcStatus(statusOf(new Refusal(Code.Unauthenticated, 'reflection needs a known token'))),
+          toGrpcStatus(
+            toCallerError(new RpcStatusError(Code.Unauthenticated, 'reflection needs a known token')),
+          ),
         )
         return
       }
