@@ -21,77 +21,77 @@ import { type ReceivedCallback, type Receiver, startReceiver } from '../support/
 type NotifyInit = Parameters<Client<typeof PaymentService>['notifyPayment']>[0]
 type ResendInit = Parameters<Client<typeof PaymentService>['resendCallback']>[0]
 
-/** Payments with the real notifier, and a merchant's receiver. */
+/** Payments and the notifier, with a merchant's receiver. */
 export interface ResendSystem extends AsyncDisposable {
   readonly payments: PaymentsSystem
   readonly receiver: Receiver
-  /** A deposit that calls back to the receiver; answers the secret that signs there. */
-  ownDeposit(amount: bigint, more?: DepositOptions): Promise<{ payment: Payment; secret: string }>
-  /** A deposit that was paid, and whose two automatic callbacks came. */
-  paidDeposit(): Promise<Payment>
+  /** Creates a deposit whose `webhook_url` is the receiver; returns it with the secret of its callbacks. */
+  createDeposit(amount: bigint, more?: DepositOptions): Promise<{ payment: Payment; secret: string }>
+  /** Creates a deposit that succeeds, and waits for its two automatic callbacks. */
+  createPaidDeposit(): Promise<Payment>
   notify(request: NotifyInit): ReturnType<Client<typeof PaymentService>['notifyPayment']>
   resend(request: ResendInit): ReturnType<Client<typeof PaymentService>['resendCallback']>
-  /** Gives the merchant an endpoint at a URL; answers its id and its secret. */
-  addEndpoint(url: string, events?: string[]): Promise<{ endpointId: string; secret: string }>
-  switchEndpoint(endpointId: string, enabled: boolean): Promise<unknown>
-  /** The callbacks about a payment when so many have come. */
-  callbacks(payment: Payment, count: number): Promise<readonly ReceivedCallback[]>
-  /** The callback with this `X-Webhook-Id` when it has come. */
-  callback(delivery_id: string | undefined): Promise<ReceivedCallback>
-  deliveries(payment: Payment): Promise<readonly Delivery[]>
+  /** Creates an endpoint for the merchant; returns its id and its secret. */
+  createEndpoint(url: string, events?: string[]): Promise<{ endpointId: string; secret: string }>
+  setEndpointEnabled(endpointId: string, enabled: boolean): Promise<unknown>
+  /** Waits until `count` callbacks about a payment were received, and returns all of them. */
+  waitForCallbacks(payment: Payment, count: number): Promise<readonly ReceivedCallback[]>
+  /** Waits for the callback with this `X-Webhook-Id`. */
+  waitForCallback(delivery_id: string | undefined): Promise<ReceivedCallback>
+  listDeliveries(payment: Payment): Promise<readonly Delivery[]>
 }
 
-/** The owner of another payment; it has none of its own. */
-export async function anotherMerchant({ roles }: PaymentsSystem): Promise<string> {
-  const wanted = { name: 'other', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
-  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant(wanted)
+/** Creates a second merchant, which has no payments. */
+export async function createOtherMerchant({ roles }: PaymentsSystem): Promise<string> {
+  const merchant_request = { name: 'other', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
+  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant(merchant_request)
   return merchant?.merchantId ?? ''
 }
 
-/** Starts it. */
+/** Starts the system. */
 export async function startResend(): Promise<ResendSystem> {
   const payments = await startPayments({ notifier })
   const receiver = await startReceiver()
   const { roles, merchant_id: merchantId } = payments
-  const owner = { merchantId, environment: Environment.TEST, payloadHash: 'the only payload' }
+  const owner = { merchantId, environment: Environment.TEST, payloadHash: 'payload-1' }
   const gateway = roles.client(PaymentService, 'gateway')
   const endpoints = roles.client(EndpointService, 'operator')
-  const ownDeposit: ResendSystem['ownDeposit'] = async (amount, more = {}) => {
+  const createDeposit: ResendSystem['createDeposit'] = async (amount, more = {}) => {
     const c_id = more.c_id ?? uuidv7()
     const secret = newSecret()
     const sealedSecret = roles.keyring.seal(secret, webhookContext({ merchant_id: merchantId, c_id }))
     const request = { webhook: { url: receiver.url, sealedSecret }, ...more.request }
     return { payment: await payments.deposit(amount, { ...more, c_id, request }), secret: secret.reveal() }
   }
-  const callbacks: ResendSystem['callbacks'] = ({ cId }, count) =>
+  const waitForCallbacks: ResendSystem['waitForCallbacks'] = ({ cId }, count) =>
     eventually(
       async () => receiver.of(cId),
-      (seen = []) => seen.length >= count,
+      (received = []) => received.length >= count,
     )
   return {
     payments,
     receiver,
-    ownDeposit,
-    async paidDeposit() {
-      const { payment } = await ownDeposit(1_000_908n)
-      await callbacks(payment, 2)
+    createDeposit,
+    async createPaidDeposit() {
+      const { payment } = await createDeposit(1_000_908n)
+      await waitForCallbacks(payment, 2)
       return payments.reaches(payment.paymentId, PaymentStatus.SUCCESS)
     },
     notify: (request) => gateway.notifyPayment({ ...owner, ...request }),
     resend: (request) => gateway.resendCallback({ ...owner, ...request }),
-    async addEndpoint(url, events = []) {
-      const wanted = { merchantId, environment: Environment.TEST, url, events }
-      const { endpoint, secret } = await endpoints.createEndpoint(wanted)
+    async createEndpoint(url, events = []) {
+      const endpoint_request = { merchantId, environment: Environment.TEST, url, events }
+      const { endpoint, secret } = await endpoints.createEndpoint(endpoint_request)
       return { endpointId: endpoint?.endpointId ?? '', secret }
     },
-    switchEndpoint: (endpointId, enabled) => endpoints.updateEndpoint({ endpointId, enabled }),
-    callbacks,
-    callback: (delivery_id) =>
+    setEndpointEnabled: (endpointId, enabled) => endpoints.updateEndpoint({ endpointId, enabled }),
+    waitForCallbacks,
+    waitForCallback: (delivery_id) =>
       eventually(
         async () => receiver.callbacks.find(({ headers }) => headers['x-webhook-id'] === delivery_id),
-        (seen) => seen !== undefined,
+        (callback) => callback !== undefined,
       ) as Promise<ReceivedCallback>,
-    async deliveries({ paymentId }) {
+    async listDeliveries({ paymentId }) {
       const listed = roles.client(DeliveryService, 'operator').listDeliveries({ merchantId, paymentId })
       return (await listed).deliveries
     },

@@ -8,7 +8,7 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
-import { anotherMerchant, type ResendSystem, startResend } from './resend.fixture.ts'
+import { createOtherMerchant, type ResendSystem, startResend } from './resend.fixture.ts'
 
 const { CREATED, PROCESSING, SUCCESS, DECLINED } = PaymentStatus
 const AMOUNT = 1_000_000n
@@ -21,52 +21,52 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** What a test looks at in a callback. */
-function seen({ raw, headers }: ReceivedCallback) {
+/** The fields of a callback that these tests check. */
+function fieldsOf({ raw, headers }: ReceivedCallback) {
   const { id, created_at, data } = JSON.parse(raw.toString())
   return { id, created_at, data, payment: data.result.payment, delivery_id: headers['x-webhook-id'] }
 }
 
-/** The last of so many callbacks about a payment. */
-async function lastOf(payment: Payment, count: number): Promise<ReturnType<typeof seen>> {
-  const all = await system.callbacks(payment, count)
+/** Waits for `count` callbacks about a payment, and returns the fields of the last one. */
+async function lastCallback(payment: Payment, count: number): Promise<ReturnType<typeof fieldsOf>> {
+  const all = await system.waitForCallbacks(payment, count)
   const last = all[count - 1]
   if (!last) throw new Error('there is no such callback')
-  return seen(last)
+  return fieldsOf(last)
 }
 
-/** Resends once more, and when that came says how many callbacks about the payment there were before it. */
-async function countOf(payment: Payment): Promise<number> {
+/** Counts the callbacks about a payment. It sends one more and waits for it, so that none is still under way. */
+async function countCallbacks(payment: Payment): Promise<number> {
   const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
-  await system.callback(deliveryIds[0])
+  await system.waitForCallback(deliveryIds[0])
   return system.receiver.of(payment.cId).length - 1
 }
 
 describe('a notification', () => {
-  test('tells of the present state, whichever it is, with a snapshot of now', async () => {
+  test('describes the payment with its present status, whichever it is', async () => {
     const { payments } = system
     const { provider } = payments
     provider.hold()
     const c_id = uuidv7()
-    const creating = system.ownDeposit(AMOUNT, { c_id, accounts: ['acme'] })
+    const creating = system.createDeposit(AMOUNT, { c_id, accounts: ['acme'] })
     const order = await provider.order(provider.orders() + 1)
 
     const { payment: created } = await system.notify({ cId: c_id, operationId: 'created' })
     if (!created) throw new Error('no payment was answered')
     expect(created.status).toBe(CREATED)
-    const told = (await system.callbacks(created, 2)).map(seen)
-    // One by itself, one because it was asked for: the same event under two delivery ids.
-    for (const { id, payment } of told) {
+    const callbacks = (await system.waitForCallbacks(created, 2)).map(fieldsOf)
+    // One automatic and one requested callback: the same event under two delivery ids.
+    for (const { id, payment } of callbacks) {
       expect(id).toBe(`${created.hId}:payment.created`)
       expect(payment.status).toMatchObject({ status: 'created', final: false })
     }
-    expect(new Set(told.map(({ delivery_id }) => delivery_id)).size).toBe(2)
-    expect(new Set(told.map(({ data }) => data.request_id)).size).toBe(2)
+    expect(new Set(callbacks.map(({ delivery_id }) => delivery_id)).size).toBe(2)
+    expect(new Set(callbacks.map(({ data }) => data.request_id)).size).toBe(2)
 
     provider.answer('pending')
     await creating
     expect((await system.notify({ cId: c_id, operationId: 'processing' })).payment?.status).toBe(PROCESSING)
-    const processing = await lastOf(created, 3)
+    const processing = await lastCallback(created, 3)
     expect(processing).toMatchObject({
       id: `${created.hId}:payment.created`,
       payment: { status: { status: 'processing' } },
@@ -74,9 +74,9 @@ describe('a notification', () => {
 
     await provider.report(order)
     await payments.reaches(created.paymentId, SUCCESS)
-    const completed = await lastOf(created, 4)
+    const completed = await lastCallback(created, 4)
     expect((await system.notify({ cId: c_id, operationId: 'success' })).payment?.status).toBe(SUCCESS)
-    const again = await lastOf(created, 5)
+    const again = await lastCallback(created, 5)
     expect(again.id).toBe(completed.id)
     expect(again.payment).toEqual(completed.payment)
     expect(again.delivery_id).not.toBe(completed.delivery_id)
@@ -84,33 +84,33 @@ describe('a notification', () => {
     expect(Date.parse(again.created_at)).toBeGreaterThan(Date.parse(completed.created_at))
   })
 
-  test('of an expired deposit is its failure', async () => {
-    const { payment } = await system.ownDeposit(AMOUNT + 905n, { expires_in_seconds: 1 })
+  test('of an expired deposit is payment.failed', async () => {
+    const { payment } = await system.createDeposit(AMOUNT + 905n, { expires_in_seconds: 1 })
     await system.payments.reaches(payment.paymentId, DECLINED)
-    await system.callbacks(payment, 2)
+    await system.waitForCallbacks(payment, 2)
     await system.notify({ hId: payment.hId, operationId: 'expired' })
-    expect(await lastOf(payment, 3)).toMatchObject({
+    expect(await lastCallback(payment, 3)).toMatchObject({
       id: `${payment.hId}:payment.failed`,
       payment: { status: { status: 'declined', error: 6011 } },
     })
   })
 
-  test('answers the payment whole, and keeps back from the callback what callbacks do not tell', async () => {
+  test('returns the whole payment, and omits the fields that callbacks omit from the callback', async () => {
     const request = { description: 'Order 1', onSuccess: 'https://shop.example.com/ok' }
-    const { payment } = await system.ownDeposit(AMOUNT, { request })
+    const { payment } = await system.createDeposit(AMOUNT, { request })
     await system.payments.reaches(payment.paymentId, SUCCESS)
-    await system.callbacks(payment, 2)
-    const { payment: answered } = await system.notify({ hId: payment.hId, operationId: 'whole' })
-    expect(answered).toEqual(await system.payments.payment(payment.paymentId))
-    expect(answered).toMatchObject({ description: 'Order 1', serviceId: expect.stringMatching(/^[0-9]+$/) })
-    const { payment: told } = await lastOf(payment, 3)
-    for (const field of ['service_id', 'description', 'redirect']) expect(told).not.toHaveProperty(field)
-    expect(told.receiver).not.toHaveProperty('bank')
-    expect(told.receiver).toHaveProperty('qr_payload')
+    await system.waitForCallbacks(payment, 2)
+    const { payment: returned } = await system.notify({ hId: payment.hId, operationId: 'whole' })
+    expect(returned).toEqual(await system.payments.payment(payment.paymentId))
+    expect(returned).toMatchObject({ description: 'Order 1', serviceId: expect.stringMatching(/^[0-9]+$/) })
+    const { payment: sent } = await lastCallback(payment, 3)
+    for (const field of ['service_id', 'description', 'redirect']) expect(sent).not.toHaveProperty(field)
+    expect(sent.receiver).not.toHaveProperty('bank')
+    expect(sent.receiver).toHaveProperty('qr_payload')
   })
 
-  test('without an operation_id is one for equal requests within a minute, and another in the next', async () => {
-    // Five seconds into a minute, so that the test does not see it end.
+  test('without an operation_id is sent once for equal requests within a minute, and again in the next minute', async () => {
+    // Five seconds into a minute, so that the minute does not end during the test.
     let ahead_ms = 65_000 - (Date.now() % 60_000)
     const restore = useClock({
       now_ms: () => Date.now() + ahead_ms,
@@ -121,17 +121,17 @@ describe('a notification', () => {
       },
     })
     try {
-      const payment = await system.paidDeposit()
+      const payment = await system.createPaidDeposit()
       const first = await system.notify({ hId: payment.hId })
       expect(await Promise.all([1, 2, 3].map(() => system.notify({ hId: payment.hId })))).toEqual(
         Array.from({ length: 3 }, () => first),
       )
-      expect(await countOf(payment)).toBe(3)
-      await system.notify({ hId: payment.hId, payloadHash: 'the same in other words' })
-      expect(await countOf(payment)).toBe(5)
+      expect(await countCallbacks(payment)).toBe(3)
+      await system.notify({ hId: payment.hId, payloadHash: 'another payload' })
+      expect(await countCallbacks(payment)).toBe(5)
       ahead_ms += 60_000
       await system.notify({ hId: payment.hId })
-      expect(await countOf(payment)).toBe(7)
+      expect(await countCallbacks(payment)).toBe(7)
     } finally {
       restore()
     }
@@ -139,67 +139,67 @@ describe('a notification', () => {
 })
 
 describe('a resend', () => {
-  test('delivers the callback of the end again: signed as ever, its id the same, its delivery fresh', async () => {
-    const { payment, secret } = await system.ownDeposit(AMOUNT + 908n)
-    const [, automatic] = (await system.callbacks(payment, 2)).map(seen)
+  test('sends the callback of the final status again: signed, with the same id and a new delivery id', async () => {
+    const { payment, secret } = await system.createDeposit(AMOUNT + 908n)
+    const [, automatic] = (await system.waitForCallbacks(payment, 2)).map(fieldsOf)
     const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
     expect(deliveryIds).toHaveLength(1)
-    const callback = await system.callback(deliveryIds[0])
-    expect(seen(callback)).toMatchObject({ id: automatic?.id, payment: automatic?.payment })
+    const callback = await system.waitForCallback(deliveryIds[0])
+    expect(fieldsOf(callback)).toMatchObject({ id: automatic?.id, payment: automatic?.payment })
     expect(deliveryIds[0]).not.toBe(automatic?.delivery_id)
     const { 'x-webhook-timestamp': timestamp, 'x-webhook-nonce': nonce } = callback.headers
     const signed = createHmac('sha512', secret).update(`${timestamp}.${nonce}.${deliveryIds[0]}.`)
     expect(callback.headers['x-webhook-signature-v3']).toBe(signed.update(callback.raw).digest('hex'))
   })
 
-  test('before the end is 8801, queues nothing, and leaves the operation_id free', async () => {
-    const { payment } = await system.ownDeposit(AMOUNT + 905n)
+  test('before a final status is refused with 8801, queues nothing, and leaves the operation_id unused', async () => {
+    const { payment } = await system.createDeposit(AMOUNT + 905n)
     const request = { hId: payment.hId, operationId: uuidv7() }
     await expect(system.resend(request)).rejects.toMatchObject({ code: 8801 })
-    await system.callbacks(payment, 1)
-    expect(await system.deliveries(payment)).toHaveLength(1)
-    const ended = await system.paidDeposit()
-    const other = { ...request, hId: ended.hId, payloadHash: 'another payload' }
+    await system.waitForCallbacks(payment, 1)
+    expect(await system.listDeliveries(payment)).toHaveLength(1)
+    const final = await system.createPaidDeposit()
+    const other = { ...request, hId: final.hId, payloadHash: 'another payload' }
     expect((await system.resend(other)).deliveryIds).toHaveLength(1)
   })
 
-  test('of a payment with a number is known by it, and by nothing else', async () => {
-    const { payment } = await system.ownDeposit(AMOUNT + 908n, { numeric_h_id: true })
+  test('of a payment with a numeric h_id finds it by that id only', async () => {
+    const { payment } = await system.createDeposit(AMOUNT + 908n, { numeric_h_id: true })
     expect(payment.hId).toMatch(/^[0-9]{18}$/)
     await system.payments.reaches(payment.paymentId, SUCCESS)
     const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
-    expect(seen(await system.callback(deliveryIds[0])).id).toBe(`${payment.hId}:payment.completed`)
+    expect(fieldsOf(await system.waitForCallback(deliveryIds[0])).id).toBe(`${payment.hId}:payment.completed`)
     for (const hId of [payment.paymentId, payment.cId]) {
-      const asked = system.resend({ hId, operationId: uuidv7() })
-      await expect(asked).rejects.toMatchObject({ code: 6010 })
+      const resent = system.resend({ hId, operationId: uuidv7() })
+      await expect(resent).rejects.toMatchObject({ code: 6010 })
     }
   })
 })
 
 describe('an operation_id', () => {
-  test('repeated exactly gets the same answer and queues nothing', async () => {
-    const payment = await system.paidDeposit()
+  test('repeated exactly returns the same result and queues nothing', async () => {
+    const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
     const { deliveryIds } = await system.resend(request)
     for (let times = 0; times < 3; times++)
       expect((await system.resend(request)).deliveryIds).toEqual(deliveryIds)
-    const { payment: told } = await system.notify(request)
-    expect((await system.notify(request)).payment).toEqual(told)
-    await system.callbacks(payment, 4)
-    // Two by themselves, a resend, a notification: the two methods keep their keys apart.
-    expect(await countOf(payment)).toBe(4)
-    expect(await system.deliveries(payment)).toHaveLength(5)
+    const { payment: notified } = await system.notify(request)
+    expect((await system.notify(request)).payment).toEqual(notified)
+    await system.waitForCallbacks(payment, 4)
+    // Two automatic ones, a resend and a notification: the keys of the two methods are separate.
+    expect(await countCallbacks(payment)).toBe(4)
+    expect(await system.listDeliveries(payment)).toHaveLength(5)
   })
 
-  test('may be any text, a zero too, and so may a reference', async () => {
-    const { payment } = await system.ownDeposit(AMOUNT + 908n, { c_id: '0' })
+  test('may be "0", and so may a c_id', async () => {
+    const { payment } = await system.createDeposit(AMOUNT + 908n, { c_id: '0' })
     await system.payments.reaches(payment.paymentId, SUCCESS)
     await system.notify({ cId: '0', operationId: '0' })
     expect((await system.resend({ hId: payment.hId, operationId: '0' })).deliveryIds).toHaveLength(1)
   })
 
-  test('repeated while the payment moved on answers what was answered first', async () => {
-    const { payment } = await system.ownDeposit(AMOUNT)
+  test('repeated after the payment changed returns the first result', async () => {
+    const { payment } = await system.createDeposit(AMOUNT)
     const request = { hId: payment.hId, operationId: uuidv7() }
     const { payment: first } = await system.notify(request)
     expect(first?.status).toBe(PROCESSING)
@@ -207,24 +207,27 @@ describe('an operation_id', () => {
     expect((await system.notify(request)).payment).toEqual(first)
   })
 
-  test('by ten at once is one delivery, and all get its id', async () => {
-    const payment = await system.paidDeposit()
+  test('used by ten concurrent requests creates one delivery, and all get its id', async () => {
+    const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
     const answers = await Promise.all(Array.from({ length: 10 }, () => system.resend(request)))
     expect(new Set(answers.map(({ deliveryIds }) => deliveryIds.join())).size).toBe(1)
     await Promise.all(Array.from({ length: 10 }, () => system.notify(request)))
-    await system.callbacks(payment, 4)
-    expect(await countOf(payment)).toBe(4)
+    await system.waitForCallbacks(payment, 4)
+    expect(await countCallbacks(payment)).toBe(4)
   })
 
-  test.each(['resend', 'notify'] as const)('with another payload is 1013: %s', async (method) => {
-    const [one, two] = [await system.paidDeposit(), await system.paidDeposit()]
-    const operationId = uuidv7()
-    await system[method]({ hId: one.hId, operationId })
-    const other = system[method]({ hId: two.hId, operationId, payloadHash: 'another payload' })
-    await expect(other).rejects.toMatchObject({ code: 1013, http: 409 })
-    expect(await system.deliveries(two)).toHaveLength(2)
-  })
+  test.each(['resend', 'notify'] as const)(
+    'with another payload is refused with 1013: %s',
+    async (method) => {
+      const [one, two] = [await system.createPaidDeposit(), await system.createPaidDeposit()]
+      const operationId = uuidv7()
+      await system[method]({ hId: one.hId, operationId })
+      const other = system[method]({ hId: two.hId, operationId, payloadHash: 'another payload' })
+      await expect(other).rejects.toMatchObject({ code: 1013, http: 409 })
+      expect(await system.listDeliveries(two)).toHaveLength(2)
+    },
+  )
 })
 
 describe('destinations', () => {
@@ -239,7 +242,7 @@ describe('destinations', () => {
     await second.stop()
   })
 
-  test('are the endpoints that want the event now; with none it is 1003 and nothing is stored', async () => {
+  test('are the endpoints that are subscribed now; without one it is 1003 and nothing is stored', async () => {
     const payment = await system.payments.deposit(AMOUNT + 908n)
     await system.payments.reaches(payment.paymentId, SUCCESS)
     const request = { hId: payment.hId, operationId: uuidv7() }
@@ -248,15 +251,15 @@ describe('destinations', () => {
       await expect(system.notify(request)).rejects.toMatchObject({ code: 1003, http: 400 })
     }
     await refused()
-    await system.addEndpoint(first.url, ['payment.failed', 'payment.created'])
+    await system.createEndpoint(first.url, ['payment.failed', 'payment.created'])
     await refused()
-    const one = await system.addEndpoint(first.url)
-    await system.switchEndpoint(one.endpointId, false)
+    const one = await system.createEndpoint(first.url)
+    await system.setEndpointEnabled(one.endpointId, false)
     await refused()
-    expect(await system.deliveries(payment)).toEqual([])
+    expect(await system.listDeliveries(payment)).toEqual([])
 
-    await system.switchEndpoint(one.endpointId, true)
-    const two = await system.addEndpoint(second.url, ['payment.completed'])
+    await system.setEndpointEnabled(one.endpointId, true)
+    const two = await system.createEndpoint(second.url, ['payment.completed'])
     const { deliveryIds } = await system.resend(request)
     expect(deliveryIds).toHaveLength(2)
     expect(new Set(deliveryIds).size).toBe(2)
@@ -264,47 +267,47 @@ describe('destinations', () => {
       const [callback] = await expectOne(receiver, payment)
       expect(deliveryIds).toContain(callback?.headers['x-webhook-id'])
     }
-    await system.switchEndpoint(two.endpointId, false)
+    await system.setEndpointEnabled(two.endpointId, false)
     expect((await system.resend(request)).deliveryIds).toEqual(deliveryIds)
     expect((await system.resend({ ...request, operationId: uuidv7() })).deliveryIds).toHaveLength(1)
-    await system.switchEndpoint(one.endpointId, false)
+    await system.setEndpointEnabled(one.endpointId, false)
   })
 
-  test('of a payment with an address of its own are that address alone', async () => {
-    const { endpointId } = await system.addEndpoint(first.url)
-    const payment = await system.paidDeposit()
+  test('of a payment with a webhook_url are that URL only', async () => {
+    const { endpointId } = await system.createEndpoint(first.url)
+    const payment = await system.createPaidDeposit()
     const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
     expect(deliveryIds).toHaveLength(1)
-    await system.callback(deliveryIds[0])
+    await system.waitForCallback(deliveryIds[0])
     expect(first.of(payment.cId)).toEqual([])
-    await system.switchEndpoint(endpointId, false)
+    await system.setEndpointEnabled(endpointId, false)
   })
 
   async function expectOne(receiver: Receiver, { cId }: Payment): Promise<readonly ReceivedCallback[]> {
     return eventually(
       async () => receiver.of(cId),
-      (came) => came?.length === 1,
+      (callbacks) => callbacks?.length === 1,
     )
   }
 })
 
-describe('who may ask', () => {
+describe('permission', () => {
   const both = ['resend', 'notify'] as const
 
-  test.each(both)('is the owner alone, and within its environment: %s', async (method) => {
-    const { hId } = await system.paidDeposit()
+  test.each(both)('is limited to the merchant of the payment and its environment: %s', async (method) => {
+    const { hId } = await system.createPaidDeposit()
     const operationId = uuidv7()
-    const merchantId = await anotherMerchant(system.payments)
-    for (const whose of [{ merchantId }, { environment: Environment.PRODUCTION }, { hId: uuidv7() }]) {
-      const asked = system[method]({ hId, operationId, ...whose })
-      await expect(asked).rejects.toMatchObject({ code: 6010, http: 400 })
+    const merchantId = await createOtherMerchant(system.payments)
+    for (const owner of [{ merchantId }, { environment: Environment.PRODUCTION }, { hId: uuidv7() }]) {
+      const foreign = system[method]({ hId, operationId, ...owner })
+      await expect(foreign).rejects.toMatchObject({ code: 6010, http: 400 })
     }
     const mismatched = system.notify({ hId, cId: 'another', operationId })
     await expect(mismatched).rejects.toMatchObject({ code: 6010 })
   })
 
-  test.each(both)('is judged by the stored route, also of what was done before: %s', async (method) => {
-    const { hId, serviceId } = await system.paidDeposit()
+  test.each(both)('is checked against the stored route, also for a repetition: %s', async (method) => {
+    const { hId, serviceId } = await system.createPaidDeposit()
     const request = { hId, operationId: uuidv7() }
     const policies = [{ serviceIds: ['1'] }, { currencies: ['TRY'] }]
     for (const policy of policies)
@@ -314,7 +317,7 @@ describe('who may ask', () => {
       await expect(system[method]({ ...request, policy })).rejects.toMatchObject({ code: 3008 })
   })
 
-  test('is the gateway for merchants, and payments at the notifier: nobody else', async () => {
+  test('lets only the gateway call payments, and only payments queue events at the notifier', async () => {
     const { roles } = system.payments
     for (const caller of ['operator', 'internal', 'support'] as const) {
       const payments = roles.client(PaymentService, caller)
@@ -329,10 +332,10 @@ describe('who may ask', () => {
   })
 })
 
-describe('what is away', () => {
-  test.each(['notifier', 'payments'])('the store of %s is 2002, and the retry works', async (role) => {
+describe('an outage', () => {
+  test.each(['notifier', 'payments'])('of the store of %s is 2002, and a retry succeeds', async (role) => {
     const { roles } = system.payments
-    const payment = await system.paidDeposit()
+    const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
     roles.setAway(role, true)
     try {
@@ -344,7 +347,7 @@ describe('what is away', () => {
     const { deliveryIds } = await system.resend(request)
     await system.notify(request)
     expect(await system.resend(request)).toMatchObject({ deliveryIds })
-    await system.callbacks(payment, 4)
-    expect(await countOf(payment)).toBe(4)
+    await system.waitForCallbacks(payment, 4)
+    expect(await countCallbacks(payment)).toBe(4)
   })
 })
