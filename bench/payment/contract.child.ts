@@ -7,17 +7,18 @@ import {
   CreatePaymentRequestSchema,
   CreatePaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { claim, type Effect, effect, schedule } from '#lib/patterns/effects/effect.ts'
+import { type Effect, leaseDue, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Stored } from '#lib/platform/store/port.ts'
 import { now } from '#lib/platform/time.ts'
-import { createEffect } from '../../services/payments/domain/apply-provider-update.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
-import { enter } from '../../services/payments/domain/transition.ts'
-import { eventEffect } from '../../services/payments/effects/publish-event.ts'
+import { transition } from '../../services/payments/domain/transition.ts'
+import { createAtProvider } from '../../services/payments/effects/create-at-provider.ts'
+import { expirePayment } from '../../services/payments/effects/expire-payment.ts'
+import { newEventEffect } from '../../services/payments/effects/publish-event.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
-import { toProto } from '../../services/payments/rpc/payment-to-proto.ts'
+import { paymentToProto } from '../../services/payments/rpc/payment-to-proto.ts'
 import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
 import { type Asked, servePipeline } from './pipeline.ts'
 
@@ -48,7 +49,7 @@ await servePipeline({
   },
   async answered(kept: Stored<Payment>, _asked, { status }) {
     const pending = status === 'pending'
-    const entered = enter(
+    const entered = transition(
       kept,
       pending ? 'processing' : 'error',
       pending ? { at: now() } : { at: now(), error_code: 6044 },
@@ -56,14 +57,17 @@ await servePipeline({
     // The receipt of the first event is there by now, so its removal costs no write of its own.
     const told = kept.effects.filter(isEvent)
     const replaced = await payments.replace(leased(without(entered, told)), kept.version)
-    cross(CreatePaymentResponseSchema, { payment: toProto(replaced) })
+    cross(CreatePaymentResponseSchema, { payment: paymentToProto(replaced) })
     for (const one of told) receive(one)
     if (!pending) setImmediate(() => void tell(replaced))
   },
   async paid(c_id, { amount }, credited) {
     const stored = await payments.get({ ...MERCHANT, c_id })
     if (stored === undefined) throw new Error('a callback for a payment that is not there')
-    const replaced = await payments.replace(leased(enter(stored, 'success', { at: now() })), stored.version)
+    const replaced = await payments.replace(
+      leased(transition(stored, 'success', { at: now() })),
+      stored.version,
+    )
     setImmediate(async () => {
       const { merchant_id, payment_id } = replaced
       await entries.insert({ merchant_id, payment_id, amount: BigInt(amount), at: now() })
@@ -105,7 +109,7 @@ function depositOf({ identifiers, amount, payer, description }: Asked): Payment 
     h_id: payment_id,
     ids: [payment_id],
     amount: minor,
-    history: [{ state: 'created', at, amount: minor }],
+    history: [{ status: 'created', at, amount: minor }],
     attempt: { number: 1, account_id: 'first', created_at: at },
     created_at: at,
     updated_at: at,
@@ -113,18 +117,18 @@ function depositOf({ identifiers, amount, payer, description }: Asked): Payment 
     payer,
     description,
   })
-  const expiry = effect(
-    { id: `${payment_id}:expire`, kind: 'expire', lane: 'timer', due_at: deposit.expires_at },
-    at,
-  )
-  const created = eventEffect(deposit, 'payment.created', at, undefined)
-  return { ...deposit, effects: [createEffect(deposit), expiry, created] }
+  const effects = [
+    createAtProvider.create(deposit, {}, { at }),
+    expirePayment.create(deposit, {}, { at, due_at: deposit.expires_at }),
+    newEventEffect(deposit, 'payment.created', { at }),
+  ]
+  return { ...deposit, effects }
 }
 
 function leased(payment: Payment): Payment {
   const at = now()
-  return schedule(
-    claim(payment, at, () => LEASE_MS),
+  return withDueTimes(
+    leaseDue(payment, at, () => LEASE_MS),
     at,
   )
 }
@@ -150,5 +154,5 @@ function receive({ data }: Effect): void {
 async function tell(payment: Stored<Payment>): Promise<void> {
   const events = payment.effects.filter(isEvent)
   for (const one of events) receive(one)
-  await payments.replace(schedule(without(payment, events), now()), payment.version)
+  await payments.replace(withDueTimes(without(payment, events), now()), payment.version)
 }

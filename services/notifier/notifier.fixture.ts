@@ -4,7 +4,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import { ATTEMPT, createAttemptHandler } from './delivery/attempt.ts'
+import { bindAttempt } from './delivery/attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
 import type { DeliveryServiceDeps } from './rpc/delivery-service.ts'
@@ -38,13 +38,13 @@ export async function openNotifier(
     collection: deliveries,
     keyOf: deliveryKeyOf,
     sweep_ms: 50,
-    handlers: {
-      [ATTEMPT]: createAttemptHandler({
+    effects: [
+      bindAttempt({
         findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
         findSecret: async ({ secret }) => keyring.open(secret?.sealed ?? '', secret?.bound_to ?? ''),
         post: createPostDelivery({ test: http, production: http }, new AbortController().signal),
       }),
-    },
+    ],
   })
   return {
     events,

@@ -1,6 +1,6 @@
 import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { createDirectory } from '#lib/patterns/directory/directory.ts'
-import { createReceiptSender, RECEIPT_TO } from '#lib/patterns/effects/publisher.ts'
+import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import {
@@ -9,7 +9,7 @@ import {
 } from '#lib/platform/http/callback-address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { ATTEMPT, createAttemptHandler } from './delivery/attempt.ts'
+import { bindAttempt } from './delivery/attempt.ts'
 import { createFindSecret } from './delivery/find-secret.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
@@ -48,13 +48,13 @@ export const role: Role = {
     const runner = createEffectRunner<Delivery>({
       collection: deliveries,
       keyOf: deliveryKeyOf,
-      handlers: {
-        [ATTEMPT]: createAttemptHandler({
+      effects: [
+        bindAttempt({
           findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
           findSecret: createFindSecret(directory, context.keyring),
           post: createPostDelivery(clients, context.stopping),
         }),
-      },
+      ],
     })
     await directory.start()
     runner.start()
@@ -64,7 +64,7 @@ export const role: Role = {
       'events.>',
       async ({ data, headers }) => {
         const event_key = await receiveEvent(deps, data)
-        const receipt_to = headers[RECEIPT_TO]
+        const receipt_to = headers[RECEIPT_SUBJECT_HEADER]
         if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
       },
       { queue: 'notifier', concurrency: EVENTS_IN_FLIGHT_MAX },

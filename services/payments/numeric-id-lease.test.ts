@@ -9,20 +9,22 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
-import { type Instance, leaseNumericIds } from './numeric-id-lease.ts'
+import { leaseNumericIds } from './numeric-id-lease.ts'
+import type { NumericIdLease } from './store/numeric-id-leases.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
 
 let directory: string
 let opened: Store
-let instances: Collection<Instance>
+let leases: Collection<NumericIdLease>
 let clock: ManualClock
-const asked = new Set<Promise<unknown>>()
+/** The calls of the store that have not ended. */
+const open_calls = new Set<Promise<unknown>>()
 const restores: (() => void)[] = []
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'multihub-instances-'))
+  directory = await mkdtemp(join(tmpdir(), 'multihub-numeric-ids-'))
   opened = await openStore({ database: 'payments', directory })
-  instances = watched((await openPaymentsStore(opened)).instances)
+  leases = watched((await openPaymentsStore(opened)).numeric_id_leases)
   clock = createManualClock()
   restores.push(useClock(clock))
 })
@@ -33,10 +35,10 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** The number of the process in an id. */
+/** The leased number in an id. */
 const numberOf = (id: string): string => id.slice(10, 14)
 
-/** Lets chance draw so few different numbers that processes meet; always the same one for a single `byte`. */
+/** Makes randomness return only these bytes, so that processes draw the same numbers; a single byte gives one number. */
 function fewNumbers(...bytes: readonly number[]): void {
   const draw = (target: Uint8Array): void => {
     for (let at = 0; at < target.length; at++) target[at] = bytes[randomInt(bytes.length)] ?? 0
@@ -44,12 +46,12 @@ function fewNumbers(...bytes: readonly number[]): void {
   restores.push(useRandomness(draw))
 }
 
-/** The collection, with what is asked of it in `asked` until it has answered. */
-function watched(collection: Collection<Instance>): Collection<Instance> {
-  const watch = <T>(answer: Promise<T>): Promise<T> => {
-    asked.add(answer)
-    void Promise.allSettled([answer]).then(() => asked.delete(answer))
-    return answer
+/** The collection, with each call in `open_calls` until it has ended. */
+function watched(collection: Collection<NumericIdLease>): Collection<NumericIdLease> {
+  const watch = <T>(call: Promise<T>): Promise<T> => {
+    open_calls.add(call)
+    void Promise.allSettled([call]).then(() => open_calls.delete(call))
+    return call
   }
   return {
     ...collection,
@@ -59,20 +61,20 @@ function watched(collection: Collection<Instance>): Collection<Instance> {
   }
 }
 
-/** A minute in which the store takes no time: the clock moves on when everything it was asked has been answered. */
-async function minute(): Promise<void> {
+/** Advances the clock by a minute, and waits for all calls of the store after each step. */
+async function passMinute(): Promise<void> {
   for (let step = 0; step < 12; step++) {
     await clock.advance(5_000)
-    while (asked.size > 0) {
-      await Promise.allSettled(asked)
+    while (open_calls.size > 0) {
+      await Promise.allSettled(open_calls)
       await settled()
     }
   }
 }
 
-describe('the number of a process', () => {
-  test('stands in each of its 18-digit ids, which never repeat', async () => {
-    const ids = await leaseNumericIds(instances)
+describe('the leased number', () => {
+  test('is part of each 18-digit id, and ids never repeat', async () => {
+    const ids = await leaseNumericIds(leases)
     const given = Array.from({ length: 25_000 }, () => ids.next())
     expect(new Set(given).size).toBe(given.length)
     expect(given.every((id) => /^[1-9][0-9]{17}$/.test(id))).toBe(true)
@@ -81,56 +83,56 @@ describe('the number of a process', () => {
     await ids.stop()
   })
 
-  test('is held by one process at a time, also when they reach for the same ones at once', async () => {
+  test('belongs to one process at a time, also when several lease at once', async () => {
     fewNumbers(0, 255)
-    const all = await Promise.all(Array.from({ length: 4 }, () => leaseNumericIds(instances)))
+    const all = await Promise.all(Array.from({ length: 4 }, () => leaseNumericIds(leases)))
     expect(new Set(all.map((ids) => numberOf(ids.next()))).size).toBe(4)
     for (const ids of all) await ids.stop()
   })
 
-  test('is kept for as long as the process lives', async () => {
-    const ids = await leaseNumericIds(instances)
+  test('is renewed while the process lives', async () => {
+    const ids = await leaseNumericIds(leases)
     const number = numberOf(ids.next())
-    for (let time = 0; time < 4; time++) await minute()
+    for (let time = 0; time < 4; time++) await passMinute()
     expect(numberOf(ids.next())).toBe(number)
     await ids.stop()
   })
 
-  test('is refused when the store was away for too long to renew it', async () => {
-    const away: Collection<Instance> = {
-      ...instances,
+  test('cannot be used after the store was unavailable for the whole lease', async () => {
+    const unavailable: Collection<NumericIdLease> = {
+      ...leases,
       replace: async () => {
-        throw new Unavailable('away')
+        throw new Unavailable('store unavailable')
       },
     }
-    const ids = await leaseNumericIds(away)
+    const ids = await leaseNumericIds(unavailable)
     ids.next()
-    await minute()
+    await passMinute()
     expect(() => ids.next()).toThrow(Unavailable)
     await ids.stop()
   })
 
-  test('is another one after somebody else took it', async () => {
-    const ids = await leaseNumericIds(instances)
+  test('is replaced when another process has taken it', async () => {
+    const ids = await leaseNumericIds(leases)
     const number = Number(numberOf(ids.next()))
-    const lease = await instances.get({ number })
-    if (!lease) throw new Error('the lease is not there')
-    await instances.replace({ ...lease, owner: 'another' }, lease.version)
-    await minute()
+    const lease = await leases.get({ number })
+    if (!lease) throw new Error('the lease does not exist')
+    await leases.replace({ ...lease, owner: 'another' }, lease.version)
+    await passMinute()
     expect(numberOf(ids.next())).not.toBe(String(number).padStart(4, '0'))
-    expect(await instances.get({ number })).toMatchObject({ owner: 'another' })
+    expect(await leases.get({ number })).toMatchObject({ owner: 'another' })
     await ids.stop()
   })
 
-  test('is not used after it was given back, nor taken by another within a minute', async () => {
+  test('cannot be used after its release, nor leased by another process within a minute', async () => {
     fewNumbers(7)
-    const ids = await leaseNumericIds(instances)
+    const ids = await leaseNumericIds(leases)
     const number = numberOf(ids.next())
     await ids.stop()
     expect(() => ids.next()).toThrow(Unavailable)
-    await expect(leaseNumericIds(instances)).rejects.toThrow('instance numbers was free')
+    await expect(leaseNumericIds(leases)).rejects.toThrow('no free number for numeric ids')
     await clock.advance(61_000)
-    const next = await leaseNumericIds(instances)
+    const next = await leaseNumericIds(leases)
     expect(numberOf(next.next())).toBe(number)
     await next.stop()
   })

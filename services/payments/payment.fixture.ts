@@ -1,8 +1,8 @@
-import { createEffect } from './domain/apply-provider-update.ts'
-import type { Payment, PaymentState } from './domain/payment.ts'
+import type { Payment, PaymentStatus } from './domain/payment.ts'
+import { createAtProvider } from './effects/create-at-provider.ts'
 
-/** All states that a payment can be in. */
-export const STATES: readonly PaymentState[] = [
+/** All statuses of a payment. */
+export const STATUSES: readonly PaymentStatus[] = [
   'created',
   'processing',
   'success',
@@ -13,15 +13,17 @@ export const STATES: readonly PaymentState[] = [
   'partially_refunded',
 ]
 
-/** The instant at which the payments of the tests are created. */
+/** The time at which the payments of the tests are created. */
 export const CREATED_AT = new Date('2026-11-21T10:00:00.000Z')
 
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 
-/** A deposit that was just created on a route of two provider accounts; `changes` replaces fields. */
+/**
+ * A new deposit on a route of two provider accounts. `changes` replaces fields; unless it has `effects`, the deposit has
+ * the create of its attempt.
+ */
 export function newDeposit(changes: Partial<Payment> = {}): Payment {
-  const attempt = { number: 1, account_id: 'first', created_at: CREATED_AT }
-  return {
+  const payment: Payment = {
     merchant_id: '7001',
     environment: 'test',
     c_id: 'order-1',
@@ -34,14 +36,17 @@ export function newDeposit(changes: Partial<Payment> = {}): Payment {
     currency: 'INR',
     amount: 150_000n,
     provider_accounts: ['first', 'second'],
-    attempt,
-    state: 'created',
-    history: [{ state: 'created', at: CREATED_AT, amount: 150_000n }],
-    transition: 1,
+    attempt: { number: 1, account_id: 'first', created_at: CREATED_AT },
+    status: 'created',
+    history: [{ status: 'created', at: CREATED_AT, amount: 150_000n }],
+    transition_number: 1,
     created_at: CREATED_AT,
     updated_at: CREATED_AT,
     expires_at: new Date('2026-11-21T10:30:00.000Z'),
-    effects: [createEffect({ payment_id: PAYMENT_ID, attempt })],
+    effects: [],
     ...changes,
   }
+  if (changes.effects) return payment
+  const { created_at: at } = payment.attempt
+  return { ...payment, effects: [createAtProvider.create(payment, {}, { at })] }
 }

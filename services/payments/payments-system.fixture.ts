@@ -14,7 +14,11 @@ import {
   type CreatePaymentRequestSchema,
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { createReceiptSender, EVENT_KEY, RECEIPT_TO } from '#lib/patterns/effects/publisher.ts'
+import {
+  createReceiptSender,
+  EVENT_KEY_HEADER,
+  RECEIPT_SUBJECT_HEADER,
+} from '#lib/patterns/effects/publisher.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -159,12 +163,12 @@ async function consume({ bus }: TestRoles): Promise<ReadonlyMap<string, Merchant
   const published = new Map<string, MerchantEvent>()
   const receipts = createReceiptSender(bus)
   await bus.subscribe('events.>', ({ data, headers }) => {
-    const event_key = headers[EVENT_KEY] ?? ''
+    const event_key = headers[EVENT_KEY_HEADER] ?? ''
     const event = fromBinary(MerchantEventSchema, data)
     const before = published.get(event_key)
     if (before && before.event !== event.event) throw new Error(`two events have the key ${event_key}`)
     published.set(event_key, event)
-    receipts.send(headers[RECEIPT_TO] ?? '', event_key)
+    receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', event_key)
   })
   return published
 }

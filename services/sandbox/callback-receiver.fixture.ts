@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Connector, ProviderReport } from '../payments/connectors/connector.ts'
-import type { ProviderAccount } from '../payments/connectors/provider-account.ts'
+import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 
 /** Receives callbacks as the payments service does. */
 export interface CallbackReceiver {

@@ -3,7 +3,7 @@ import { createKeyring } from '#lib/platform/crypto/seal.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { ProviderAccount } from '../payments/connectors/provider-account.ts'
+import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 import { role } from './service.ts'
 
 /** The key of the sandbox and of the accounts in tests. */

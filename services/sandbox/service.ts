@@ -5,7 +5,7 @@ import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import type { Operation } from './domain/operation.ts'
-import { createSendCallback, SEND_CALLBACK } from './effects/send-callback.ts'
+import { bindSendCallback } from './effects/send-callback.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { type ProviderServer, serveProvider } from './http/server.ts'
 import { openOperations, operationKey } from './store/operations.ts'
@@ -44,7 +44,7 @@ export const role: Role = {
     const runner = createEffectRunner<Operation>({
       collection: operations,
       keyOf: operationKey,
-      handlers: { [SEND_CALLBACK]: createSendCallback({ http, key, stopping: stopping.signal }) },
+      effects: [bindSendCallback({ http, key, stopping: stopping.signal })],
       sweep_ms: SWEEP_MS,
     })
     let base_url = public_url ?? ''

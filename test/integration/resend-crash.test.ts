@@ -21,7 +21,7 @@ beforeAll(async () => {
   receiver = await startReceiver()
   system = await openResend(directory)
   const webhook = { url: receiver.url, sealed_secret: keyring.seal(newSecret(), BOUND_TO) }
-  await system.payments.payments.insert(newDeposit({ state: 'success', webhook, effects: [] }))
+  await system.payments.payments.insert(newDeposit({ status: 'success', webhook, effects: [] }))
   system.notifier.runner.start()
 })
 afterAll(async () => {

@@ -7,13 +7,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import { clock } from '#lib/platform/time.ts'
-import type {
-  Connector,
-  ProviderOrder,
-  ProviderOutcome,
-} from '../../services/payments/connectors/connector.ts'
-import { createHttpConnector } from '../../services/payments/connectors/http-connector.ts'
-import type { ProviderAccount } from '../../services/payments/connectors/provider-account.ts'
+import type { CallResult, Connector, ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import { createHttpConnector } from '../../services/payments/connectors/http/http-connector.ts'
+import type { ProviderAccount } from '../../services/payments/connectors/provider-accounts.ts'
 import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
 import { sandboxAccount, startSandbox } from '../../services/sandbox/sandbox.fixture.ts'
 
@@ -74,7 +70,7 @@ test('a kill during many creates loses no confirmed operation and no callback', 
   const first = await startChild()
   receiver.respondWith(503)
   const orders = Array.from({ length: 400 }, (_, number) => orderOf(number))
-  const outcomes = new Map<ProviderOrder, ProviderOutcome>()
+  const outcomes = new Map<ProviderOrder, CallResult>()
   let killed: Promise<void> | undefined
   const queue = orders.values()
   const work = async (): Promise<void> => {
@@ -130,7 +126,7 @@ test('an operation completes while the sandbox is stopped, and its callback is s
 
   const again = await startSandbox(directory)
   const [report] = await receiver.received('deposit-1', 1)
-  expect(report?.verdict).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
+  expect(report?.status).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
   await again.stop()
 })
 

@@ -2,39 +2,42 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { effect } from '#lib/patterns/effects/effect.ts'
+import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import {
   createPublisher,
   createReceiptSender,
-  EVENT_KEY,
-  RECEIPT_TO,
+  EVENT_KEY_HEADER,
+  RECEIPT_SUBJECT_HEADER,
 } from '#lib/patterns/effects/publisher.ts'
-import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { now } from '#lib/platform/time.ts'
 import {
   type CrashPoint,
+  charge,
   type EffectsSystem,
   newOrder,
   type Order,
+  type OrderHandler,
   openEffectsSystem,
   type Place,
+  report,
+  ship,
 } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
 
 const CHILD = join(import.meta.dirname, '..', 'support', 'effects-child.ts')
 const ORDERS = 3
 
-/** Where the child dies, and at which effects. */
-const DEATHS: readonly (readonly [CrashPoint, ...string[]])[] = [
+/** The points at which the child is killed, and the effects at which that happens. */
+const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
   ['inserted', 'order'],
-  ['before act', 'charge', 'ship', 'tell'],
-  ['after act', 'charge', 'ship', 'tell'],
+  ['before act', 'charge', 'ship', 'report'],
+  ['after act', 'charge', 'ship', 'report'],
   ['after outcome', 'order'],
   ['never', 'order'],
 ]
 
-/** What effects promise, on any store. `place` gives somewhere empty. */
+/** The guarantees of effects on any store. `place` gives an empty place for documents. */
 export function effectsContract(name: string, place: () => Promise<Place>): void {
   describe(`effects on ${name}`, () => {
     let here: Place
@@ -47,45 +50,42 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
       for (const { store } of open) await store.close()
       open = []
     })
-    const system = async (
-      kinds: Readonly<Record<string, EffectHandler<Order>>> = {},
-    ): Promise<EffectsSystem> => {
-      const opened = await openEffectsSystem(here, () => {}, kinds)
+    const openSystem = async (effects: readonly BoundEffect<Order>[] = []): Promise<EffectsSystem> => {
+      const opened = await openEffectsSystem(here, () => {}, effects)
       open.push(opened)
       return opened
     }
     const orderOf = (order_id: string) => open[0]?.orders.get({ order_id })
-
-    test('money goes in order, and the event waits for the effect that it names', async () => {
-      const { runner } = await system()
-      const driven = await runner.drive(await runner.insert(newOrder('one')))
-      expect(driven.done.slice(0, 2)).toEqual(['charge', 'ship'])
-      const ended = await eventually(
-        () => orderOf('one'),
+    const untilDone = (order_id: string) =>
+      eventually(
+        () => orderOf(order_id),
         (order) => order?.effects.length === 0,
       )
-      expect(ended?.done).toEqual(['charge', 'ship', 'tell'])
+
+    test('money effects run in order, and the event waits for the effect that it names', async () => {
+      const { runner } = await openSystem()
+      const order = await runner.runEffects(await runner.insert(newOrder('one')))
+      expect(order.done.slice(0, 2)).toEqual(['charge', 'ship'])
+      const ended = await untilDone('one')
+      expect(ended?.done).toEqual(['charge', 'ship', 'report'])
       expect(ended).not.toHaveProperty('effects_due_at')
     })
 
-    for (const [point, ...suffixes] of DEATHS) {
+    for (const [point, ...suffixes] of CRASHES) {
       for (const effect_suffix of suffixes) {
-        test(`killed at "${point}" of ${effect_suffix}: everything happens, and nothing twice`, async () => {
+        test(`after a kill at "${point}" of ${effect_suffix} each effect happens exactly once`, async () => {
           const job = JSON.stringify({ place: here, point, effect_suffix, orders: ORDERS })
           const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
           const [code, signal] = await once(child, 'exit')
           expect(signal ?? code).toBe(point === 'never' ? 0 : 'SIGKILL')
-          const { runner, orders, acts } = await system()
+          const { runner, orders, acts } = await openSystem()
           runner.start()
           for (let number = 0; number < ORDERS; number++) {
             const order_id = `order-${number}`
             const stored = await orders.get({ order_id })
             if (!stored) continue
-            const ended = await eventually(
-              () => orderOf(order_id),
-              (order) => order?.effects.length === 0,
-            )
-            expect(ended?.done).toEqual(['charge', 'ship', 'tell'])
+            const ended = await untilDone(order_id)
+            expect(ended?.done).toEqual(['charge', 'ship', 'report'])
             for (const kind of ended?.done ?? []) {
               expect(await acts.get({ act_id: `${order_id}:${kind}` })).toMatchObject({ times: 1 })
             }
@@ -95,9 +95,9 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
       }
     }
 
-    test('two runners on the same documents do each effect once', async () => {
+    test('two runners on the same documents run each effect once', async () => {
       const runs = new Map<string, number>()
-      const counted: EffectHandler<Order> = {
+      const counting: OrderHandler = {
         lease_ms: 30_000,
         tries_max: 5,
         async run({ id, kind }) {
@@ -105,87 +105,81 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
           return (order) => ({ ...order, done: [...order.done, kind] })
         },
       }
-      const kinds = { charge: counted, ship: counted, tell: counted }
-      const writer = await system({ charge: { ...counted, capacity: () => 0 } })
+      const effects = [charge, ship, report].map((definition) => definition.bind(counting))
+      const writer = await openSystem([charge.bind({ ...counting, capacity: () => 0 })])
       for (let number = 0; number < 40; number++) await writer.runner.insert(newOrder(`order-${number}`))
-      const [left, right] = [await system(kinds), await system(kinds)]
+      const [left, right] = [await openSystem(effects), await openSystem(effects)]
       left.runner.start()
       right.runner.start()
-      for (let number = 0; number < 40; number++) {
-        await eventually(
-          () => orderOf(`order-${number}`),
-          (order) => order?.effects.length === 0,
-        )
-      }
+      for (let number = 0; number < 40; number++) await untilDone(`order-${number}`)
       expect(runs.size).toBe(120)
       expect([...runs.values()].every((times) => times === 1)).toBe(true)
     })
 
-    test('a poisoned effect is stuck after its tries, blocks what depends on it and nothing else', async () => {
-      let poisoned = true
-      const poison: EffectHandler<Order> = {
+    test('an effect that always fails is stuck after its tries and blocks only what depends on it', async () => {
+      let failing = true
+      const failingShip = ship.bind<Order>({
         lease_ms: 1_000,
         tries_max: 3,
         backoff: { first_ms: 10, max_ms: 10 },
         async run({ kind }) {
-          if (poisoned) throw new Error('poison')
+          if (failing) throw new Error('always')
           return (order) => ({ ...order, done: [...order.done, kind] })
         },
-      }
-      const { runner, orders } = await system({ ship: poison })
-      const bad = newOrder('bad')
-      const free = effect({ id: 'bad:free', kind: 'tell', lane: 'event' }, now())
+      })
+      const { runner, orders } = await openSystem([failingShip])
+      const order = newOrder('bad')
+      const independent = { ...report.create(order, {}, { at: now() }), id: 'bad:independent' }
       runner.start()
-      await runner.drive(await runner.insert({ ...bad, effects: [...bad.effects, free] }))
+      await runner.runEffects(await runner.insert({ ...order, effects: [...order.effects, independent] }))
       const stuck = await eventually(
         () => orderOf('bad'),
-        (order) => order?.stuck_at !== undefined,
+        (current) => current?.stuck_at !== undefined,
       )
       expect(stuck?.effects.map(({ id, stuck, tries }) => ({ id, stuck, tries }))).toEqual([
         { id: 'bad:ship', stuck: true, tries: 3 },
-        { id: 'bad:tell', stuck: undefined, tries: 0 },
+        { id: 'bad:report', stuck: undefined, tries: 0 },
       ])
-      expect(stuck?.done).toEqual(expect.arrayContaining(['charge', 'tell']))
+      expect(stuck?.done).toEqual(expect.arrayContaining(['charge', 'report']))
       expect(await orders.find('by_stuck', {}, { limit: 10 })).toHaveLength(1)
-      poisoned = false
+      failing = false
       await runner.retry({ order_id: 'bad' }, 'bad:ship')
-      const ended = await eventually(
-        () => orderOf('bad'),
-        (order) => order?.effects.length === 0,
-      )
-      expect(ended).not.toHaveProperty('stuck_at')
+      expect(await untilDone('bad')).not.toHaveProperty('stuck_at')
     })
 
-    test('a kind that the runner does not know is kept, and run by one that does', async () => {
-      const { runner } = await system()
-      const strange = effect({ id: 'new:strange', kind: 'strange', lane: 'timer' }, now())
+    test('an effect of an unknown kind is kept until a runner that knows the kind runs it', async () => {
+      const audit = defineEffect({
+        kind: 'audit',
+        lane: 'timer',
+        data: {},
+        id: ({ order_id }: Order) => `${order_id}:audit`,
+      })
+      const { runner } = await openSystem()
       runner.start()
       const order = newOrder('new')
-      await runner.drive(await runner.insert({ ...order, effects: [...order.effects, strange] }))
+      const effects = [...order.effects, audit.create(order, {}, { at: now() })]
+      await runner.runEffects(await runner.insert({ ...order, effects }))
       const left = await eventually(
         () => orderOf('new'),
         (current) => current?.effects.length === 1,
       )
-      expect(left?.effects[0]).toMatchObject({ id: 'new:strange', tries: 0 })
-      const newer = await system({
-        strange: { lease_ms: 1_000, tries_max: 1, run: async () => (current) => current },
-      })
+      expect(left?.effects[0]).toMatchObject({ id: 'new:audit', tries: 0 })
+      const newer = await openSystem([
+        audit.bind<Order>({ lease_ms: 1_000, tries_max: 1, run: async () => (current) => current }),
+      ])
       newer.runner.start()
-      await eventually(
-        () => orderOf('new'),
-        (current) => current?.effects.length === 0,
-      )
+      await untilDone('new')
     })
 
-    test('without a consumer the money moves on, one event a second probes, and all arrive when it comes', async () => {
+    test('without receipts money moves on, one event per second is tried, and all arrive later', async () => {
       const bus = createMemoryBus()
       const publisher = await createPublisher(bus)
       const published: string[] = []
       const watching = await bus.subscribe(
         'events.>',
-        ({ headers }) => void published.push(headers[EVENT_KEY] ?? ''),
+        ({ headers }) => void published.push(headers[EVENT_KEY_HEADER] ?? ''),
       )
-      const tell: EffectHandler<Order> = {
+      const publishReport = report.bind<Order>({
         lease_ms: 5_000,
         tries_max: 1_000,
         backoff: { first_ms: 50, max_ms: 50 },
@@ -194,19 +188,19 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
           await publisher.publish('events.order', id, Buffer.from(id))
           return (order) => ({ ...order, done: [...order.done, kind] })
         },
-      }
-      const { runner } = await system({ tell })
+      })
+      const { runner } = await openSystem([publishReport])
       runner.start()
       const names = Array.from({ length: 60 }, (_, number) => `order-${number}`)
-      const first = await runner.drive(await runner.insert(newOrder('order-0')))
+      const first = await runner.runEffects(await runner.insert(newOrder('order-0')))
       expect(first.done).toEqual(['charge', 'ship'])
       await eventually(
         async () => publisher.capacity(),
         (capacity = 0) => capacity <= 1,
       )
       for (const name of names.slice(1)) {
-        const driven = await runner.drive(await runner.insert(newOrder(name)))
-        expect(driven.done).toEqual(['charge', 'ship'])
+        const order = await runner.runEffects(await runner.insert(newOrder(name)))
+        expect(order.done).toEqual(['charge', 'ship'])
       }
       const before = published.length
       await eventually(
@@ -216,13 +210,9 @@ export function effectsContract(name: string, place: () => Promise<Place>): void
       expect(published.length).toBeLessThan(30)
       const receipts = createReceiptSender(bus)
       const consumer = await bus.subscribe('events.>', ({ headers }) => {
-        receipts.send(headers[RECEIPT_TO] ?? '', headers[EVENT_KEY] ?? '')
+        receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', headers[EVENT_KEY_HEADER] ?? '')
       })
-      for (const name of names)
-        await eventually(
-          () => orderOf(name),
-          (order) => order?.effects.length === 0,
-        )
+      for (const name of names) await untilDone(name)
       await Promise.all([watching.close(), consumer.close()])
       await runner.stop()
       await publisher.close()

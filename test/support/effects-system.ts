@@ -1,34 +1,41 @@
-import { EFFECT_INDEXES, type EffectDocument, effect } from '#lib/patterns/effects/effect.ts'
-import { createEffectRunner, type EffectHandler, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import {
+  type BoundEffect,
+  defineEffect,
+  type EffectDefinition,
+  type EffectHandler,
+} from '#lib/patterns/effects/define-effect.ts'
+import { EFFECT_INDEXES, type EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 import { now } from '#lib/platform/time.ts'
 
-/** A small aggregate: an order that is to be charged, then shipped, and told of. */
+/** A small document with effects: an order that is charged, then shipped, then reported. */
 export interface Order extends EffectDocument {
   readonly order_id: string
+  /** The kinds of the effects that have run, in order. */
   readonly done: readonly string[]
 }
 
-/** A remote system that does everything once by its key: what it did is a document. */
+/** One act of a remote system that acts once per key. */
 export interface Act {
   readonly act_id: string
   readonly times: number
 }
 
-/** Where the system under test keeps its state. */
+/** Where the system under test keeps its documents. */
 export interface Place {
   readonly database: string
   readonly directory?: string
   readonly mongodb_uri?: string
 }
 
-/** The places at which a process of the tests can die. */
+/** The points at which a process of the tests can kill itself. */
 export type CrashPoint = 'inserted' | 'before act' | 'after act' | 'after outcome' | 'never'
 
-/** Opened state with a runner. */
+/** An open store with a runner. */
 export interface EffectsSystem {
   readonly store: Store
   readonly orders: Collection<Order>
@@ -36,11 +43,48 @@ export interface EffectsSystem {
   readonly runner: EffectRunner<Order>
 }
 
-/** Opens the state and builds a runner whose acts call `at` before and after they happen. */
+/** An effect of orders without data. */
+export type OrderEffect = EffectDefinition<Pick<Order, 'order_id'>, object>
+
+/** How to run an effect of orders. */
+export type OrderHandler = EffectHandler<Order, object>
+
+/** The two money effects of an order. */
+export const charge: OrderEffect = defineEffect({
+  kind: 'charge',
+  lane: 'money',
+  data: {},
+  id: orderEffectId('charge'),
+})
+
+/** The second money effect. */
+export const ship: OrderEffect = defineEffect({
+  kind: 'ship',
+  lane: 'money',
+  data: {},
+  id: orderEffectId('ship'),
+})
+
+/** The event of an order, which waits for the shipment. */
+export const report: OrderEffect = defineEffect({
+  kind: 'report',
+  lane: 'event',
+  data: {},
+  id: orderEffectId('report'),
+})
+
+function orderEffectId(kind: string): (order: Pick<Order, 'order_id'>) => string {
+  return ({ order_id }) => `${order_id}:${kind}`
+}
+
+/**
+ * Opens the store and makes a runner whose acts call `at` before and after they happen. `effects` replaces effects of
+ * the same kind or adds others.
+ */
 export async function openEffectsSystem(
   place: Place,
   at: (point: CrashPoint, effect_id: string) => void = () => {},
-  kinds: Readonly<Record<string, EffectHandler<Order>>> = {},
+  effects: readonly BoundEffect<Order>[] = [],
   lease_ms = 1_000,
 ): Promise<EffectsSystem> {
   const { database, directory, mongodb_uri } = place
@@ -53,7 +97,7 @@ export async function openEffectsSystem(
     indexes: EFFECT_INDEXES,
   })
   const acts = await store.collection<Act>({ name: 'acts', partition: ['act_id'], key: ['act_id'] })
-  const act: EffectHandler<Order> = {
+  const handler: OrderHandler = {
     lease_ms,
     tries_max: 20,
     backoff: { first_ms: 20, max_ms: 20 },
@@ -64,10 +108,12 @@ export async function openEffectsSystem(
       return (order) => ({ ...order, done: [...order.done, kind] })
     },
   }
+  const ordinary = [charge, ship, report].map((definition) => definition.bind<Order>(handler))
+  const replaced = new Set(effects.map(({ kind }) => kind))
   const runner = createEffectRunner<Order>({
     collection: orders,
     keyOf: ({ order_id }) => ({ order_id }),
-    handlers: { charge: act, ship: act, tell: act, ...kinds },
+    effects: [...ordinary.filter(({ kind }) => !replaced.has(kind)), ...effects],
     sweep_ms: 50,
   })
   return { store, orders, acts, runner }
@@ -81,16 +127,14 @@ async function actOnce(acts: Collection<Act>, act_id: string): Promise<void> {
   }
 }
 
-/** A new order with all that must follow it: two money effects in order, and an event that waits for the second. */
+/** A new order with its effects: two money effects in order, and an event that waits for the second. */
 export function newOrder(order_id: string): Order {
   const at = now()
-  return {
-    order_id,
-    done: [],
-    effects: [
-      effect({ id: `${order_id}:charge`, kind: 'charge', lane: 'money' }, at),
-      effect({ id: `${order_id}:ship`, kind: 'ship', lane: 'money' }, at),
-      effect({ id: `${order_id}:tell`, kind: 'tell', lane: 'event', after: `${order_id}:ship` }, at),
-    ],
-  }
+  const shipping = ship.create({ order_id }, {}, { at })
+  const effects = [
+    charge.create({ order_id }, {}, { at }),
+    shipping,
+    report.create({ order_id }, {}, { at, after: shipping.id }),
+  ]
+  return { order_id, done: [], effects }
 }

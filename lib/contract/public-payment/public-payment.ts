@@ -8,8 +8,8 @@ import type {
   Receiver,
   Redirect,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { type OperationWord, operationWord, type StatusRow, statusRow } from './public-status.ts'
-import { type AmountObject, amountObject, instantText, known, safeNumber } from './public-values.ts'
+import { type PublicOperationType, publicOperationType, type StatusRow, statusRow } from './public-status.ts'
+import { type AmountObject, amountObject, definedFields, instantText, safeNumber } from './public-values.ts'
 
 /** Who reads the payment: the answer of its create shows most, a callback least (spec: Payment object). */
 export type Audience = 'create' | 'status' | 'callback'
@@ -17,7 +17,7 @@ export type Audience = 'create' | 'status' | 'callback'
 /** A movement of money as merchants see it. */
 export interface OperationObject {
   readonly id: string
-  readonly operation_type: OperationWord
+  readonly operation_type: PublicOperationType
   readonly amount: AmountObject
   readonly timestamps: { readonly created: string }
   readonly status: StatusRow & { readonly error: number | null }
@@ -56,9 +56,9 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
   const payer = payment.payer && payerObject(payment.payer)
   const receiver = payment.receiver && receiverObject(payment.receiver, audience)
   return {
-    identifiers: { c_id, h_id, ...known({ p_id, utr }) },
+    identifiers: { c_id, h_id, ...definedFields({ p_id, utr }) },
     amount: amountObject(payment.amount),
-    ...known({ payer, receiver }),
+    ...definedFields({ payer, receiver }),
     ...(audience === 'callback' ? {} : merchantsOwn(payment)),
     status: { ...status, error: payment.errorCode ?? null, history: payment.history.map(historyObject) },
     timestamps: {
@@ -75,7 +75,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
 export function operationObject(operation: Operation): OperationObject {
   return {
     id: operation.operationId,
-    operation_type: operationWord(operation.type),
+    operation_type: publicOperationType(operation.type),
     amount: amountObject(operation.amount),
     timestamps: { created: instantText(operation.createTime) },
     status: { ...statusRow(operation.status), error: operation.errorCode ?? null },
@@ -86,7 +86,7 @@ export function operationObject(operation: Operation): OperationObject {
 function merchantsOwn(payment: Payment): Partial<PaymentObject> {
   const { description, redirect } = payment
   return {
-    ...known({ description, redirect: redirect && redirectObject(redirect) }),
+    ...definedFields({ description, redirect: redirect && redirectObject(redirect) }),
     service_id: safeNumber(payment.serviceId),
   }
 }
@@ -95,36 +95,36 @@ function historyObject({ status, createTime, reason, amount }: HistoryEntry): Hi
   return {
     ...statusRow(status),
     created: instantText(createTime),
-    ...known({ reason }),
+    ...definedFields({ reason }),
     amount: amountObject(amount),
   }
 }
 
 function payerObject({ email, phone, person, customerAccount }: Payer): object | undefined {
-  const customer_account = customerAccount && known({ id: customerAccount.id })
-  return known({ email, phone, person: person && personObject(person), customer_account })
+  const customer_account = customerAccount && definedFields({ id: customerAccount.id })
+  return definedFields({ email, phone, person: person && personObject(person), customer_account })
 }
 
 function personObject({ firstName: first_name, lastName: last_name }: Person): object | undefined {
-  return known({ first_name, last_name })
+  return definedFields({ first_name, last_name })
 }
 
 /** May be empty (spec): a receiver of whom only the bank is known is shown without it to all but the create. */
 function receiverObject(receiver: Receiver, audience: Audience): object {
   const { bankAccount, bank, phone, document, qrPayload: qr_payload } = receiver
   const fields = {
-    bank_account: bankAccount && known({ id: bankAccount.id, name: bankAccount.name }),
-    bank: audience === 'create' ? bank && known({ name: bank.name, code: bank.code }) : undefined,
+    bank_account: bankAccount && definedFields({ id: bankAccount.id, name: bankAccount.name }),
+    bank: audience === 'create' ? bank && definedFields({ name: bank.name, code: bank.code }) : undefined,
     phone,
-    document: document && known({ type: document.type, number: document.number }),
+    document: document && definedFields({ type: document.type, number: document.number }),
     qr_payload,
   }
-  return known(fields) ?? {}
+  return definedFields(fields) ?? {}
 }
 
 function redirectObject({ toUrl, toLinks, onSuccess, onFail }: Redirect): object | undefined {
   const to = toUrl ?? (toLinks.length > 0 ? toLinks : undefined)
-  return known({ to, on_success: onSuccess, on_fail: onFail })
+  return definedFields({ to, on_success: onSuccess, on_fail: onFail })
 }
 
 function destination(direction: Direction): 'in' | 'out' {

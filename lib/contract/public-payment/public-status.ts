@@ -1,7 +1,7 @@
 import { OperationType, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 
 /** The public words for how a payment stands (spec: Payment statuses). */
-export type StatusWord =
+export type PublicStatus =
   | 'created'
   | 'processing'
   | 'success'
@@ -13,12 +13,12 @@ export type StatusWord =
 
 /** One row of the spec's table of statuses: the word, whether the payment has ended, and how. */
 export interface StatusRow {
-  readonly status: StatusWord
+  readonly status: PublicStatus
   readonly final: boolean
   readonly success: boolean | null
 }
 
-const row = (status: StatusWord, final: boolean, success: boolean | null): StatusRow => ({
+const row = (status: PublicStatus, final: boolean, success: boolean | null): StatusRow => ({
   status,
   final,
   success,
@@ -44,19 +44,19 @@ export function statusRow(status: PaymentStatus): StatusRow {
 }
 
 /** The kinds of a movement of money (P11). */
-export type OperationWord = 'deposit' | 'withdrawal' | 'refund'
+export type PublicOperationType = 'deposit' | 'withdrawal' | 'refund'
 
-const OPERATIONS: ReadonlyMap<OperationType, OperationWord> = new Map([
+const OPERATIONS: ReadonlyMap<OperationType, PublicOperationType> = new Map([
   [OperationType.DEPOSIT, 'deposit'],
   [OperationType.WITHDRAWAL, 'withdrawal'],
   [OperationType.REFUND, 'refund'],
 ])
 
 /** Every kind of movement, for the merchants' reference. */
-export const OPERATION_WORDS: readonly OperationWord[] = [...OPERATIONS.values()]
+export const PUBLIC_OPERATION_TYPES: readonly PublicOperationType[] = [...OPERATIONS.values()]
 
 /** The public word for a kind of movement; an unknown one is a fault. */
-export function operationWord(type: OperationType): OperationWord {
+export function publicOperationType(type: OperationType): PublicOperationType {
   return known(OPERATIONS.get(type), 'operation type', type)
 }
 

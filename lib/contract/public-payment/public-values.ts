@@ -35,7 +35,9 @@ function present<T>(value: T | undefined, what: string): T {
  * The entries that have a value: an unknown optional field is absent from an answer, never null (E15). `undefined`
  * when none is left, so that an empty object can be left out in turn.
  */
-export function known<T extends Readonly<Record<string, unknown>>>(fields: T): Known<T> | undefined {
+export function definedFields<T extends Readonly<Record<string, unknown>>>(
+  fields: T,
+): DefinedFields<T> | undefined {
   let found: Record<string, unknown> | undefined
   for (const name in fields) {
     const value = fields[name]
@@ -43,8 +45,8 @@ export function known<T extends Readonly<Record<string, unknown>>>(fields: T): K
     found ??= {}
     found[name] = value
   }
-  return found as Known<T> | undefined
+  return found as DefinedFields<T> | undefined
 }
 
 /** The same fields, each of which may be absent but none undefined. */
-export type Known<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+export type DefinedFields<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }

@@ -1,28 +1,28 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { claim, type Effect, type EffectDocument, effect, schedule, unblocked } from './effect.ts'
+import { type Effect, type EffectDocument, isUnblocked, leaseDue, newEffect, withDueTimes } from './effect.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)
 const anyKind = (): number => 5_000
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
-  return { ...effect({ id, kind: 'any', lane: 'timer' }, NOW), ...changes }
+  return { ...newEffect({ id, kind: 'any', lane: 'timer' }, NOW), ...changes }
 }
 const documentOf = (...effects: Effect[]): EffectDocument => ({ effects })
 const claimed = (document: EffectDocument, instant = NOW): string[] =>
-  claim(document, instant, anyKind)
+  leaseDue(document, instant, anyKind)
     .effects.filter((candidate) => candidate.tries > 0)
     .map(({ id }) => id)
 
 describe('a new effect', () => {
   test('is due at once, or when it says', () => {
-    expect(effect({ id: 'a', kind: 'any', lane: 'money' }, NOW)).toMatchObject({
+    expect(newEffect({ id: 'a', kind: 'any', lane: 'money' }, NOW)).toMatchObject({
       tries: 0,
       due_at: NOW,
       data: {},
     })
-    expect(effect({ id: 'a', kind: 'any', lane: 'money', due_at: at(5) }, NOW).due_at).toEqual(at(5))
+    expect(newEffect({ id: 'a', kind: 'any', lane: 'money', due_at: at(5) }, NOW).due_at).toEqual(at(5))
   })
 })
 
@@ -53,7 +53,7 @@ describe('the lanes', () => {
 
 describe('a claim', () => {
   test('counts the try and leases for as long as the kind says, under a token of its own', () => {
-    const { effects } = claim(documentOf(one('a'), one('b')), NOW, anyKind)
+    const { effects } = leaseDue(documentOf(one('a'), one('b')), NOW, anyKind)
     const [first, second] = effects.map(({ lease }) => lease)
     expect(effects.map(({ tries }) => tries)).toEqual([1, 1])
     expect(first?.until).toEqual(at(5_000))
@@ -70,7 +70,7 @@ describe('a claim', () => {
 
   test('leaves alone what the runner does not accept, and then gives the very document back', () => {
     const document = documentOf(one('a'))
-    expect(claim(document, NOW, () => undefined)).toBe(document)
+    expect(leaseDue(document, NOW, () => undefined)).toBe(document)
   })
 })
 
@@ -104,7 +104,7 @@ describe('the schedule', () => {
   test('is the first instant at which something can be claimed, for events and for the rest apart', () => {
     fc.assert(
       fc.property(documents, (document) => {
-        const scheduled = schedule(document, NOW)
+        const scheduled = withDueTimes(document, NOW)
         for (const [field, events] of [
           ['effects_due_at', false],
           ['events_due_at', true],
@@ -112,7 +112,7 @@ describe('the schedule', () => {
           const instants = Array.from({ length: 11 }, (_, step) => at(step - 5))
           const first = instants.find(
             (instant) =>
-              claim(document, instant, (candidate) =>
+              leaseDue(document, instant, (candidate) =>
                 (candidate.lane === 'event') === events ? anyKind() : undefined,
               ) !== document,
           )
@@ -123,20 +123,22 @@ describe('the schedule', () => {
   })
 
   test('knows since when something is stuck, and forgets it when nothing is', () => {
-    const stuck = schedule(documentOf(one('a', { stuck: true })), NOW)
+    const stuck = withDueTimes(documentOf(one('a', { stuck: true })), NOW)
     expect(stuck.stuck_at).toEqual(NOW)
-    expect(schedule(stuck, at(5)).stuck_at).toEqual(NOW)
-    expect(schedule({ ...stuck, effects: [one('a')] }, at(5))).not.toHaveProperty('stuck_at')
+    expect(withDueTimes(stuck, at(5)).stuck_at).toEqual(NOW)
+    expect(withDueTimes({ ...stuck, effects: [one('a')] }, at(5))).not.toHaveProperty('stuck_at')
   })
 
   test('has no fields for what has no effects, also when it had some', () => {
-    expect(schedule({ effects: [], effects_due_at: NOW, events_due_at: NOW }, NOW)).toEqual({ effects: [] })
+    expect(withDueTimes({ effects: [], effects_due_at: NOW, events_due_at: NOW }, NOW)).toEqual({
+      effects: [],
+    })
   })
 
   test('never lets two money effects go at once', () => {
     fc.assert(
       fc.property(documents, (document) => {
-        const free = document.effects.filter((each) => each.lane === 'money' && unblocked(document, each))
+        const free = document.effects.filter((each) => each.lane === 'money' && isUnblocked(document, each))
         expect(free.length).toBeLessThanOrEqual(1)
       }),
     )

@@ -1,64 +1,65 @@
 import type { Stored } from '#lib/platform/store/port.ts'
 import { now, withTimeout } from '#lib/platform/time.ts'
+import type { DocumentChange } from './define-effect.ts'
 import type { Effect } from './effect.ts'
 
-/** An effect that was acted on, and how that changes its document: pure, applied in the write that removes the effect. */
-export interface Acted<D> {
+/** An effect that has run, and how its result changes the document. */
+export interface EffectOutcome<D> {
   readonly effect: Effect
-  readonly apply: (document: D) => D
+  readonly apply: DocumentChange<D>
 }
 
-/** One document on which this process acts, so that its own outcomes never meet each other as conflicts. */
-export interface InHand<D> {
-  /** An effect is about to be acted on; `end` must follow. */
+/** Writes the outcomes of one document's effects, so that the outcomes of one process never conflict with each other. */
+export interface OutcomeBatcher<D> {
+  /** Registers an effect that is about to run. Its `end` must follow. */
   begin(effect: Effect): void
-  /** Resolves with the document as written, the outcome in it; `undefined` when it is gone. */
-  finish(acted: Acted<D>): Promise<Stored<D> | undefined>
-  /** The effect is done with, and whatever follows from it has begun. */
+  /** Resolves with the document after the write of the outcome; `undefined` when the document is gone. */
+  finish(outcome: EffectOutcome<D>): Promise<Stored<D> | undefined>
+  /** Unregisters an effect when whatever follows from it has begun. */
   end(effect: Effect): void
 }
 
 /**
- * Takes a document in hand. Outcomes are written one write after another, each upon the newest state, and all that wait
- * go into one. What an event leaves to write is only its own removal: while anything else is acted on, other events
- * too, it waits to go along, but never for more than half of what is left of its lease.
+ * Makes the batcher of one document. Writes follow one another, each on the newest version, and each takes along all
+ * outcomes that wait. The outcome of an event is only its removal, so it waits for a write of other effects while any
+ * are running, but at most for half of the rest of its lease.
  */
-export function takeInHand<D>(
+export function createOutcomeBatcher<D>(
   document: Stored<D>,
-  write: (newest: Stored<D>, acted: readonly Acted<D>[]) => Promise<Stored<D> | undefined>,
-): InHand<D> {
+  write: (newest: Stored<D>, outcomes: readonly EffectOutcome<D>[]) => Promise<Stored<D> | undefined>,
+): OutcomeBatcher<D> {
   let newest: Stored<D> | undefined = document
-  let waiting: Acted<D>[] = []
-  let last: Promise<unknown> = Promise.resolve()
-  const acting = new Set<Effect>()
-  let quiet = Promise.withResolvers<void>()
+  let waiting: EffectOutcome<D>[] = []
+  let last_write: Promise<unknown> = Promise.resolve()
+  const running = new Set<Effect>()
+  let idle = Promise.withResolvers<void>()
 
   async function writeWaiting(): Promise<Stored<D> | undefined> {
-    const acted = waiting
+    const outcomes = waiting
     waiting = []
-    if (newest && acted.length > 0) newest = await write(newest, acted)
+    if (newest && outcomes.length > 0) newest = await write(newest, outcomes)
     return newest
   }
 
   function end(effect: Effect): void {
-    if (acting.delete(effect) && acting.size === 0) quiet.resolve()
+    if (running.delete(effect) && running.size === 0) idle.resolve()
   }
 
   return {
     begin(effect) {
-      if (acting.size === 0) quiet = Promise.withResolvers()
-      acting.add(effect)
+      if (running.size === 0) idle = Promise.withResolvers()
+      running.add(effect)
     },
-    async finish(acted) {
-      const { effect } = acted
-      waiting.push(acted)
+    async finish(outcome) {
+      const { effect } = outcome
+      waiting.push(outcome)
       if (effect.lane === 'event') {
         end(effect)
-        const left_ms = (effect.lease?.until.getTime() ?? 0) - now().getTime()
-        if (acting.size > 0) await withTimeout(quiet.promise, left_ms / 2)
+        const lease_left_ms = (effect.lease?.until.getTime() ?? 0) - now().getTime()
+        if (running.size > 0) await withTimeout(idle.promise, lease_left_ms / 2)
       }
-      const written = last.then(writeWaiting, writeWaiting)
-      last = written
+      const written = last_write.then(writeWaiting, writeWaiting)
+      last_write = written
       return written
     },
     end,

@@ -6,7 +6,12 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { createPublisher, createReceiptSender, EVENT_KEY, RECEIPT_TO } from './publisher.ts'
+import {
+  createPublisher,
+  createReceiptSender,
+  EVENT_KEY_HEADER,
+  RECEIPT_SUBJECT_HEADER,
+} from './publisher.ts'
 
 const DATA = Buffer.from('an event')
 let bus: Bus
@@ -42,7 +47,7 @@ describe('a published event', () => {
     const publisher = await createPublisher(bus)
     let receipt_to = ''
     await bus.subscribe('events.>', ({ headers }) => {
-      receipt_to = headers[RECEIPT_TO] ?? ''
+      receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
     })
     const first = fate(publisher.publish('events.a', 'first', DATA))
     const second = fate(publisher.publish('events.a', 'second', DATA))
@@ -90,7 +95,7 @@ test('without receipts there is room for one event a second, and for all again a
   await clock.advance(1_000)
   expect(publisher.capacity()).toBe(1)
   await bus.subscribe('events.>', ({ headers }) =>
-    receipts.send(headers[RECEIPT_TO] ?? '', headers[EVENT_KEY] ?? ''),
+    receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', headers[EVENT_KEY_HEADER] ?? ''),
   )
   const heard = fate(publisher.publish('events.a', 'heard', DATA))
   await clock.advance(100)

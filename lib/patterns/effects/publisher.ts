@@ -8,10 +8,10 @@ import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
 
 /** The header that names where the receipt of an event is to be sent. */
-export const RECEIPT_TO = 'multihub-receipt-to'
+export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
 
 /** The header with the key by which the receipt names the event. */
-export const EVENT_KEY = 'multihub-event-key'
+export const EVENT_KEY_HEADER = 'multihub-event-key'
 
 /** Publishes events and knows which of them their consumer has stored. */
 export interface Publisher {
@@ -71,7 +71,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     waiting.set(event_key, receipt)
     try {
       // Both at once: a bus that hangs is given up by the time-out of the receipt too.
-      const headers = { [RECEIPT_TO]: receipt_subject, [EVENT_KEY]: event_key }
+      const headers = { [RECEIPT_SUBJECT_HEADER]: receipt_subject, [EVENT_KEY_HEADER]: event_key }
       await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
       if (!bus.connected()) setAnswering(false)

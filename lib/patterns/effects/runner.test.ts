@@ -6,69 +6,85 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { EFFECT_INDEXES, type EffectDocument, effect } from './effect.ts'
-import { createEffectRunner, type EffectHandler } from './runner.ts'
+import { type BoundEffect, defineEffect, type EffectHandler } from './define-effect.ts'
+import { EFFECT_INDEXES, type EffectDocument, newEffect } from './effect.ts'
+import { createEffectRunner } from './runner.ts'
 
-interface Thing extends EffectDocument {
-  readonly thing_id: string
+interface Item extends EffectDocument {
+  readonly item_id: string
 }
 
 let directory: string
 let store: Store
-let things: Collection<Thing>
+let items: Collection<Item>
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-runner-'))
-  store = await openStore({ database: 'things', directory })
-  const key = ['thing_id']
-  things = await store.collection<Thing>({ name: 'things', partition: key, key, indexes: EFFECT_INDEXES })
+  store = await openStore({ database: 'items', directory })
+  const key = ['item_id']
+  items = await store.collection<Item>({ name: 'items', partition: key, key, indexes: EFFECT_INDEXES })
 })
 afterEach(async () => {
   await store.close()
   await rm(directory, { recursive: true, force: true })
 })
 
-function runnerOf(handlers: Readonly<Record<string, EffectHandler<Thing>>>, collection = things) {
-  return createEffectRunner<Thing>({
+const known = defineEffect({
+  kind: 'known',
+  lane: 'timer',
+  data: {},
+  id: ({ item_id }: Pick<Item, 'item_id'>) => `${item_id}:known`,
+})
+
+function runnerOf(effects: readonly BoundEffect<Item>[], collection = items) {
+  return createEffectRunner<Item>({
     collection,
-    keyOf: ({ thing_id }) => ({ thing_id }),
-    handlers,
+    keyOf: ({ item_id }) => ({ item_id }),
+    effects,
     sweep_ms: 10,
   })
 }
 
-function thing(thing_id: string, kind: string, ago_ms = 0): Thing {
-  const at = new Date(now().getTime() - ago_ms)
-  const due = effect({ id: `${thing_id}:${kind}`, kind, lane: 'timer' }, at)
-  return { thing_id, effects: [due], effects_due_at: at }
+/** A document with one effect, which has been due for `due_since_ms`. */
+function itemWith(item_id: string, kind: string, due_since_ms = 0): Item {
+  const at = new Date(now().getTime() - due_since_ms)
+  const due = newEffect({ id: `${item_id}:${kind}`, kind, lane: 'timer' }, at)
+  return { item_id, effects: [due], effects_due_at: at }
 }
 
-const done: EffectHandler<Thing> = { lease_ms: 1_000, tries_max: 3, run: async () => (current) => current }
-
-test('work that nobody here knows hides no other work, however much of it is due', async () => {
-  const strangers = Array.from({ length: 700 }, (_, number) => thing(`strange-${number}`, 'strange', 60_000))
-  await Promise.all(strangers.map((one) => things.insert(one)))
-  await things.insert(thing('known', 'known'))
-  const runner = runnerOf({ known: done })
-  runner.start()
-  await eventually(
-    () => things.get({ thing_id: 'known' }),
-    (seen) => seen?.effects.length === 0,
+const untilDone = (item_id: string) =>
+  eventually(
+    () => items.get({ item_id }),
+    (item) => item?.effects.length === 0,
   )
+
+const handler: EffectHandler<Item, object> = {
+  lease_ms: 1_000,
+  tries_max: 3,
+  run: async () => (current) => current,
+}
+
+test('many due effects of unknown kinds do not hide other effects', async () => {
+  const unknown = Array.from({ length: 700 }, (_, number) => itemWith(`unknown-${number}`, 'unknown', 60_000))
+  await Promise.all(unknown.map((item) => items.insert(item)))
+  await items.insert(itemWith('one', 'known'))
+  const runner = runnerOf([known.bind(handler)])
+  runner.start()
+  await untilDone('one')
   await runner.stop()
-  expect(await things.get({ thing_id: 'strange-0' })).toMatchObject({ effects: [{ tries: 0 }] })
+  expect(await items.get({ item_id: 'unknown-0' })).toMatchObject({ effects: [{ tries: 0 }] })
 })
 
-test('room for one takes one, however many are due', async () => {
+test('a sweep leases no more events than the capacity allows', async () => {
   for (let number = 0; number < 50; number++) {
-    const { effects, thing_id } = thing(`${number}`, 'told')
-    const events = effects.map((one) => ({ ...one, lane: 'event' as const }))
-    await things.insert({ thing_id, effects: events, events_due_at: now() })
+    const { effects, item_id } = itemWith(`${number}`, 'known')
+    const events = effects.map((effect) => ({ ...effect, lane: 'event' as const }))
+    await items.insert({ item_id, effects: events, events_due_at: now() })
   }
   const gate = Promise.withResolvers<void>()
   let begun = 0
-  const told: EffectHandler<Thing> = {
-    ...done,
+  const limited = known.bind<Item>({
+    ...handler,
     lease_ms: 60_000,
     capacity: () => 1 - begun,
     async run() {
@@ -76,8 +92,8 @@ test('room for one takes one, however many are due', async () => {
       await gate.promise
       return (current) => current
     },
-  }
-  const runner = runnerOf({ told })
+  })
+  const runner = runnerOf([limited])
   runner.start()
   await eventually(
     async () => begun,
@@ -88,66 +104,59 @@ test('room for one takes one, however many are due', async () => {
   expect(begun).toBe(1)
 })
 
-test('a stop waits for the look that is under way, so that the store can be closed after it', async () => {
-  const looking = Promise.withResolvers<void>()
-  const found = Promise.withResolvers<void>()
-  const slow: Collection<Thing> = {
-    ...things,
+test('stop waits for the sweep in progress, so that the store can be closed after it', async () => {
+  const searching = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const slow: Collection<Item> = {
+    ...items,
     async find(...range) {
-      looking.resolve()
-      await found.promise
-      return things.find(...range)
+      searching.resolve()
+      await released.promise
+      return items.find(...range)
     },
   }
-  const runner = runnerOf({ known: done }, slow)
+  const runner = runnerOf([known.bind(handler)], slow)
   runner.start()
-  await looking.promise
+  await searching.promise
   let stopped = false
   const stop = runner.stop().then(() => {
     stopped = true
   })
   await new Promise((resolve) => setImmediate(resolve))
   expect(stopped).toBe(false)
-  found.resolve()
+  released.resolve()
   await stop
 })
 
-test('after a stop nothing is claimed any more, and what was due waits for the next process', async () => {
-  const runner = runnerOf({ known: done })
+test('a stopped runner leases nothing, and the next process runs what is due', async () => {
+  const runner = runnerOf([known.bind(handler)])
   await runner.stop()
-  const stored = await runner.insert(thing('late', 'known'))
-  expect(await runner.drive(stored)).toMatchObject({ effects: [{ tries: 0 }] })
-  const next = runnerOf({ known: done })
+  const stored = await runner.insert(itemWith('late', 'known'))
+  expect(await runner.runEffects(stored)).toMatchObject({ effects: [{ tries: 0 }] })
+  const next = runnerOf([known.bind(handler)])
   next.start()
-  await eventually(
-    () => things.get({ thing_id: 'late' }),
-    (seen) => seen?.effects.length === 0,
-  )
+  await untilDone('late')
   await next.stop()
 })
 
-test("an effect whose lease ran out is another's: the late outcome of the first changes nothing", async () => {
-  const first_acts = Promise.withResolvers<void>()
-  const slow: EffectHandler<Thing> = {
-    ...done,
+test('an outcome after the expiry of its lease changes nothing', async () => {
+  const gate = Promise.withResolvers<void>()
+  const slow = known.bind<Item>({
+    ...handler,
     lease_ms: 30,
     async run() {
-      await first_acts.promise
-      return (current) => ({ ...current, thing_id: current.thing_id, by: 'first' })
+      await gate.promise
+      return (current) => ({ ...current, by: 'first' })
     },
-  }
-  const runner = runnerOf({ known: slow })
-  const driven = runner.drive(await runner.insert(thing('one', 'known')))
-  const other = runnerOf({
-    known: { ...done, run: async () => (current) => ({ ...current, by: 'second' }) },
   })
+  const runner = runnerOf([slow])
+  const running = runner.runEffects(await runner.insert(itemWith('one', 'known')))
+  const fast = known.bind<Item>({ ...handler, run: async () => (current) => ({ ...current, by: 'second' }) })
+  const other = runnerOf([fast])
   other.start()
-  await eventually(
-    () => things.get({ thing_id: 'one' }),
-    (seen) => seen?.effects.length === 0,
-  )
-  first_acts.resolve()
-  await driven
-  expect(await things.get({ thing_id: 'one' })).toMatchObject({ by: 'second' })
+  await untilDone('one')
+  gate.resolve()
+  await running
+  expect(await items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
   await Promise.all([runner.stop(), other.stop()])
 })

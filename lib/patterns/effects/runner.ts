@@ -1,54 +1,39 @@
-import { type BackoffBounds, backoffDelay } from '#lib/platform/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now, type Timer } from '#lib/platform/time.ts'
+import type { BoundEffect, DocumentChange } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument } from './effect.ts'
-import { failedTry, revived } from './failed-try.ts'
-import { type InHand, takeInHand } from './outcome-batcher.ts'
-import { createTakeover } from './takeover.ts'
+import { createOutcomeBatcher, type OutcomeBatcher } from './outcome-batcher.ts'
+import { recordFailure, resetTries } from './record-failure.ts'
+import { createSweeper } from './sweeper.ts'
 import { createEffectWrites, type EffectWrites } from './writes.ts'
 
-/** How the outcome of an effect changes its document: pure, applied in the very write that removes the effect. */
-export type Outcome<D> = (document: D) => D
-
-/** One kind of effect: how to act, and within which limits. */
-export interface EffectHandler<D> {
-  /** Longer than the act can take: nobody else acts before it has run out. */
-  readonly lease_ms: number | ((document: D) => number)
-  /** Claims after which the effect is stuck. */
-  readonly tries_max: number
-  /** The pauses after failed tries; from 1 s to 5 min unless given. */
-  readonly backoff?: BackoffBounds
-  /** How many more may be tried now. 0 leaves effects as they are, without a write: the bus is away, or flooded. */
-  readonly capacity?: () => number
-  /** Acts, idempotently by the effect's id. What it throws is a failed try. */
-  run(effect: Effect, document: Stored<D>): Promise<Outcome<D>>
-}
-
 /** Writes documents that have effects, and runs those effects. */
-export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'change'> {
+export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'update'> {
   /**
-   * Runs what this process leased, and what follows from it. Resolves with the document when nothing but events is left
-   * that could run now; they go on behind it. A failed effect does not reject it; a store that is away does.
+   * Runs the effects that this process has leased, and the effects that follow from them. Resolves when only events are
+   * left that could run now; those continue in the background. A failed effect does not reject the promise; an
+   * unavailable store does.
    */
-  drive(document: Stored<D>): Promise<Stored<D>>
-  /** The same for a caller that does not wait. What goes wrong is logged and left to the sweeper. */
-  driveBehind(document: Stored<D>): void
-  /** Gives a stuck effect its tries back; `undefined` when the document is not there. */
+  runEffects(document: Stored<D>): Promise<Stored<D>>
+  /** The same for a caller that does not wait. Failures are logged and left to the sweeper. */
+  runEffectsInBackground(document: Stored<D>): void
+  /** Gives a stuck effect all its tries again and runs it; `undefined` when the document does not exist. */
   retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
-  /** Begins to look for what a crash or a failure left behind. */
+  /** Starts the sweeper, which takes over what a crash or a failure left behind. */
   start(): void
-  /** Claims nothing more and resolves when what is under way has ended. */
+  /** Leases nothing more, and resolves when all running work has ended. */
   stop(): Promise<void>
 }
 
-/** What a runner needs. `sweep_ms` is the pause between two looks for work left behind (500 ms unless given). */
+/** What a runner needs. `sweep_ms` is the pause between two sweeps (500 ms unless given). */
 export interface EffectRunnerOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
-  readonly handlers: Readonly<Record<string, EffectHandler<D>>>
+  readonly effects: readonly BoundEffect<D>[]
   readonly sweep_ms?: number
 }
 
@@ -56,116 +41,118 @@ const SWEEP_MS = 500
 
 const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
 
-/** Builds the runner of one collection. Kinds that it does not know are left alone: a newer process wrote them. */
+/**
+ * Makes the runner of one collection. It leaves effects of unknown kinds as they are, because a process of a newer
+ * release may have written them.
+ */
 export function createEffectRunner<D extends EffectDocument>(
   options: EffectRunnerOptions<D>,
 ): EffectRunner<D> {
-  const { collection, keyOf, handlers } = options
-  const under_way = new Set<Promise<unknown>>()
+  const { collection, keyOf, effects } = options
+  const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
+  const background = new Set<Promise<unknown>>()
   let sweeper: Timer | undefined
-  let stopped = false
+  let stopping = false
 
-  const kindOf = (one: Effect): EffectHandler<D> | undefined =>
-    Object.hasOwn(handlers, one.kind) ? handlers[one.kind] : undefined
-
-  /** How long to lease an effect for; `undefined` when it cannot be claimed here now. */
-  const leaseOf = (document: D, candidate: Effect): number | undefined => {
-    const kind = stopped ? undefined : kindOf(candidate)
-    if (!kind || countedTries(candidate) >= kind.tries_max || (kind.capacity?.() ?? 1) <= 0) return undefined
-    return typeof kind.lease_ms === 'number' ? kind.lease_ms : kind.lease_ms(document)
+  /** How long to lease an effect; `undefined` when this process cannot run it now. */
+  const leaseMs = (document: D, candidate: Effect): number | undefined => {
+    const bound = stopping ? undefined : by_kind.get(candidate.kind)
+    if (!bound || countedTries(candidate) >= bound.tries_max || (bound.capacity?.() ?? 1) <= 0)
+      return undefined
+    return typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document)
   }
 
-  const writes = createEffectWrites<D>({ collection, keyOf, leaseOf, stopped: () => stopped })
+  const writes = createEffectWrites<D>({ collection, keyOf, leaseMs, isStopping: () => stopping })
 
-  /** Resolves when the work has ended, well or not: nobody waits for it but a stop. */
-  function behind(work: Promise<unknown>): Promise<unknown> {
+  /** Tracks work that only `stop` waits for. The returned promise never rejects. */
+  function inBackground(work: Promise<unknown>): Promise<unknown> {
     const tracked: Promise<unknown> = work
       .catch((error: unknown) => log.warn({ error }, 'effect left to the sweeper'))
-      .finally(() => under_way.delete(tracked))
-    under_way.add(tracked)
+      .finally(() => background.delete(tracked))
+    background.add(tracked)
     return tracked
   }
 
-  async function run(
+  async function runOne(
     document: Stored<D>,
-    one: Effect,
-    kind: EffectHandler<D>,
-    in_hand: InHand<D>,
+    effect: Effect,
+    bound: BoundEffect<D>,
+    batcher: OutcomeBatcher<D>,
   ): Promise<Stored<D>> {
-    let apply: Outcome<D>
+    let apply: DocumentChange<D>
     try {
-      const outcome = await withoutDeadline(() => kind.run(one, document))
-      apply = (current) => outcome({ ...current, effects: current.effects.filter(({ id }) => id !== one.id) })
+      const change = await withoutDeadline(() => bound.run(effect, document))
+      apply = (current) =>
+        change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
     } catch (error) {
-      const wait_ms = backoffDelay(countedTries(one), kind.backoff ?? RETRY_BACKOFF, randomFraction())
-      apply = failedTry(one, kind.tries_max, wait_ms, error)
+      const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
+      apply = recordFailure(effect, bound.tries_max, wait_ms, error)
     }
     try {
-      const stored = await in_hand.finish({ effect: one, apply })
-      return stored ? act(stored, in_hand) : document
+      const stored = await batcher.finish({ effect, apply })
+      return stored ? runLeased(stored, batcher) : document
     } finally {
-      // `act` above is not awaited: it has begun what follows, and that is all that events wait for.
-      in_hand.end(one)
+      // `runLeased` is not awaited: it has begun what follows, and events wait for nothing else.
+      batcher.end(effect)
     }
   }
 
-  async function act(document: Stored<D>, in_hand: InHand<D>): Promise<Stored<D>> {
+  async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
     const awaited: Promise<Stored<D>>[] = []
-    for (const one of document.effects) {
-      if (!writes.take(one)) continue
-      const kind = kindOf(one)
-      // A lease that ran out before we came to act on it may be somebody else's by now.
-      if (!kind || !one.lease || one.lease.until.getTime() <= now().getTime()) continue
-      in_hand.begin(one)
-      const work = run(document, one, kind, in_hand)
-      if (one.lane !== 'event') awaited.push(work)
-      void behind(work)
+    for (const effect of document.effects) {
+      if (!writes.consumeLease(effect)) continue
+      const bound = by_kind.get(effect.kind)
+      // Another process may have the lease by now if this one has expired meanwhile.
+      if (!bound || !effect.lease || effect.lease.until.getTime() <= now().getTime()) continue
+      batcher.begin(effect)
+      const work = runOne(document, effect, bound, batcher)
+      if (effect.lane !== 'event') awaited.push(work)
+      void inBackground(work)
     }
-    const ends = await Promise.all(awaited)
-    return ends.reduce((newest, end) => (end.version > newest.version ? end : newest), document)
+    const results = await Promise.all(awaited)
+    return results.reduce((newest, result) => (result.version > newest.version ? result : newest), document)
   }
 
-  const drive = (document: Stored<D>): Promise<Stored<D>> =>
-    act(document, takeInHand(document, writes.settle))
+  const runEffects = (document: Stored<D>): Promise<Stored<D>> =>
+    runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
 
-  const look = createTakeover<D>({
+  const sweep = createSweeper<D>({
     collection,
     keyOf,
     writes,
-    leaseOf,
-    triesMaxOf: (one) => kindOf(one)?.tries_max ?? Number.POSITIVE_INFINITY,
-    eventRoom: () =>
-      Math.min(...Object.values(handlers).map(({ capacity }) => capacity?.() ?? Number.POSITIVE_INFINITY)),
-    drive: (document) => behind(drive(document)),
+    leaseMs,
+    triesMaxOf: ({ kind }) => by_kind.get(kind)?.tries_max ?? Number.POSITIVE_INFINITY,
+    eventRoom: () => Math.min(...effects.map(({ capacity }) => capacity?.() ?? Number.POSITIVE_INFINITY)),
+    runEffects: (document) => inBackground(runEffects(document)),
   })
 
   return {
     insert: writes.insert,
-    change: writes.change,
-    drive,
-    driveBehind: (document) => void behind(drive(document)),
+    update: writes.update,
+    runEffects,
+    runEffectsInBackground: (document) => void inBackground(runEffects(document)),
     async retry(key, effect_id) {
-      const stored = await writes.change(key, (current) => {
-        if (!current.effects.some((one) => one.id === effect_id && one.stuck)) return undefined
-        return {
-          ...current,
-          effects: current.effects.map((one) => (one.id === effect_id ? revived(one) : one)),
-        }
+      const stored = await writes.update(key, (current) => {
+        if (!current.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
+        const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
+        return { ...current, effects: current.effects.map(reset) }
       })
-      return stored && drive(stored)
+      return stored && runEffects(stored)
     },
     start() {
-      const watched = (): Promise<void> => {
-        const looking = look().finally(() => under_way.delete(looking))
-        under_way.add(looking)
-        return looking
+      const trackedSweep = (): Promise<void> => {
+        const running = sweep().finally(() => background.delete(running))
+        background.add(running)
+        return running
       }
-      sweeper = every(options.sweep_ms ?? SWEEP_MS, watched, (error) => log.warn({ error }, 'sweep failed'))
+      sweeper = every(options.sweep_ms ?? SWEEP_MS, trackedSweep, (error) =>
+        log.warn({ error }, 'sweep of due effects failed'),
+      )
     },
     async stop() {
-      stopped = true
+      stopping = true
       sweeper?.cancel()
-      while (under_way.size > 0) await Promise.allSettled(under_way)
+      while (background.size > 0) await Promise.allSettled(background)
     },
   }
 }

@@ -6,13 +6,7 @@ import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
-import {
-  type AttemptDeps,
-  attemptEffect,
-  createAttemptHandler,
-  recordAttempt,
-  retryDelayMs,
-} from './attempt.ts'
+import { type AttemptDeps, attemptEffect, bindAttempt, recordAttempt, retryDelayMs } from './attempt.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
 const ATTEMPT = attemptEffect('d-1', 1, AT)
@@ -94,7 +88,7 @@ describe('an attempt', () => {
   /** Runs one attempt, and returns the delivery after it and the requests that were posted. */
   async function attempt(deps: Partial<AttemptDeps> = {}) {
     const posted: { url: string; body: Uint8Array; timeout_ms: number }[] = []
-    const handler = createAttemptHandler({
+    const handler = bindAttempt({
       findEvent: async () => stored,
       findSecret: async () => secret,
       async post(url, _headers, sent, timeout_ms) {
@@ -178,7 +172,7 @@ describe('an attempt', () => {
 
   test('takes capacity until it ends, also when it fails', async () => {
     const gate = Promise.withResolvers<{ http_status: number }>()
-    const handler = createAttemptHandler({
+    const handler = bindAttempt({
       findEvent: async () => stored,
       findSecret: async () => secret,
       post: () => gate.promise,

@@ -1,5 +1,5 @@
-import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
-import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
+import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
@@ -18,8 +18,14 @@ export interface AttemptDeps {
   readonly post: PostDelivery
 }
 
-/** The kind of the effect: one attempt to deliver. */
-export const ATTEMPT = 'attempt'
+/** The effect of one attempt to deliver. The number counts the attempts of the delivery from 1. */
+const attempt = defineEffect({
+  kind: 'attempt',
+  lane: 'timer',
+  data: {},
+  id: ({ delivery_id, number }: { readonly delivery_id: string; readonly number: number }) =>
+    `${delivery_id}:attempt:${number}`,
+})
 
 /** The time of an attempt beyond its limit: reading the event, and reading the rest of the answer's body. */
 const LEASE_SLACK_MS = 10_000
@@ -36,20 +42,20 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 
 /** Makes the effect of the attempt with this number, counted from 1. It is due at once unless `due_at` is given. */
 export function attemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
-  return effect({ id: `${delivery_id}:attempt:${number}`, kind: ATTEMPT, lane: 'timer', due_at }, at)
+  return attempt.create({ delivery_id, number }, {}, { at, due_at })
 }
 
 /**
  * The handler of the effect: signs the stored body, posts it and records the result. The lease counts the try before
  * the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
-export function createAttemptHandler(deps: AttemptDeps): EffectHandler<Delivery> {
+export function bindAttempt(deps: AttemptDeps): BoundEffect<Delivery> {
   let in_flight = 0
-  return {
+  return attempt.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: CRASHES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
-    async run(attempt: Effect, delivery: Delivery) {
+    async run(_effect, delivery) {
       in_flight += 1
       const started_at = now()
       const began_ms = clock.monotonic_ms()
@@ -62,12 +68,12 @@ export function createAttemptHandler(deps: AttemptDeps): EffectHandler<Delivery>
         if (toPublicError(error).code !== 2002) throw error
         // An outage or a stop of this system must not use up an attempt of the receiver.
         log.warn({ error, delivery_id: delivery.delivery_id }, 'delivery attempt postponed')
-        return (current) => postponeAttempt(current, attempt, now())
+        return (current) => postponeAttempt(current, now())
       } finally {
         in_flight -= 1
       }
     },
-  }
+  })
 }
 
 async function signAndPost(deps: AttemptDeps, delivery: Delivery): Promise<PostResult> {
@@ -84,8 +90,9 @@ async function signAndPost(deps: AttemptDeps, delivery: Delivery): Promise<PostR
   return { ...result, failure: 'http_status' }
 }
 
-function postponeAttempt(delivery: Delivery, { id, kind, lane }: Effect, at: Date): Delivery {
-  const again = effect({ id, kind, lane, due_at: new Date(at.getTime() + UNAVAILABLE_WAIT_MS) }, at)
+function postponeAttempt(delivery: Delivery, at: Date): Delivery {
+  const due_at = new Date(at.getTime() + UNAVAILABLE_WAIT_MS)
+  const again = attemptEffect(delivery.delivery_id, delivery.attempts.length + 1, at, due_at)
   return { ...delivery, effects: [...delivery.effects, again] }
 }
 

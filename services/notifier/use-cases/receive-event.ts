@@ -140,7 +140,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
 
 async function createDelivery(runner: EffectRunner<Delivery>, delivery: Delivery): Promise<void> {
   try {
-    runner.driveBehind(await runner.insert(delivery))
+    runner.runEffectsInBackground(await runner.insert(delivery))
   } catch (error) {
     if (!(error instanceof Duplicate)) throw error
   }

@@ -1,13 +1,13 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Money } from '#lib/contract/money.ts'
 import type { ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
-import type { ProviderAccount } from './provider-account.ts'
+import type { ProviderAccount } from './provider-accounts.ts'
 
-/** What a provider can be asked to do. */
+/** The operations that a provider can perform. */
 export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
 
-/** Who a person is, as far as the merchant said so. Providers may ignore all of it. */
-export interface PersonHints {
+/** What the merchant reported about a person. Providers may ignore all of it. */
+export interface PersonDetails {
   readonly email?: string
   readonly phone?: string
   readonly first_name?: string
@@ -15,29 +15,29 @@ export interface PersonHints {
 }
 
 interface OrderBase {
-  /** The name of this operation for ever: up to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  /** The permanent name of this operation: up to 128 characters of `A-Z a-z 0-9 . _ : -`. */
   readonly idempotency_key: string
   readonly amount: Money
   readonly method: string
-  /** Where the provider reports; its path is part of what a callback signs. */
+  /** The URL for the provider's callbacks. The signature of a callback covers its path. */
   readonly callback_url: string
   /**
-   * True when the same key was sent before and nobody knows what became of it. A refusal then proves nothing, because
-   * the earlier request may have been accepted: it is `unknown`, and a look-up has to tell.
+   * True when the same key was sent before with an unknown result. A refusal is then `unknown` too, because the earlier
+   * request may have been accepted. Only a look-up can tell.
    */
   readonly repeated?: boolean
 }
 
-/** One operation that a provider is asked for. */
+/** A request for one operation at a provider. */
 export type ProviderOrder =
   | (OrderBase & {
       readonly kind: 'deposit'
       readonly expires_at: Date
-      readonly payer: PersonHints & { readonly customer_account_id?: string }
+      readonly payer: PersonDetails & { readonly customer_account_id?: string }
     })
   | (OrderBase & {
       readonly kind: 'withdrawal'
-      readonly beneficiary: PersonHints & {
+      readonly beneficiary: PersonDetails & {
         readonly account_id: string
         readonly ifsc?: string
         readonly bank_code?: string
@@ -45,11 +45,11 @@ export type ProviderOrder =
     })
   | (OrderBase & {
       readonly kind: 'refund'
-      /** The key of the deposit that is paid back, in whole or in part. */
+      /** The idempotency key of the deposit that is refunded, fully or partially. */
       readonly deposit_idempotency_key: string
     })
 
-/** What a deposit's customer needs in order to pay; which fields there are depends on the method (P13). */
+/** What the customer needs to pay a deposit. The payment method decides which fields are allowed (P13). */
 export interface Instructions {
   /** Links into payment apps, never a web page. */
   readonly deep_links?: readonly string[]
@@ -60,8 +60,8 @@ export interface Instructions {
 }
 
 /**
- * The provider says that the money has moved. WARNING: amount and currency are the provider's words; compare them
- * with what was asked for before you believe it (P7).
+ * The provider reports that the money has moved. WARNING: amount and currency come from the provider. Compare them with
+ * the requested ones before you apply the success (P7).
  */
 export interface ProviderSuccess {
   readonly kind: 'success'
@@ -71,7 +71,7 @@ export interface ProviderSuccess {
   readonly utr?: string
 }
 
-/** The provider has it and has not decided, or says something that we do not understand. */
+/** The provider has the operation and has not decided, or reports a status that the protocol does not define. */
 export interface ProviderPending {
   readonly kind: 'pending'
   readonly provider_id: string
@@ -79,8 +79,8 @@ export interface ProviderPending {
 }
 
 /**
- * The provider will not do it, or it failed there. `provider_code` is what the provider said when that is not a code
- * for merchants; `provider_id` is absent when the provider refused to take it up at all.
+ * The provider refused the operation, or it failed there. `provider_code` is the provider's code when merchants may not
+ * see it. `provider_id` is absent when the provider refused to create the operation.
  */
 export interface ProviderFailure {
   readonly kind: 'declined' | 'canceled'
@@ -89,66 +89,66 @@ export interface ProviderFailure {
   readonly provider_code?: number
 }
 
-/** What a provider that was asked properly, and answered properly, says about an operation. */
-export type ProviderVerdict = ProviderSuccess | ProviderPending | ProviderFailure
+/** The status of an operation, from a valid message of the provider. */
+export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
-/** Nothing left this system, so the operation does not exist anywhere: safe to fail and to release (P4). */
+/** Nothing was sent, so the operation does not exist. The payment can fail and its hold can be released (P4). */
 export interface NotSent {
   readonly kind: 'not_sent'
   readonly reason: string
 }
 
-/** The request may have arrived. WARNING: never fail over, never use another key, keep the funds frozen (P4). */
+/** The request may have arrived. WARNING: do not fail over, do not use another key, keep the funds held (P4). */
 export interface Unknown {
   readonly kind: 'unknown'
   readonly reason: string
 }
 
-/** The provider says that it has no such operation, which never proves that it will not have it yet (P4). */
+/** The provider has no such operation. This does not prove that the request will not arrive later (P4). */
 export interface NotFound {
   readonly kind: 'not_found'
 }
 
-/** How a create ended. */
-export type ProviderOutcome = ProviderVerdict | NotSent | Unknown
+/** The result of a create. */
+export type CallResult = ProviderStatus | NotSent | Unknown
 
-/** How a look-up ended. One that could not be sent is `unknown`: it says nothing about the create before it. */
-export type LookUpOutcome = ProviderVerdict | NotFound | Unknown
+/** The result of a look-up. A look-up that was not sent is `unknown`: it proves nothing about the create. */
+export type LookUpResult = ProviderStatus | NotFound | Unknown
 
-/** What a provider reports by itself. */
+/** What a provider reports about one operation, in an answer or a callback. */
 export interface ProviderReport {
   readonly kind: OperationKind
   readonly idempotency_key: string
-  readonly verdict: ProviderVerdict
+  readonly status: ProviderStatus
 }
 
-/** A request that came in at the address for callbacks. `path` is the raw request target, `body` the exact bytes. */
-export interface ReceivedCallback {
+/** A request at the address for callbacks. `path` is the raw request target, `body` the exact bytes. */
+export interface ProviderCallback {
   readonly method: string
   readonly path: string
   readonly headers: ReceivedHeaders
   readonly body: Uint8Array
 }
 
-/** One way to talk to providers. No function throws for what a provider or the network does. */
+/** The code for one provider protocol. Errors of the provider or the network are results, never exceptions. */
 export interface Connector {
-  /** Whether a provider repeats its first answer to a key, so that after "not found" the same key may be sent again. */
+  /** Whether providers treat a repeated key as the same operation, so that it may be sent again after "not found". */
   readonly create_is_idempotent: boolean
-  /** Asks for an operation. `signal` gives up waiting, which leaves the outcome `unknown` if anything was sent. */
+  /** Creates an operation. `signal` ends the wait; the result is then `unknown` if anything was sent. */
   create(
     account: ProviderAccount,
     order: ProviderOrder,
     timeout_ms: number,
     signal?: AbortSignal,
-  ): Promise<ProviderOutcome>
-  /** Asks how an operation stands. */
+  ): Promise<CallResult>
+  /** Reads the status of an operation. */
   lookUp(
     account: ProviderAccount,
     idempotency_key: string,
     kind: OperationKind,
     timeout_ms: number,
     signal?: AbortSignal,
-  ): Promise<LookUpOutcome>
-  /** What a callback reports, or `undefined` when it is not proved to be the account's own, or not a report. */
-  verifyCallback(account: ProviderAccount, callback: ReceivedCallback): ProviderReport | undefined
+  ): Promise<LookUpResult>
+  /** The report of a callback; `undefined` when the account did not sign it or it is not a valid report. */
+  verifyCallback(account: ProviderAccount, callback: ProviderCallback): ProviderReport | undefined
 }

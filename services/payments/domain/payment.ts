@@ -2,8 +2,8 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions } from '../connectors/connector.ts'
 
-/** Where a payment stands: the public statuses under their public names (spec: Payment statuses). */
-export type PaymentState =
+/** The status of a payment, under its public name (spec: Payment statuses). */
+export type PaymentStatus =
   | 'created'
   | 'processing'
   | 'success'
@@ -29,26 +29,26 @@ export interface Payer {
 
 /** One status that the payment has entered. */
 export interface HistoryEntry {
-  readonly state: PaymentState
+  readonly status: PaymentStatus
   readonly at: Date
   readonly amount: bigint
   readonly reason?: string
 }
 
-/** One try at one account of the provider. Its idempotency key is `<payment_id>:<number>`, so none is ever paid twice. */
+/** One try at one provider account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
 export interface Attempt {
   readonly number: number
   readonly account_id: string
   readonly created_at: Date
 }
 
-/** The callback address of the payment alone; the secret is sealed under `webhookContext`. */
+/** A callback address for this payment only. The secret is sealed under `webhookContext`. */
 export interface Webhook {
   readonly url: string
   readonly sealed_secret: string
 }
 
-/** A payment as stored: one document, with everything that must follow its last change. */
+/** A payment as stored: one document, which includes the effects that must follow its last change. */
 export interface Payment extends EffectDocument {
   readonly merchant_id: string
   readonly environment: Environment
@@ -71,24 +71,24 @@ export interface Payment extends EffectDocument {
   readonly language?: string
   readonly country?: string
   readonly webhook?: Webhook
-  /** The accounts of the route when the payment was created, in the order in which they are tried. */
+  /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt
-  /** How the customer pays, as the provider told it (P13). */
+  /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions
-  readonly state: PaymentState
+  readonly status: PaymentStatus
   readonly error_code?: number
   readonly history: readonly HistoryEntry[]
-  /** The number of the last transition: part of the keys of all that follows from it. */
-  readonly transition: number
+  /** The number of the last transition, which is part of the ids of the effects that follow from it. */
+  readonly transition_number: number
   readonly created_at: Date
   readonly updated_at: Date
-  /** When it ended; for a success the provider's own time. */
+  /** When the payment became final; for a success, the provider's own time. */
   readonly finished_at?: Date
   readonly expires_at: Date
 }
 
-/** The key by which the provider knows an attempt: repeated requests under it are one payment there. */
+/** The idempotency key of an attempt at the provider. Repeated requests under one key are one payment there. */
 export function attemptKey({ payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>): string {
   return `${payment_id}:${attempt.number}`
 }

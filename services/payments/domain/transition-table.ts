@@ -1,10 +1,7 @@
-import type { PaymentState } from './payment.ts'
+import type { PaymentStatus } from './payment.ts'
 
-/**
- * Every transition that a payment can make, and no other, ever (P6). The decisions, their tests and the documentation
- * read this table.
- */
-export const TRANSITIONS: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
+/** Every transition that a payment can make; all others are forbidden (P6). */
+export const TRANSITIONS: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   created: ['processing', 'success', 'error', 'canceled', 'declined'],
   processing: ['success', 'error', 'canceled', 'declined'],
   success: ['partially_refunded', 'refunded'],
@@ -15,18 +12,18 @@ export const TRANSITIONS: Readonly<Record<PaymentState, readonly PaymentState[]>
   refunded: [],
 }
 
-/** Whether a payment may go from one state to another. */
-export function mayGo(from: PaymentState, to: PaymentState): boolean {
+/** Whether the table allows a transition. */
+export function canTransition(from: PaymentStatus, to: PaymentStatus): boolean {
   return TRANSITIONS[from].includes(to)
 }
 
-/** Whether the provider's part is over: its verdict can change nothing any more (P7). */
-export function isSettled(state: PaymentState): boolean {
-  return state !== 'created' && state !== 'processing'
+/** Whether a status is final, as in the public `status.final`: no provider update can change it (P7). */
+export function isFinal(status: PaymentStatus): boolean {
+  return status !== 'created' && status !== 'processing'
 }
 
-/** The event that entering a state emits (P10); `processing` is a status and no event. */
-export const EVENT_OF: Readonly<Record<PaymentState, string | undefined>> = {
+/** The event of each status that a payment enters (P10). Entering `processing` has no event. */
+export const EVENT_OF: Readonly<Record<PaymentStatus, string | undefined>> = {
   created: 'payment.created',
   processing: undefined,
   success: 'payment.completed',

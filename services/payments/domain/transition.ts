@@ -1,61 +1,61 @@
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
-import { eventEffect } from '../effects/publish-event.ts'
-import type { Payment, PaymentState } from './payment.ts'
-import { EVENT_OF, isSettled, mayGo } from './transition-table.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { creditLedger } from '../effects/credit-ledger.ts'
+import { expirePayment } from '../effects/expire-payment.ts'
+import { pollProvider } from '../effects/poll-provider.ts'
+import { newEventEffect } from '../effects/publish-event.ts'
+import type { Payment, PaymentStatus } from './payment.ts'
+import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
 
-/** What is said of a transition beside the state it leads to. */
-export interface Entering {
+/** The details of a transition. */
+export interface TransitionDetails {
   readonly at: Date
   readonly error_code?: ErrorCode
   /** The provider's own time of a success (spec: `finished`). */
   readonly finished_at?: Date
 }
 
-/** What waits for the provider is pointless once the payment has ended. */
-const PROVIDER_TIMERS = new Set(['provider_poll', 'expire'])
-
 /**
- * The payment in its next state, with all that must follow: first the ledger, then the event (P9). The pure heart of
- * every decision. Throws when the table forbids the transition: a caller checks with `mayGo` first.
+ * Returns the payment in its next status, with the effects that must follow: the ledger entry first, then the event
+ * (P9). Pure. Throws when the table forbids the transition; callers check `canTransition` first.
  */
-export function enter(
+export function transition(
   payment: Payment,
-  state: PaymentState,
-  { at, error_code, finished_at }: Entering,
+  status: PaymentStatus,
+  { at, error_code, finished_at }: TransitionDetails,
 ): Payment {
-  if (!mayGo(payment.state, state)) throw new Error(`a payment cannot go from ${payment.state} to ${state}`)
-  const settled = isSettled(state)
-  const entered: Payment = {
+  if (!canTransition(payment.status, status))
+    throw new Error(`forbidden payment transition from ${payment.status} to ${status}`)
+  const is_final = isFinal(status)
+  const changed: Payment = {
     ...payment,
-    state,
-    transition: payment.transition + 1,
+    status,
+    transition_number: payment.transition_number + 1,
     updated_at: at,
-    history: [...payment.history, { state, at, amount: payment.amount, ...reasonOf(error_code) }],
+    history: [...payment.history, { status, at, amount: payment.amount, ...reasonOf(error_code) }],
     ...(error_code === undefined ? {} : { error_code }),
-    ...(settled ? { finished_at: finished_at ?? at } : {}),
+    ...(is_final ? { finished_at: finished_at ?? at } : {}),
   }
-  const kept = settled ? payment.effects.filter(({ kind }) => !PROVIDER_TIMERS.has(kind)) : payment.effects
-  return { ...entered, effects: [...kept, ...following(entered, at)] }
+  const kept = is_final ? payment.effects.filter((effect) => !waitsForProvider(effect)) : payment.effects
+  return { ...changed, effects: [...kept, ...effectsOf(changed, at)] }
 }
 
-/** Why it ended so, in the words of the error table: the merchant finds the same under the code. */
+/** Polls and the expiry have no purpose once the payment is final. */
+function waitsForProvider(effect: Effect): boolean {
+  return pollProvider.matches(effect) || expirePayment.matches(effect)
+}
+
+/** The reason in the words of the error table, so that the merchant finds the same text under the error code. */
 function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string } {
   return error_code === undefined ? {} : { reason: ERROR_TABLE[error_code].message }
 }
 
-/** The ledger entry of a paid deposit, and the event, which waits for it. */
-function following(entered: Payment, at: Date): Effect[] {
+/** The ledger entry of a successful deposit, and the event, which waits for the entry. */
+function effectsOf(payment: Payment, at: Date): Effect[] {
   const effects: Effect[] = []
-  if (entered.state === 'success' && entered.direction === 'in') {
-    effects.push(
-      effect(
-        { id: `${entered.payment_id}:${entered.transition}:credit`, kind: 'ledger_credit', lane: 'money' },
-        at,
-      ),
-    )
-  }
-  const event = EVENT_OF[entered.state]
-  if (event) effects.push(eventEffect(entered, event, at, effects.at(-1)?.id))
+  if (payment.status === 'success' && payment.direction === 'in')
+    effects.push(creditLedger.create(payment, {}, { at }))
+  const event = EVENT_OF[payment.status]
+  if (event) effects.push(newEventEffect(payment, event, { at, after: effects.at(-1)?.id }))
   return effects
 }

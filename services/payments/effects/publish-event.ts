@@ -3,11 +3,43 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { webhookContext } from '#lib/contract/sealing-contexts.ts'
-import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
+import {
+  type BoundEffect,
+  defineEffect,
+  type EffectTiming,
+  isBytes,
+  isText,
+} from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { Publisher } from '#lib/patterns/effects/publisher.ts'
 import type { Payment } from '../domain/payment.ts'
-import { toProto } from '../rpc/payment-to-proto.ts'
+import { paymentToProto } from '../rpc/payment-to-proto.ts'
 
-/** What is published of a payment as it is now; `event_key` tells it from everything else that is told of it. */
+const LEASE_MS = 5_000
+/** An event is not tried while no receipts arrive, so only an event that is refused for days uses up its tries. */
+const TRIES_MAX = 10_000
+const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
+
+/** The effect that publishes an event. `message` is the encoded `MerchantEvent`. */
+export const publishEvent = defineEffect({
+  kind: 'publish_event',
+  lane: 'event',
+  data: { event_key: isText, event: isText, message: isBytes },
+  id: (_payment: Payment, { event_key }) => `${event_key}:event`,
+})
+
+/**
+ * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so that
+ * later changes do not alter what the merchant receives (N1). The event key is the payment id and the number of the
+ * transition, because the same event name can occur twice (P10).
+ */
+export function newEventEffect(payment: Payment, event: string, timing: EffectTiming): Effect {
+  const event_key = `${payment.payment_id}:${payment.transition_number}`
+  const message = toBinary(MerchantEventSchema, merchantEvent(payment, event_key, event, timing.at))
+  return publishEvent.create(payment, { event_key, event, message }, timing)
+}
+
+/** The event message with a snapshot of the payment. `event_key` is unique among all events. */
 export function merchantEvent(payment: Payment, event_key: string, event: string, at: Date): MerchantEvent {
   return create(MerchantEventSchema, {
     eventKey: event_key,
@@ -15,7 +47,7 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
     merchantId: payment.merchant_id,
     environment: environmentToProto(payment.environment),
     createTime: timestampFromDate(at),
-    resource: { case: 'payment', value: toProto(payment) },
+    resource: { case: 'payment', value: paymentToProto(payment) },
     callback: payment.webhook && {
       url: payment.webhook.url,
       sealedSecret: payment.webhook.sealed_secret,
@@ -24,22 +56,16 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
   })
 }
 
-/**
- * The effect that publishes an event. It holds the payment as of its own transition, already encoded: whatever
- * happens to the payment later, the merchant is told what happened then (N1). Its key is the payment and the number
- * of the transition, because the name alone can come twice (P10).
- */
-export function eventEffect(payment: Payment, event: string, at: Date, after: string | undefined): Effect {
-  const event_key = `${payment.payment_id}:${payment.transition}`
-  const message = merchantEvent(payment, event_key, event, at)
-  return effect(
-    {
-      id: `${event_key}:event`,
-      kind: 'publish_event',
-      lane: 'event',
-      ...(after ? { after } : {}),
-      data: { event_key, event, message: toBinary(MerchantEventSchema, message) },
+/** Publishes the event until its consumer confirms with a receipt that it has stored it. */
+export function bindPublishEvent(publisher: Publisher): BoundEffect<Payment> {
+  return publishEvent.bind<Payment>({
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    backoff: BACKOFF,
+    capacity: publisher.capacity,
+    async run({ data: { event, event_key, message } }) {
+      await publisher.publish(`events.${event}`, event_key, message)
+      return (current) => current
     },
-    at,
-  )
+  })
 }

@@ -1,79 +1,59 @@
-import type { Environment } from '#lib/contract/environment.ts'
-import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
-import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
+import { type BoundEffect, defineEffect, isText } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type { ProviderOutcome } from '../connectors/connector.ts'
+import type { Anomaly, AnomalyKind } from '../domain/anomaly.ts'
+import type { ProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { Payment } from '../domain/payment.ts'
 
-/** Why a verdict was not applied, in one word (P7). */
-export type AnomalyKind = 'contradicts_final_state' | 'amount_differs' | 'success_of_earlier_attempt'
+const LEASE_MS = 5_000
+const TRIES_MAX = 50
 
-/** A provider's verdict that changed nothing and waits for the operator. */
-export interface Anomaly {
-  readonly merchant_id: string
-  readonly anomaly_id: string
-  readonly environment: Environment
-  readonly payment_id: string
-  readonly kind: string
-  readonly description: string
-  readonly created_at: Date
-}
+/** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
+export const recordAnomaly = defineEffect({
+  kind: 'record_anomaly',
+  lane: 'timer',
+  data: { anomaly_id: isText, kind: isText, description: isText },
+  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
+})
 
 /**
- * The effect that keeps an anomaly: part of the very write that left the payment as it was, so none is lost. Its id
- * comes from what was said, so that the same verdict said again is no second anomaly.
+ * Makes the effect for an update that was not applied. The anomaly id is a hash of what the provider reported, so that a
+ * repeated report is not a second anomaly.
  */
-export function anomalyEffect(
+export function newAnomalyEffect(
   payment: Payment,
   kind: AnomalyKind,
-  {
-    attempt,
-    outcome,
-    at,
-  }: { readonly attempt: number; readonly outcome: ProviderOutcome; readonly at: Date },
+  { attempt_number, result, at }: Omit<ProviderUpdate, 'poll_at'>,
 ): Effect {
-  const { payment_id, provider_accounts, state } = payment
-  const amount = outcome.kind === 'success' ? ` of ${outcome.amount.minor} ${outcome.amount.currency}` : ''
-  const said = `the provider account ${provider_accounts[attempt - 1]} said ${outcome.kind}${amount}`
-  const anomaly_id = sha256Hex(`${payment_id}:${attempt}:${kind}:${said}`).slice(0, 32)
-  return effect(
-    {
-      id: `${payment_id}:anomaly:${anomaly_id}`,
-      kind: 'record_anomaly',
-      lane: 'timer',
-      data: { anomaly_id, kind, description: `${said} while the payment was ${state}` },
-    },
-    at,
-  )
+  const { payment_id, provider_accounts, status } = payment
+  const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
+  const report = `provider account ${provider_accounts[attempt_number - 1]} reported ${result.kind}${amount}`
+  const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
+  const description = `${report} while the payment was ${status}`
+  return recordAnomaly.create(payment, { anomaly_id, kind, description }, { at })
 }
 
-/** Keeps an anomaly once, however often the provider repeats the same verdict. */
-export function anomalyKind(anomalies: Collection<Anomaly>): EffectHandler<Payment> {
-  return {
-    lease_ms: 5_000,
-    tries_max: 50,
+/** Inserts the anomaly once, however often the effect runs. */
+export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<Payment> {
+  return recordAnomaly.bind<Payment>({
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
     async run({ data, due_at: created_at }, { merchant_id, environment, payment_id }) {
-      const anomaly_id = String(data['anomaly_id'])
-      const kind = String(data['kind'])
-      const description = String(data['description'])
+      const { anomaly_id, kind, description } = data
+      const owner = { merchant_id, environment, payment_id }
       try {
-        await anomalies.insert({
-          merchant_id,
-          anomaly_id,
-          environment,
-          payment_id,
-          kind,
-          description,
-          created_at,
-        })
-        log.error({ anomaly_id, payment_id, merchant_id, kind }, 'a verdict of the provider was not applied')
+        await anomalies.insert({ ...owner, anomaly_id, kind, description, created_at })
+        log.error(
+          { anomaly_id, payment_id, merchant_id, kind },
+          'provider update not applied; check the anomaly',
+        )
       } catch (error) {
         if (!(error instanceof Duplicate)) throw error
       }
       return (payment) => payment
     },
-  }
+  })
 }

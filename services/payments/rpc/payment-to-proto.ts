@@ -5,39 +5,39 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import {
   OperationType,
   type PayerSchema,
-  type Payment as PaymentMessage,
+  type Payment as PaymentProto,
   PaymentSchema,
-  PaymentStatus,
+  PaymentStatus as PaymentStatusProto,
   type ReceiverSchema,
   type RedirectSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Payer, Payment, PaymentState } from '../domain/payment.ts'
-import { isSettled } from '../domain/transition-table.ts'
+import type { Payer, Payment, PaymentStatus } from '../domain/payment.ts'
+import { isFinal } from '../domain/transition-table.ts'
 
-/** The statuses of a payment in RPCs. */
-export const STATUSES = createEnumMap<PaymentState, PaymentStatus>({
-  created: PaymentStatus.CREATED,
-  processing: PaymentStatus.PROCESSING,
-  success: PaymentStatus.SUCCESS,
-  error: PaymentStatus.ERROR,
-  canceled: PaymentStatus.CANCELED,
-  declined: PaymentStatus.DECLINED,
-  refunded: PaymentStatus.REFUNDED,
-  partially_refunded: PaymentStatus.PARTIALLY_REFUNDED,
+/** The proto values of the statuses. */
+export const PAYMENT_STATUSES = createEnumMap<PaymentStatus, PaymentStatusProto>({
+  created: PaymentStatusProto.CREATED,
+  processing: PaymentStatusProto.PROCESSING,
+  success: PaymentStatusProto.SUCCESS,
+  error: PaymentStatusProto.ERROR,
+  canceled: PaymentStatusProto.CANCELED,
+  declined: PaymentStatusProto.DECLINED,
+  refunded: PaymentStatusProto.REFUNDED,
+  partially_refunded: PaymentStatusProto.PARTIALLY_REFUNDED,
 })
 
 /**
- * A payment as RPCs and events carry it: all that a merchant may see, and nothing of how it is kept. What the payment
- * does not have is given as `undefined`, which the message leaves out.
+ * A payment as RPCs and events carry it: everything that a merchant may see, and no internal field. Fields without a
+ * value are `undefined`, which the message omits.
  */
-export function toProto(payment: Payment): PaymentMessage {
+export function paymentToProto(payment: Payment): PaymentProto {
   const { currency, error_code: errorCode, payer } = payment
   const money = create(MoneySchema, { minor: payment.amount, currency })
-  const status = STATUSES.toProto(payment.state)
+  const status = PAYMENT_STATUSES.toProto(payment.status)
   const createTime = timestampFromDate(payment.created_at)
-  const finished_at = isSettled(payment.state) ? payment.finished_at : undefined
+  const finished_at = isFinal(payment.status) ? payment.finished_at : undefined
   return create(PaymentSchema, {
     paymentId: payment.payment_id,
     hId: payment.h_id,
@@ -56,8 +56,8 @@ export function toProto(payment: Payment): PaymentMessage {
     redirect: redirectOf(payment),
     status,
     errorCode,
-    history: payment.history.map(({ state, at, amount, reason }) => ({
-      status: STATUSES.toProto(state),
+    history: payment.history.map(({ status, at, amount, reason }) => ({
+      status: PAYMENT_STATUSES.toProto(status),
       createTime: timestampFromDate(at),
       amount: amount === payment.amount ? money : { minor: amount, currency },
       reason,

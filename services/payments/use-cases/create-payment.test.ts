@@ -2,8 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { isUuid, numericIds } from '#lib/platform/ids.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { openPayments, type PaymentsFixture } from '../payments.fixture.ts'
-import { type CreateParts, type CreateRequest, createPayment, type PaymentRoute } from './create-payment.ts'
+import { createAtProvider } from '../effects/create-at-provider.ts'
+import { expirePayment } from '../effects/expire-payment.ts'
+import { publishEvent } from '../effects/publish-event.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import {
+  type CreatePaymentDeps,
+  type CreatePaymentRequest,
+  createPayment,
+  type PaymentRoute,
+} from './create-payment.ts'
 
 const ROUTE: PaymentRoute = {
   service_id: '501',
@@ -21,7 +29,7 @@ const ROUTE: PaymentRoute = {
 }
 
 let fixture: PaymentsFixture
-let made = 0
+let requests = 0
 
 beforeAll(async () => {
   fixture = await openPayments()
@@ -30,107 +38,116 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-function partsWith(route: Partial<PaymentRoute> = {}): CreateParts {
+function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
   return {
     payments: fixture.store.payments,
     runner: fixture.runner(),
-    route: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
+    findRoute: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
     hasAccount: (account_id, environment, connector) =>
       account_id === 'sandbox' && environment === 'test' && connector === 'sandbox',
     nextNumericId: numericIds(42),
   }
 }
 
-function request(changes: Partial<CreateRequest> = {}): CreateRequest {
+function request(changes: Partial<CreatePaymentRequest> = {}): CreatePaymentRequest {
   return {
     merchant_id: '7001',
     environment: 'test',
     policy: { service_ids: [], currencies: [] },
     service_id: '501',
     direction: 'in',
-    c_id: `order-${++made}`,
+    c_id: `order-${++requests}`,
     amount: 150_000n,
     currency: 'INR',
     ...changes,
   }
 }
 
-const stored = ({ merchant_id, environment, c_id }: CreateRequest) =>
+const stored = ({ merchant_id, environment, c_id }: CreatePaymentRequest) =>
   fixture.store.payments.get({ merchant_id, environment, c_id })
 
-/** What is wrong, in the order in which it is reported (E9): each row is reported before all that follow. */
-const REFUSALS: readonly (readonly [string, number, Partial<CreateRequest>, Partial<PaymentRoute>])[] = [
-  ['a route that is not there', 1004, { service_id: '999' }, {}],
-  ['the route of another merchant', 1004, {}, { merchant_id: '7002' }],
-  ['a route of the other environment', 1004, {}, { environment: 'production' }],
-  ['a route that the credential may not use', 3008, { policy: { service_ids: ['502'], currencies: [] } }, {}],
-  ['a currency that it may not use', 3008, { policy: { service_ids: [], currencies: ['TRY'] } }, {}],
-  ['a withdrawal on a route for deposits', 1008, { direction: 'out' }, {}],
-  ['a disabled route', 1002, {}, { enabled: false }],
-  ['an account that is not configured', 1002, {}, { provider_accounts: ['sandbox', 'gone'] }],
-  ['no account at all', 1002, {}, { provider_accounts: [] }],
-  ['less than the minimum', 6001, { amount: 99n }, {}],
-  ["a currency that is not the route's", 6002, { currency: 'TRY' }, {}],
-]
+/** The refusals in the order of E9: each row takes precedence over all later rows. */
+const REFUSALS: readonly (readonly [string, number, Partial<CreatePaymentRequest>, Partial<PaymentRoute>])[] =
+  [
+    ['an unknown route', 1004, { service_id: '999' }, {}],
+    ['the route of another merchant', 1004, {}, { merchant_id: '7002' }],
+    ['a route of the other environment', 1004, {}, { environment: 'production' }],
+    [
+      'a route that the credential may not use',
+      3008,
+      { policy: { service_ids: ['502'], currencies: [] } },
+      {},
+    ],
+    ['a currency that the policy forbids', 3008, { policy: { service_ids: [], currencies: ['TRY'] } }, {}],
+    ['a withdrawal on a route for deposits', 1008, { direction: 'out' }, {}],
+    ['a disabled route', 1002, {}, { enabled: false }],
+    ['an account that is not configured', 1002, {}, { provider_accounts: ['sandbox', 'gone'] }],
+    ['a route without accounts', 1002, {}, { provider_accounts: [] }],
+    ['an amount below the minimum', 6001, { amount: 99n }, {}],
+    ['a currency other than that of the route', 6002, { currency: 'TRY' }, {}],
+  ]
 
-describe('a create is refused, and nothing is kept, for', () => {
-  test.each(REFUSALS)('%s: %d', async (_what, code, asked, route) => {
-    const refused = request(asked)
-    await expect(createPayment(partsWith(route), refused)).rejects.toMatchObject({ code })
+describe('refuses without storing anything', () => {
+  test.each(REFUSALS)('%s, with %d', async (_what, code, changes, route) => {
+    const refused = request(changes)
+    await expect(createPayment(depsWith(route), refused)).rejects.toMatchObject({ code })
     expect(await stored(refused)).toBeUndefined()
   })
 
-  test.each([0n, -1n, AMOUNT_MAX + 1n])('an amount of %d, whatever the minimum: 6001', async (amount) => {
-    const refused = createPayment(partsWith({ minimum_amount: 0n }), request({ amount }))
-    await expect(refused).rejects.toMatchObject({
-      code: 6001,
-      details: { description: 'params.payment.amount.value' },
-    })
-  })
+  test.each([0n, -1n, AMOUNT_MAX + 1n])(
+    'an amount of %d with 6001, also without a minimum',
+    async (amount) => {
+      const refused = createPayment(depsWith({ minimum_amount: 0n }), request({ amount }))
+      await expect(refused).rejects.toMatchObject({
+        code: 6001,
+        details: { description: 'params.payment.amount.value' },
+      })
+    },
+  )
 })
 
-test('of several faults the one that stands first is reported', async () => {
-  for (const [position, [, code, asked, route]] of REFUSALS.entries()) {
-    for (const [, , asked_later, route_later] of REFUSALS.slice(position)) {
-      // A request has one policy and one currency: the earlier fault wins where both are in the same field.
+test('reports the first refusal in the order of E9 when several apply', async () => {
+  for (const [position, [, code, changes, route]] of REFUSALS.entries()) {
+    for (const [, , later_changes, later_route] of REFUSALS.slice(position)) {
+      // Where both refusals change the same field, the earlier one is kept.
       const both = createPayment(
-        partsWith({ ...route_later, ...route }),
-        request({ ...asked_later, ...asked }),
+        depsWith({ ...later_route, ...route }),
+        request({ ...later_changes, ...changes }),
       )
       await expect(both).rejects.toMatchObject({ code })
     }
   }
 })
 
-describe('a payment that is created', () => {
-  test('is stored with what was asked, its route, its attempt, its expiry and its event', async () => {
-    const asked = request({
+describe('a new payment', () => {
+  test('is stored with the fields of the request, its route, its attempt and its effects', async () => {
+    const input = request({
       description: 'two shirts',
       payer: { email: 'a@example.com' },
       on_success: 'https://shop.example.com/ok',
       webhook: { url: 'https://shop.example.com/callbacks', sealed_secret: 'sealed' },
     })
-    const { policy: _policy, ...kept } = asked
-    const payment = await createPayment(partsWith(), asked)
-    expect(await stored(asked)).toEqual(payment)
-    expect(payment).toMatchObject({ ...kept, state: 'created', transition: 1, method: 'upi' })
+    const { policy: _policy, ...kept } = input
+    const payment = await createPayment(depsWith(), input)
+    expect(await stored(input)).toEqual(payment)
+    expect(payment).toMatchObject({ ...kept, status: 'created', transition_number: 1, method: 'upi' })
     expect(payment).not.toHaveProperty('policy')
     expect(payment.attempt).toMatchObject({ number: 1, account_id: 'sandbox' })
     expect(payment.expires_at.getTime() - payment.created_at.getTime()).toBe(1_800_000)
     const { payment_id } = payment
     expect(payment.effects.map(({ id, kind }) => [id, kind])).toEqual([
-      [`${payment_id}:create:1`, 'provider_create'],
-      [`${payment_id}:expire`, 'expire'],
-      [`${payment_id}:1:event`, 'publish_event'],
+      [`${payment_id}:create:1`, createAtProvider.kind],
+      [`${payment_id}:expire`, expirePayment.kind],
+      [`${payment_id}:1:event`, publishEvent.kind],
     ])
     expect(payment.effects[1]?.due_at).toEqual(payment.expires_at)
   })
 
-  test('has a UUID, or 18 digits where its route says so, and is known inside by its UUID', async () => {
-    const plain = await createPayment(partsWith(), request())
+  test('has a UUID as h_id, or 18 digits if the route says so, and always a UUID as payment_id', async () => {
+    const plain = await createPayment(depsWith(), request())
     expect(plain).toMatchObject({ h_id: plain.payment_id, ids: [plain.payment_id] })
     expect(isUuid(plain.h_id)).toBe(true)
-    const numeric = await createPayment(partsWith({ numeric_h_id: true }), request())
+    const numeric = await createPayment(depsWith({ numeric_h_id: true }), request())
     expect(numeric.h_id).toMatch(/^[1-9][0-9]{17}$/)
     expect(isUuid(numeric.payment_id)).toBe(true)
     expect(numeric.ids).toEqual([numeric.payment_id, numeric.h_id])
@@ -138,49 +155,49 @@ describe('a payment that is created', () => {
   })
 })
 
-describe('a c_id that was used', () => {
-  test('is 6009 with the h_id and the status of the payment, even for an exact retry', async () => {
-    const asked = request()
-    const { h_id } = await createPayment(partsWith(), asked)
-    await expect(createPayment(partsWith(), asked)).rejects.toMatchObject({
+describe('a used c_id', () => {
+  test('is refused with 6009, the h_id and the status, also for an exact retry', async () => {
+    const input = request()
+    const { h_id } = await createPayment(depsWith(), input)
+    await expect(createPayment(depsWith(), input)).rejects.toMatchObject({
       code: 6009,
       context: { h_id, status: 'created' },
     })
   })
 
-  test('is one payment, however many ask for it at once', async () => {
-    const asked = request()
+  test('belongs to one payment when many requests come at once', async () => {
+    const input = request()
     const results = await Promise.allSettled(
-      Array.from({ length: 20 }, () => createPayment(partsWith(), asked)),
+      Array.from({ length: 20 }, () => createPayment(depsWith(), input)),
     )
     const created = results.filter(({ status }) => status === 'fulfilled')
     expect(created).toHaveLength(1)
-    const payment = await stored(asked)
+    const payment = await stored(input)
     for (const result of results.filter(({ status }) => status === 'rejected')) {
       expect(result).toMatchObject({ reason: { code: 6009, context: { h_id: payment?.h_id } } })
     }
   })
 
-  test('is free in the other environment and for another merchant', async () => {
-    const asked = request()
-    await createPayment(partsWith(), asked)
-    await createPayment(partsWith({ merchant_id: '7002' }), { ...asked, merchant_id: '7002' })
-    expect(await stored({ ...asked, merchant_id: '7002' })).toBeDefined()
+  test('can be used by another merchant', async () => {
+    const input = request()
+    await createPayment(depsWith(), input)
+    await createPayment(depsWith({ merchant_id: '7002' }), { ...input, merchant_id: '7002' })
+    expect(await stored({ ...input, merchant_id: '7002' })).toBeDefined()
   })
 
-  test('by a write whose fate is unknown leaves its payment to be found, under a lease that runs out', async () => {
-    const asked = request()
-    const parts = partsWith()
+  test('is refused after an ambiguous write that succeeded, whose effects the sweeper runs', async () => {
+    const input = request()
+    const deps = depsWith()
     const { payments } = fixture.store
     const runner = {
-      ...parts.runner,
+      ...deps.runner,
       insert: async (...payment: Parameters<typeof payments.insert>) => {
-        await parts.runner.insert(...payment)
+        await deps.runner.insert(...payment)
         throw new Ambiguous('no answer in time')
       },
     }
-    await expect(createPayment({ ...parts, runner }, asked)).rejects.toThrow(Ambiguous)
-    expect(await stored(asked)).toMatchObject({ state: 'created', effects_due_at: expect.any(Date) })
-    await expect(createPayment(parts, asked)).rejects.toMatchObject({ code: 6009 })
+    await expect(createPayment({ ...deps, runner }, input)).rejects.toThrow(Ambiguous)
+    expect(await stored(input)).toMatchObject({ status: 'created', effects_due_at: expect.any(Date) })
+    await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6009 })
   })
 })

@@ -5,12 +5,12 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from '../payments.fixture.ts'
-import { type NotifyRequest, notifyPayment } from './notify-payment.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { type NotifyPaymentRequest, notifyPayment } from './notify-payment.ts'
 
 const DAY_MS = 86_400_000
 const payment = newDeposit()
-const request: NotifyRequest = {
+const request: NotifyPaymentRequest = {
   merchant_id: payment.merchant_id,
   environment: payment.environment,
   policy: { service_ids: [], currencies: [] },

@@ -11,56 +11,55 @@ import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../domain/payment.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
 import { merchantEvent } from '../effects/publish-event.ts'
-import { toProto } from '../rpc/payment-to-proto.ts'
-import { type LookUp, lookUpPayment } from './look-up.ts'
+import { paymentToProto } from '../rpc/payment-to-proto.ts'
+import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 
-/** What telling a merchant again needs. */
-export interface NotifyParts {
+/** What `notifyPayment` and `resendCallback` need. */
+export interface NotifyPaymentDeps {
   readonly payments: Collection<Payment>
   readonly idempotency: Idempotency
   readonly notifier: Pick<Client<typeof DeliveryService>, 'queueEvent'>
 }
 
-/** A merchant's wish to be told again how a payment stands; `payload_hash` is that of all but the operation_id. */
-export interface NotifyRequest extends LookUp {
+/** A merchant's request for a callback about the present status of a payment. */
+export interface NotifyPaymentRequest extends LookUpRequest {
   readonly operation_id?: string
+  /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
 }
 
 const QUEUE_TIMEOUT_MS = 5_000
 const MINUTE_MS = 60_000
-/** Nobody asks under the key of a minute once that is over; a day is longer than any clock is wrong by. */
+/** A key that contains a minute is not used after that minute. One day exceeds any error of a clock. */
 const MINUTE_KEY_LIFETIME_MS = 86_400_000
 
 /**
- * Queues the event of the present state and answers the payment as it stood then; an exact retry gets that answer and
- * queues nothing (P15). Who may not see the payment is told so first, whatever was done under the key. Throws 1013 for
- * a key that was used with another payload and 1003 when there is no callback destination.
+ * Queues the event of the payment's present status and returns the payment. An exact retry gets the same response and
+ * queues nothing (P15). The look-up and its policy check come first, also for a retry. Throws 1013 for a key that was
+ * used with another payload, and 1003 when there is no callback destination.
  */
 export async function notifyPayment(
-  parts: NotifyParts,
-  request: NotifyRequest,
+  deps: NotifyPaymentDeps,
+  request: NotifyPaymentRequest,
 ): Promise<NotifyPaymentResponse> {
-  const payment = await lookUpPayment(parts.payments, request)
+  const payment = await lookUpPayment(deps.payments, request)
   const work = async (id: SeededId): Promise<Uint8Array> => {
-    await queuePresentEvent(parts, payment, id)
-    return toBinary(
-      NotifyPaymentResponseSchema,
-      create(NotifyPaymentResponseSchema, { payment: toProto(payment) }),
-    )
+    await queueStatusEvent(deps, payment, id)
+    const response = create(NotifyPaymentResponseSchema, { payment: paymentToProto(payment) })
+    return toBinary(NotifyPaymentResponseSchema, response)
   }
-  const key = keyOf(request, payment)
+  const key = idempotencyKey(request, payment)
   const lifetime_ms = request.operation_id === undefined ? MINUTE_KEY_LIFETIME_MS : undefined
-  const result = await parts.idempotency.run(key, request.payload_hash, work, lifetime_ms)
+  const result = await deps.idempotency.run(key, request.payload_hash, work, lifetime_ms)
   return fromBinary(NotifyPaymentResponseSchema, result)
 }
 
 /**
- * Without an operation_id the key is the payment, the request and the minute (spec: Payments and system, 4), under a
- * method name of its own: no operation_id that a merchant chooses can meet it.
+ * Without an `operation_id` the key consists of the payment, the request and the minute (spec: Payments and system, 4).
+ * It has a method name of its own, so that it cannot equal an `operation_id` that a merchant chooses.
  */
-function keyOf(
-  { merchant_id, environment, operation_id, payload_hash }: NotifyRequest,
+function idempotencyKey(
+  { merchant_id, environment, operation_id, payload_hash }: NotifyPaymentRequest,
   { payment_id }: Payment,
 ): IdempotencyKey {
   const method = 'payment.notification'
@@ -71,17 +70,17 @@ function keyOf(
 }
 
 /**
- * Has the notifier deliver a snapshot of the payment as it is now, under the event of its state, and answers the ids
- * of the deliveries. The event's key comes from the seed of the operation: cut off anywhere and repeated, it is queued once.
+ * Makes the notifier deliver a snapshot of the payment, under the event of its status, and returns the delivery ids. The
+ * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once.
  */
-export async function queuePresentEvent(
-  { notifier }: NotifyParts,
+export async function queueStatusEvent(
+  { notifier }: NotifyPaymentDeps,
   payment: Payment,
   id: SeededId,
 ): Promise<readonly string[]> {
   const event_key = `${payment.payment_id}:${id('event')}`
-  // `processing` has no event of its own: the merchant was last told of the creation (P15).
-  const event = EVENT_OF[payment.state] ?? 'payment.created'
+  // `processing` has no event of its own, so the last event was that of the creation (P15).
+  const event = EVENT_OF[payment.status] ?? 'payment.created'
   const message = merchantEvent(payment, event_key, event, now())
   return (await notifier.queueEvent({ event: message }, { timeoutMs: QUEUE_TIMEOUT_MS })).deliveryIds
 }

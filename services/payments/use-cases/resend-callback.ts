@@ -4,30 +4,31 @@ import {
   ResendCallbackResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { isSettled } from '../domain/transition-table.ts'
-import { type LookUp, lookUpPayment } from './look-up.ts'
-import { type NotifyParts, queuePresentEvent } from './notify-payment.ts'
+import { isFinal } from '../domain/transition-table.ts'
+import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
+import { type NotifyPaymentDeps, queueStatusEvent } from './notify-payment.ts'
 
-/** A merchant's wish to get the callback of a payment's end again. */
-export interface ResendRequest extends LookUp {
+/** A merchant's request for another callback about the final status of a payment. */
+export interface ResendCallbackRequest extends LookUpRequest {
   readonly operation_id: string
+  /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
 }
 
 /**
- * Queues the event of a payment that has ended and answers the fresh deliveries; an exact retry gets the same ids and
- * queues nothing (P15). Throws 8801 while the payment may still change, otherwise what `notifyPayment` throws.
+ * Queues the event of the final status again and returns the ids of the new deliveries. An exact retry returns the same
+ * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `notifyPayment`.
  */
 export async function resendCallback(
-  parts: NotifyParts,
-  request: ResendRequest,
+  deps: NotifyPaymentDeps,
+  request: ResendCallbackRequest,
 ): Promise<ResendCallbackResponse> {
-  const payment = await lookUpPayment(parts.payments, request)
+  const payment = await lookUpPayment(deps.payments, request)
   const { merchant_id, environment, operation_id, payload_hash } = request
   const key = { merchant_id, environment, method: 'webhook.resend', key: operation_id }
-  const result = await parts.idempotency.run(key, payload_hash, async (id) => {
-    if (!isSettled(payment.state)) throw new PublicError(8801)
-    const deliveryIds = [...(await queuePresentEvent(parts, payment, id))]
+  const result = await deps.idempotency.run(key, payload_hash, async (id) => {
+    if (!isFinal(payment.status)) throw new PublicError(8801)
+    const deliveryIds = [...(await queueStatusEvent(deps, payment, id))]
     return toBinary(ResendCallbackResponseSchema, create(ResendCallbackResponseSchema, { deliveryIds }))
   })
   return fromBinary(ResendCallbackResponseSchema, result)

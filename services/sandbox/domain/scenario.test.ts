@@ -6,8 +6,8 @@ import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
-import type { LookUpOutcome, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
-import { createHttpConnector } from '../../payments/connectors/http-connector.ts'
+import type { LookUpResult, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
+import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
 import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
 import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
@@ -59,12 +59,12 @@ function create(order: ProviderOrder, timeout_ms = TIMEOUT_MS) {
   return connector.create(sandbox.account, order, timeout_ms)
 }
 
-function lookUp(order: ProviderOrder): Promise<LookUpOutcome> {
+function lookUp(order: ProviderOrder): Promise<LookUpResult> {
   return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, TIMEOUT_MS)
 }
 
 /** Polls as payments does, until the operation is final. */
-async function finalOutcome(order: ProviderOrder): Promise<LookUpOutcome> {
+async function finalOutcome(order: ProviderOrder): Promise<LookUpResult> {
   for (;;) {
     const outcome = await lookUp(order)
     if (outcome.kind !== 'pending') return outcome
@@ -106,7 +106,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
       expect(await create(order)).toMatchObject({ kind: 'pending' })
       const [report] = await receiver.received(order.idempotency_key, 1)
       expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, verdict: success(order) })
-      expect(await lookUp(order)).toEqual(report?.verdict)
+      expect(await lookUp(order)).toEqual(report?.status)
       await afterLaterCallbacks()
       expect(reportsOf(order)).toHaveLength(1)
     },
@@ -125,7 +125,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const order = orderOf(kind, 902)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(order.idempotency_key, 1)
-    expect(report?.verdict).toMatchObject({ kind: 'declined', code: 6044 })
+    expect(report?.status).toMatchObject({ kind: 'declined', code: 6044 })
   })
 
   test.each([
@@ -156,7 +156,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const order = orderOf(kind, 906)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(order.idempotency_key, 1)
-    expect(report?.verdict).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
+    expect(report?.status).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
   })
 
   test('907: a refusal under HTTP 500 is a decline, also when it is repeated', async () => {
@@ -177,7 +177,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   test('909: three callbacks out of order, one with another amount', async () => {
     const order = orderOf(kind, 909)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
-    const verdicts = (await receiver.received(order.idempotency_key, 3)).map(({ verdict }) => verdict)
+    const verdicts = (await receiver.received(order.idempotency_key, 3)).map(({ status }) => status)
     const other = { minor: order.amount.minor + 1n, currency: 'INR' }
     expect(verdicts).toEqual([
       { ...success(order), amount: other },

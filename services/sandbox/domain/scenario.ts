@@ -24,6 +24,11 @@ export type CreateResponse =
 /** The content of a callback: the final result, the same with another amount, or a status that is still pending. */
 export type CallbackContent = 'result' | 'other_amount' | 'pending'
 
+/** Whether a stored value is the content of a callback. */
+export function isCallbackContent(value: unknown): value is CallbackContent {
+  return value === 'result' || value === 'other_amount' || value === 'pending'
+}
+
 /** How an operation behaves. The last three digits of an amount decide it. */
 export interface Scenario {
   readonly create_response: CreateResponse

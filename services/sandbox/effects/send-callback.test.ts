@@ -5,7 +5,7 @@ import { verifySignedRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { HttpRequest } from '#lib/platform/http/send-request.ts'
 import { newOperation } from '../domain/operation.ts'
 import { paymentScenario } from '../domain/scenario.ts'
-import { callbackEffects, createSendCallback } from './send-callback.ts'
+import { bindSendCallback, callbackEffects } from './send-callback.ts'
 
 const KEY = new Secret('sandbox-key-of-the-tests-0123456789abcdef')
 const PROVIDER_ID = '0190a0b0-0000-7000-8000-00000000000a'
@@ -44,7 +44,7 @@ function handlerWith(status: number) {
     close: async () => {},
   }
   const { signal } = new AbortController()
-  return { requests, handler: createSendCallback({ http, key: KEY, stopping: signal }) }
+  return { requests, handler: bindSendCallback({ http, key: KEY, stopping: signal }) }
 }
 
 async function runAll(status: number): Promise<HttpRequest[]> {

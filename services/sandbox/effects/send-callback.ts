@@ -1,13 +1,19 @@
-import { type Effect, effect } from '#lib/patterns/effects/effect.ts'
-import type { EffectHandler } from '#lib/patterns/effects/runner.ts'
+import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { callbackReport, type Operation } from '../domain/operation.ts'
-import type { CallbackContent } from '../domain/scenario.ts'
+import { type CallbackContent, isCallbackContent } from '../domain/scenario.ts'
 
-/** The stored name of the effect that sends one callback of an operation. */
-export const SEND_CALLBACK = 'send-callback'
+/** The effect that sends one callback of an operation. `place` is the callback's position, counted from 0. */
+const sendCallback = defineEffect({
+  kind: 'send_callback',
+  lane: 'timer',
+  data: { content: isCallbackContent },
+  id: ({ provider_id, place }: { readonly provider_id: string; readonly place: number }) =>
+    `${provider_id}:callback:${place}`,
+})
 
 /** The dependencies of sending callbacks. `stopping` interrupts requests in progress. */
 export interface SendCallbackDeps {
@@ -33,29 +39,21 @@ const BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
  * acknowledged, so that the order of the scenario holds. An operation that never completes has none.
  */
 export function callbackEffects(operation: Operation, contents: readonly CallbackContent[]): Effect[] {
-  const { provider_id, created_at, completes_at } = operation
-  if (completes_at === undefined) return []
-  const idOf = (place: number): string => `${provider_id}:callback:${place}`
-  return contents.map((content, place) =>
-    effect(
-      {
-        id: idOf(place),
-        kind: SEND_CALLBACK,
-        lane: 'timer',
-        due_at: completes_at,
-        data: { content },
-        ...(place > 0 && { after: idOf(place - 1) }),
-      },
-      created_at,
-    ),
-  )
+  const { provider_id, created_at: at, completes_at: due_at } = operation
+  if (due_at === undefined) return []
+  const effects: Effect[] = []
+  for (const [place, content] of contents.entries()) {
+    const timing = { at, due_at, after: effects.at(-1)?.id }
+    effects.push(sendCallback.create({ provider_id, place }, { content }, timing))
+  }
+  return effects
 }
 
 /**
- * Creates the handler, which posts a signed report to the `callback_url`. HTTP 2xx acknowledges a callback; everything
+ * Binds the handler, which posts a signed report to the `callback_url`. HTTP 2xx acknowledges a callback; everything
  * else is a failed try, and after 12 tries the effect is stuck. A crash may repeat a callback and never loses one.
  */
-export function createSendCallback({ http, key, stopping }: SendCallbackDeps): EffectHandler<Operation> {
+export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): BoundEffect<Operation> {
   let in_progress = 0
 
   async function post(operation: Operation, content: CallbackContent): Promise<void> {
@@ -76,7 +74,7 @@ export function createSendCallback({ http, key, stopping }: SendCallbackDeps): E
     if (status < 200 || status > 299) throw new Error(`callback was not acknowledged: HTTP ${status}`)
   }
 
-  return {
+  return sendCallback.bind<Operation>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,
@@ -84,11 +82,11 @@ export function createSendCallback({ http, key, stopping }: SendCallbackDeps): E
     async run({ data }, operation) {
       in_progress += 1
       try {
-        await post(operation, data['content'] as CallbackContent)
+        await post(operation, data.content)
       } finally {
         in_progress -= 1
       }
       return (current) => current
     },
-  }
+  })
 }

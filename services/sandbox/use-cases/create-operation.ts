@@ -36,7 +36,7 @@ export async function createOperation(
   const operation = await insertOrGet(deps, { ...created, effects })
   if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
   const is_new = operation.provider_id === created.provider_id
-  if (is_new) runner.driveBehind(operation)
+  if (is_new) runner.runEffectsInBackground(operation)
   return { kind: 'stored', operation, is_new }
 }
 

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type Address, type Listening, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { ReceivedCallback } from '../connectors/connector.ts'
-import type { CallbackStatus } from './receive-callback.ts'
+import type { ProviderCallback } from '../connectors/connector.ts'
+import type { CallbackStatus } from '../use-cases/receive-provider-callback.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
 /** A provider sends its few hundred bytes at once; who does not is none. */
@@ -17,11 +17,11 @@ const CONNECTIONS_MAX = 10_000
  * could not store is answered 503, so that the provider sends it again.
  */
 export async function serveCallbacks(
-  receive: (callback: ReceivedCallback) => Promise<CallbackStatus>,
+  receive: (callback: ProviderCallback) => Promise<CallbackStatus>,
   address: Address,
 ): Promise<Listening> {
   let applying = 0
-  const apply = async (callback: ReceivedCallback): Promise<number> => {
+  const apply = async (callback: ProviderCallback): Promise<number> => {
     if (applying >= APPLYING_MAX) return 503
     applying += 1
     try {
@@ -47,7 +47,7 @@ export async function serveCallbacks(
 }
 
 async function answer(
-  apply: (callback: ReceivedCallback) => Promise<number>,
+  apply: (callback: ProviderCallback) => Promise<number>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

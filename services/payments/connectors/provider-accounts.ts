@@ -6,41 +6,40 @@ import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
 
-/** The connectors that an account can name: the sandbox is of the same protocol, but a provider of its own. */
+/** The connectors that an account can name. The sandbox uses the HTTP protocol too, but is never a real provider. */
 export const CONNECTOR_NAMES = ['sandbox', 'http'] as const
 
 /** The name of a connector. */
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number]
 
-/** An account that the operator has at a provider. */
+/** The operator's account at a provider. */
 export interface ProviderAccount {
   readonly account_id: string
   readonly connector: ConnectorName
   readonly environment: Environment
-  /** Where the provider is, without a slash at the end. */
+  /** The URL of the provider's API, without a slash at the end. */
   readonly base_url: string
-  /** Signs our requests there and the provider's callbacks here. */
+  /** Signs the requests to the provider and the provider's callbacks. */
   readonly key: Secret
 }
 
-/** The accounts of this system. */
+/** All configured accounts. */
 export interface ProviderAccounts {
   /**
-   * The account, if it is of that environment. There is no way to get one without saying for which: test payments
-   * never reach a production account, nor the reverse (spec: What the service does, 7).
+   * The account, if it belongs to the environment. Every access names the environment, so that a test payment never
+   * reaches a production account, nor the reverse (spec: What the service does, 7).
    */
-  get(account_id: string, environment: Environment): ProviderAccount | undefined
-  list(): readonly ProviderAccount[]
+  get(account_id: string, environment: string): ProviderAccount | undefined
 }
 
-/** Where the accounts come from. Without the key of the sandbox there are no sandbox accounts. */
+/** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
 export interface ProviderAccountSources {
   readonly sandbox: { readonly base_url: string; readonly key: Secret } | undefined
-  /** The path of a JSON file of further accounts, whose form stands in docs/provider-protocol.md. */
+  /** The path of a JSON file with further accounts. docs/provider-protocol.md describes its form. */
   readonly providers_file: string | undefined
 }
 
-/** Port 1 is reserved, so that nothing listens there: what a provider that is down looks like. */
+/** Nothing listens on the reserved port 1, so that this URL behaves as a provider that is down. */
 const NOWHERE_URL = 'http://127.0.0.1:1'
 
 const FILE_MAX_BYTES = 1024 * 1024
@@ -71,7 +70,7 @@ const accountSchema = z
   })
   .refine((account) => !isProduction(account) || account.connector !== 'sandbox', {
     path: ['connector'],
-    message: 'the sandbox is no production provider',
+    message: 'the sandbox cannot be used in production',
   })
 
 const fileSchema = z.strictObject({ accounts: z.array(accountSchema).max(1000) })
@@ -79,8 +78,8 @@ const fileSchema = z.strictObject({ accounts: z.array(accountSchema).max(1000) }
 type FileAccount = z.infer<typeof accountSchema>
 
 /**
- * Reads all accounts, once, at start: the built-in ones of the sandbox (`sandbox`, and `sandbox-down`, where nothing
- * listens) and those of the file. Throws one `ConfigError` with every problem; it never shows a value.
+ * Reads all accounts once, at start: the built-in sandbox accounts (`sandbox`, and `sandbox-down`, where nothing
+ * listens) and those of the file. Throws one `ConfigError` with all problems, none of which contains a value.
  */
 export async function readProviderAccounts(
   { sandbox, providers_file }: ProviderAccountSources,
@@ -92,7 +91,7 @@ export async function readProviderAccounts(
   for (const [index, account] of given.entries()) {
     const { account_id, key_env } = account
     const key = account.key ?? environment[key_env ?? '']?.trim()
-    if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is there twice'))
+    if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is used twice'))
     if (key === undefined || key.length < KEY_MIN) {
       problems.push(
         problem(['accounts', index, 'key_env'], `must name a variable with at least ${KEY_MIN} characters`),
@@ -105,7 +104,6 @@ export async function readProviderAccounts(
       const account = accounts.get(account_id)
       return account?.environment === environment ? account : undefined
     },
-    list: () => [...accounts.values()],
   }
 }
 
@@ -133,14 +131,14 @@ async function readAccountsFile(path: string, problems: string[]): Promise<reado
     if (parsed.success) return parsed.data.accounts
     problems.push(...parsed.error.issues.map(({ path, message }) => problem(path, message)))
   } catch (error) {
-    // The message of a syntax error shows a piece of the file, which may be a key.
+    // The message of a syntax error contains a part of the file, which may be a key.
     const reason = error instanceof SyntaxError || !isNativeError(error) ? 'not JSON' : error.message
     problems.push(`MULTIHUB_PROVIDERS_FILE cannot be read: ${reason}`)
   }
   return []
 }
 
-/** Zod's sentences name types and keys, never values, so that no key gets into a log this way. */
+/** The messages of Zod contain types and field names but never values, so that no key can reach a log. */
 function problem(path: readonly PropertyKey[], message: string): string {
   return `MULTIHUB_PROVIDERS_FILE ${path.map(String).join('.') || 'content'}: ${message}`
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { readProviderAccounts } from './provider-account.ts'
+import { readProviderAccounts } from './provider-accounts.ts'
 
 const KEY = 'k'.repeat(32)
 const sources = {
@@ -44,12 +44,11 @@ async function problemsOf(
 describe('the accounts', () => {
   test('of the sandbox are there with its key and only with it', async () => {
     const accounts = await readProviderAccounts(sources, {})
-    expect(accounts.list().map(({ account_id, base_url }) => [account_id, base_url])).toEqual([
-      ['sandbox', 'http://127.0.0.1:9092'],
-      ['sandbox-down', 'http://127.0.0.1:1'],
-    ])
+    const urls = ['sandbox', 'sandbox-down'].map((id) => accounts.get(id, 'test')?.base_url)
+    expect(urls).toEqual(['http://127.0.0.1:9092', 'http://127.0.0.1:1'])
     const none = await readProviderAccounts({ ...sources, sandbox: undefined }, {})
-    expect(none.list()).toEqual([])
+    expect(none.get('sandbox', 'test')).toBeUndefined()
+    expect(none.get('sandbox-down', 'test')).toBeUndefined()
   })
 
   test('are given out for their own environment only', async () => {

@@ -1,11 +1,7 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Payment } from '../domain/payment.ts'
-import { keyOfPayment } from '../store/payments-store.ts'
-import { getPayment } from './look-up.ts'
 
 /** A stuck effect with the payment that it belongs to. */
 export interface StuckEffect {
@@ -20,7 +16,7 @@ const POSITION = {
   c_id: 'text',
 } as const
 
-/** What waits for the operator, longest first, by pages of payments. */
+/** Lists stuck effects, the longest stuck first. `asked_size` counts payments, each of which may have several. */
 export async function listStuckEffects(
   payments: Collection<Payment>,
   asked_size: number,
@@ -36,18 +32,4 @@ export async function listStuckEffects(
   if (!last?.stuck_at) return { stuck, next_page_token: '' }
   const { stuck_at, merchant_id, environment, c_id } = last
   return { stuck, next_page_token: pageToken({ stuck_at, merchant_id, environment, c_id }) }
-}
-
-/** Tries a stuck effect again; 6010 for an unknown payment, 8801 when the payment has no such stuck effect. */
-export async function retryEffect(
-  payments: Collection<Payment>,
-  runner: EffectRunner<Payment>,
-  payment_id: string,
-  effect_id: string,
-): Promise<Payment> {
-  const payment = await getPayment(payments, payment_id)
-  if (!payment.effects.some(({ id, stuck }) => id === effect_id && stuck)) throw new PublicError(8801)
-  const retried = await runner.retry(keyOfPayment(payment), effect_id)
-  if (!retried) throw new PublicError(6010)
-  return retried
 }

@@ -6,9 +6,9 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
-import type { ProviderOrder } from './connector.ts'
+import type { ProviderOrder } from '../connector.ts'
+import type { ProviderAccount } from '../provider-accounts.ts'
 import { createHttpConnector } from './http-connector.ts'
-import type { ProviderAccount } from './provider-account.ts'
 
 const TIMEOUT_MS = 5000
 const http = createHttpClient({ allow: allowAnyAddress })
@@ -285,7 +285,7 @@ describe('a callback', () => {
     expect(connector.verifyCallback(account, { method: 'POST', path, headers: proved(body), body })).toEqual({
       kind: 'deposit',
       idempotency_key: 'k1',
-      verdict: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
+      status: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
     })
   })
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { OperationKind, ProviderOrder, ProviderReport, ProviderVerdict } from './connector.ts'
+import type { OperationKind, ProviderOrder, ProviderReport, ProviderStatus } from '../connector.ts'
 
-/** Where operations are created, below a provider's base URL; each is looked up below that by its key. */
+/** The path for creates, below the provider's base URL. Look-ups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
@@ -28,7 +28,7 @@ const answerSchema = z.discriminatedUnion('accepted', [
   z.object({ accepted: z.literal(false), code }),
 ])
 
-/** A link that opens an app and not a page, and that runs nothing where it is shown. */
+/** A link that opens an app. Web pages, scripts and local files are excluded. */
 const APP_LINK =
   /^(?!https?:|javascript:|data:|vbscript:|file:|blob:|about:)[a-z][a-z0-9+.-]*:\/\/[\x21-\x7e]+$/i
 
@@ -43,17 +43,17 @@ const instructionsSchema = z.object({
   bank: z.object({ name: text.exactOptional(), code: text.exactOptional() }).exactOptional(),
 })
 
-/** A proper answer to a request. */
-export type Answer =
+/** A valid answer of a provider: a report, or the refusal of the request. */
+export type ProviderAnswer =
   | { readonly kind: 'report'; readonly report: ProviderReport }
   | { readonly kind: 'refusal'; readonly provider_code: number | undefined }
 
-/** Whether a text may name an operation: it stands in a path that is signed as it is, so it must need no escaping. */
+/** Whether a text is a valid idempotency key. It is part of a signed path, so it must not need escaping. */
 export function isIdempotencyKey(text: string): boolean {
   return KEY.test(text)
 }
 
-/** The body of a create. Throws `TypeError` for an order that the protocol cannot say. */
+/** The body of a create. Throws `TypeError` for an amount that the protocol cannot express. */
 export function orderBody(order: ProviderOrder): string {
   const { amount, repeated: _, ...rest } = order
   const value = Number(amount.minor)
@@ -61,8 +61,8 @@ export function orderBody(order: ProviderOrder): string {
   return JSON.stringify({ ...rest, amount: value, currency: amount.currency })
 }
 
-/** Reads an answer; `undefined` when it is not the protocol's. */
-export function parseAnswer(body: Uint8Array): Answer | undefined {
+/** Parses an answer; `undefined` when it is invalid. */
+export function parseAnswer(body: Uint8Array): ProviderAnswer | undefined {
   const answer = parse(answerSchema, body)
   if (answer === undefined) return undefined
   if (!answer.accepted) return { kind: 'refusal', provider_code: answer.code }
@@ -70,25 +70,29 @@ export function parseAnswer(body: Uint8Array): Answer | undefined {
   return report && { kind: 'report', report }
 }
 
-/** Reads the body of a callback; `undefined` when it is not the protocol's. */
+/** Parses the body of a callback; `undefined` when it is invalid. */
 export function parseReport(body: Uint8Array): ProviderReport | undefined {
   const report = parse(reportSchema, body)
   return report && toReport(report)
 }
 
-/** The codes that a provider can give to a merchant: those about providers, customers, payments and their data. */
-const CODES = { from: 4000, below: 9000 }
+/** Merchants may see a provider's codes of this range: those about providers, customers, payments and their data. */
+const PUBLIC_CODES = { from: 4000, below: 9000 }
 
-/** A provider's code as the merchant may see it. Any other becomes `otherwise` and is kept beside it. */
+/** The code for the merchant. A code that merchants may not see becomes `fallback` and is kept as `provider_code`. */
 export function toCode(
   provider_code: number | undefined,
-  otherwise: ErrorCode,
+  fallback: ErrorCode,
 ): { readonly code: ErrorCode; readonly provider_code?: number } {
-  if (provider_code === undefined) return { code: otherwise }
-  if (provider_code >= CODES.from && provider_code < CODES.below && isErrorCode(provider_code)) {
+  if (provider_code === undefined) return { code: fallback }
+  if (
+    provider_code >= PUBLIC_CODES.from &&
+    provider_code < PUBLIC_CODES.below &&
+    isErrorCode(provider_code)
+  ) {
     return { code: provider_code }
   }
-  return { code: otherwise, provider_code }
+  return { code: fallback, provider_code }
 }
 
 function parse<T>(schema: z.ZodType<T>, body: Uint8Array): T | undefined {
@@ -102,12 +106,12 @@ function parse<T>(schema: z.ZodType<T>, body: Uint8Array): T | undefined {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
-  const verdict = toVerdict(report)
-  return verdict && { kind: report.kind, idempotency_key: report.idempotency_key, verdict }
+  const status = toStatus(report)
+  return status && { kind: report.kind, idempotency_key: report.idempotency_key, status }
 }
 
-/** A success without its time is not the protocol's; a status that we do not know is one that is not final (P4). */
-function toVerdict(report: z.infer<typeof reportSchema>): ProviderVerdict | undefined {
+/** A success without its time is invalid. A status that the protocol does not define is not final (P4). */
+function toStatus(report: z.infer<typeof reportSchema>): ProviderStatus | undefined {
   const { provider_id } = report
   switch (report.status) {
     case 'success': {
@@ -129,11 +133,11 @@ function toVerdict(report: z.infer<typeof reportSchema>): ProviderVerdict | unde
   }
 }
 
-/** What a cancellation without a code means: customers cancel deposits, providers the rest. */
+/** The code of a cancellation without one: customers cancel deposits, providers cancel everything else. */
 const CANCELED: Readonly<Record<OperationKind, ErrorCode>> = { deposit: 6012, withdrawal: 6034, refund: 6034 }
 
-function toPending(provider_id: string, given: unknown): ProviderVerdict | undefined {
-  if (given === undefined) return { kind: 'pending', provider_id }
-  const { data } = instructionsSchema.safeParse(given)
+function toPending(provider_id: string, instructions: unknown): ProviderStatus | undefined {
+  if (instructions === undefined) return { kind: 'pending', provider_id }
+  const { data } = instructionsSchema.safeParse(instructions)
   return data && { kind: 'pending', provider_id, instructions: data }
 }

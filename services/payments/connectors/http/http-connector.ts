@@ -3,34 +3,34 @@ import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type {
+  CallResult,
   Connector,
-  LookUpOutcome,
+  LookUpResult,
   NotSent,
   OperationKind,
   ProviderOrder,
-  ProviderOutcome,
   Unknown,
-} from './connector.ts'
+} from '../connector.ts'
+import type { ProviderAccount } from '../provider-accounts.ts'
 import {
-  type Answer,
   isIdempotencyKey,
   OPERATIONS_PATH,
   orderBody,
+  type ProviderAnswer,
   parseAnswer,
   parseReport,
   toCode,
 } from './protocol.ts'
-import type { ProviderAccount } from './provider-account.ts'
 
-/** The protocol's code for "there is no such operation". */
+/** The protocol's code for an operation that does not exist. */
 const NOT_FOUND_CODE = 6010
-/** The protocol's code for "this key stands for another operation", about which it says nothing. */
-const KEY_OF_ANOTHER_CODE = 1013
+/** The protocol's code for a key that was used for a different operation. It proves nothing about that operation. */
+const KEY_REUSED_CODE = 1013
 
-/** The largest body of an answer or a callback. */
+/** The largest accepted body of an answer or a callback. */
 const BODY_MAX_BYTES = 64 * 1024
 
-const lines = log.child('payments')
+const connector_log = log.child('payments')
 
 interface Exchange {
   readonly method: 'GET' | 'POST'
@@ -40,15 +40,15 @@ interface Exchange {
   readonly signal: AbortSignal | undefined
 }
 
-/** What came back: an answer of the protocol with its HTTP status, or why there is none. */
+/** A valid answer with its HTTP status, or why there is none. */
 type Reply =
-  | { readonly kind: 'answer'; readonly http_status: number; readonly answer: Answer }
+  | { readonly kind: 'answer'; readonly http_status: number; readonly answer: ProviderAnswer }
   | NotSent
   | Unknown
 
 /**
- * The connector to every provider that speaks the protocol of docs/provider-protocol.md. The protocol obliges them to
- * repeat their answer to a key, so `create_is_idempotent` holds for all of them.
+ * Makes the connector for all providers that use the protocol of docs/provider-protocol.md. The protocol requires that a
+ * repeated key gets the same answer, so `create_is_idempotent` is true for all of them.
  */
 export function createHttpConnector(http: HttpClient): Connector {
   return {
@@ -58,8 +58,8 @@ export function createHttpConnector(http: HttpClient): Connector {
       const body = orderBody(order)
       const request = { method: 'POST', path: OPERATIONS_PATH, body, timeout_ms, signal } as const
       const reply = await exchange(http, account, request)
-      if (reply.kind === 'answer') return toOutcome(order, reply.http_status, reply.answer)
-      // That this request was not sent says nothing about the one before it.
+      if (reply.kind === 'answer') return createResult(order, reply.http_status, reply.answer)
+      // Although this request was not sent, an earlier one under the same key may have arrived.
       return order.repeated ? unknown(reply.reason) : reply
     },
     async lookUp(account, idempotency_key, kind, timeout_ms, signal) {
@@ -67,7 +67,7 @@ export function createHttpConnector(http: HttpClient): Connector {
       const path = `${OPERATIONS_PATH}/${idempotency_key}`
       const reply = await exchange(http, account, { method: 'GET', path, body: '', timeout_ms, signal })
       if (reply.kind !== 'answer') return unknown(reply.reason)
-      return toLookUpOutcome({ idempotency_key, kind }, reply.http_status, reply.answer)
+      return lookUpResult({ idempotency_key, kind }, reply.http_status, reply.answer)
     },
     verifyCallback(account, { method, path, headers, body }) {
       if (body.length > BODY_MAX_BYTES) return undefined
@@ -95,43 +95,46 @@ async function exchange(
       ...(signal === undefined ? {} : { signal }),
     })
     const answer = parseAnswer(response.body)
-    if (answer === undefined) return unknown(`HTTP ${response.status} with a body that is not the protocol's`)
+    if (answer === undefined) return unknown(`HTTP ${response.status} with an invalid body`)
     return { kind: 'answer', http_status: response.status, answer }
   } catch (error) {
     if (error instanceof HttpFailure) return { kind: error.kind, reason: error.reason }
-    // Nobody knows how far a fault of ours let the request get.
-    lines.error({ error, provider_account: account.account_id }, 'a request to a provider met a fault')
-    return unknown('a fault of this system')
+    // After an internal error it is not known whether the request was sent.
+    connector_log.error(
+      { error, provider_account: account.account_id },
+      'request to the provider failed with an internal error',
+    )
+    return unknown('internal error')
   }
 }
 
-/** What an answer to a create means, by P4. */
-function toOutcome(order: ProviderOrder, http_status: number, answer: Answer): ProviderOutcome {
-  if (answer.kind === 'report') return toVerdict(order, http_status, answer)
-  if (answer.provider_code === KEY_OF_ANOTHER_CODE) return unknown('the key stands for another operation')
-  if (order.repeated) return unknown('refused, after an earlier request whose fate is not known')
+/** What an answer to a create proves (P4). */
+function createResult(order: ProviderOrder, http_status: number, answer: ProviderAnswer): CallResult {
+  if (answer.kind === 'report') return reportedStatus(order, http_status, answer)
+  if (answer.provider_code === KEY_REUSED_CODE) return unknown('the key was used for another operation')
+  if (order.repeated) return unknown('refused after an earlier request with an unknown result')
   return { kind: 'declined', ...toCode(answer.provider_code, 7001) }
 }
 
-/** What an answer to a look-up means. A refusal of the look-up says nothing about the operation. */
-function toLookUpOutcome(
-  asked: { readonly idempotency_key: string; readonly kind: OperationKind },
+/** What an answer to a look-up proves. A refused look-up proves nothing about the operation. */
+function lookUpResult(
+  requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
-  answer: Answer,
-): LookUpOutcome {
-  if (answer.kind === 'report') return toVerdict(asked, http_status, answer)
+  answer: ProviderAnswer,
+): LookUpResult {
+  if (answer.kind === 'report') return reportedStatus(requested, http_status, answer)
   return answer.provider_code === NOT_FOUND_CODE ? { kind: 'not_found' } : unknown('the look-up was refused')
 }
 
-/** A report counts only in a successful answer and about the very operation that was asked about. */
-function toVerdict(
-  asked: { readonly idempotency_key: string; readonly kind: OperationKind },
+/** The status of a report. It counts only with HTTP 2xx and for the requested operation. */
+function reportedStatus(
+  requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
-  { report }: Extract<Answer, { kind: 'report' }>,
-): Exclude<LookUpOutcome, { kind: 'not_found' }> {
+  { report }: Extract<ProviderAnswer, { kind: 'report' }>,
+): Exclude<LookUpResult, { kind: 'not_found' }> {
   if (http_status < 200 || http_status > 299) return unknown(`HTTP ${http_status} with a report`)
-  const same = report.idempotency_key === asked.idempotency_key && report.kind === asked.kind
-  return same ? report.verdict : unknown('a report about another operation')
+  const is_same = report.idempotency_key === requested.idempotency_key && report.kind === requested.kind
+  return is_same ? report.status : unknown('a report about another operation')
 }
 
 function unknown(reason: string): Unknown {
@@ -140,5 +143,5 @@ function unknown(reason: string): Unknown {
 
 function requireKey(idempotency_key: string): void {
   if (!isIdempotencyKey(idempotency_key))
-    throw new TypeError('not an idempotency key of the provider protocol')
+    throw new TypeError('invalid idempotency key for the provider protocol')
 }

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Listening } from '#lib/platform/process/listen.ts'
-import { serveCallbacks } from './server.ts'
+import { serveCallbacks } from './callback-server.ts'
 
 let server: Listening
 beforeAll(async () => {

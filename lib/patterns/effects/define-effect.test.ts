@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals'
+import { defineEffect, isBytes, isText } from './define-effect.ts'
+import type { EffectDocument } from './effect.ts'
+
+const AT = new Date('2026-11-21T10:00:00.000Z')
+const DUE_AT = new Date('2026-11-21T10:05:00.000Z')
+
+interface Order extends EffectDocument {
+  readonly order_id: string
+}
+
+const order: Order = { order_id: 'order-1', effects: [] }
+const print = defineEffect({
+  kind: 'print_label',
+  lane: 'timer',
+  data: { address: isText, label: isBytes },
+  id: ({ order_id }: Order, { address }) => `${order_id}:print:${address}`,
+})
+const label = Buffer.from('label')
+
+test('creates an effect with its kind, lane, id, data and times', () => {
+  const effect = print.create(order, { address: 'here', label }, { at: AT, due_at: DUE_AT, after: 'another' })
+  expect(effect).toEqual({
+    id: 'order-1:print:here',
+    kind: 'print_label',
+    lane: 'timer',
+    after: 'another',
+    data: { address: 'here', label },
+    due_at: DUE_AT,
+    tries: 0,
+  })
+  expect(print.create(order, { address: 'here', label }, { at: AT })).toMatchObject({ due_at: AT })
+})
+
+test('recognizes the effects of its kind', () => {
+  const effect = print.create(order, { address: 'here', label }, { at: AT })
+  expect(print.matches(effect)).toBe(true)
+  expect(print.matches({ ...effect, kind: 'another' })).toBe(false)
+})
+
+test('runs the handler with the decoded data and throws for data of another type', async () => {
+  const addresses: string[] = []
+  const bound = print.bind<Order>({
+    lease_ms: 1,
+    tries_max: 1,
+    async run({ data: { address, label: bytes } }) {
+      addresses.push(`${address} ${bytes.length}`)
+      return (current) => current
+    },
+  })
+  const effect = print.create(order, { address: 'here', label }, { at: AT })
+  const stored = { ...order, version: 1 }
+  await bound.run(effect, stored)
+  expect(addresses).toEqual(['here 5'])
+  const run = async (data: object) => bound.run({ ...effect, data: { ...effect.data, ...data } }, stored)
+  await expect(run({ address: 1 })).rejects.toThrow('print_label has an invalid field address')
+  await expect(run({ label: 'text' })).rejects.toThrow('print_label has an invalid field label')
+})

@@ -1,0 +1,120 @@
+import type { BackoffBounds } from '#lib/platform/backoff.ts'
+import type { Stored, Value } from '#lib/platform/store/port.ts'
+import { type Effect, type EffectDocument, type Lane, newEffect, type StoredEffectData } from './effect.ts'
+
+/** The fields of an effect's data, each with the check of its stored value. */
+export type DataFields = Readonly<Record<string, (value: unknown) => value is Value>>
+
+/** The typed data that a set of fields describes. */
+export type DataOf<Fields extends DataFields> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends (value: unknown) => value is infer T ? T : never
+}
+
+/** The check of a field that contains text. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+/** The check of a field that contains bytes. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array
+}
+
+/** What distinguishes one kind of effect from all others. */
+export interface EffectDescription<Source, Fields extends DataFields> {
+  /** The name under which the effect is stored. Processes of other releases know the effect by it. */
+  readonly kind: string
+  readonly lane: Lane
+  readonly data: Fields
+  /** The deterministic id of the effect of this document (P9). */
+  readonly id: (source: Source, data: DataOf<Fields>) => string
+}
+
+/** When an effect follows which change. */
+export interface EffectTiming {
+  /** The time of the change that the effect follows. */
+  readonly at: Date
+  /** When the effect is due; `at` unless given. */
+  readonly due_at?: Date
+  /** The id of the effect that must be gone first. */
+  readonly after?: string | undefined
+}
+
+/** A stored effect with its data decoded. */
+export interface TypedEffect<Data> extends Omit<Effect, 'data'> {
+  readonly data: Data
+}
+
+/** How the result of an effect changes its document. Pure: it is applied in the write that removes the effect. */
+export type DocumentChange<D> = (document: D) => D
+
+/** The limits of running an effect, the same for every way to run it. */
+interface EffectLimits<D> {
+  /** How long one try may take. It must be longer than the act can take: nobody else acts before it has expired. */
+  readonly lease_ms: number | ((document: D) => number)
+  /** The number of tries after which the effect is stuck. */
+  readonly tries_max: number
+  /** The bounds of the pauses after failed tries; from 1 s to 5 min unless given. */
+  readonly backoff?: BackoffBounds
+  /** How many more effects may be tried now. At 0 effects are left as they are, without a write. */
+  readonly capacity?: () => number
+}
+
+/** How to run one kind of effect. */
+export interface EffectHandler<D extends EffectDocument, Data> extends EffectLimits<D> {
+  /** Acts, idempotently by the effect's id. A thrown error is a failed try. */
+  readonly run: (effect: TypedEffect<Data>, document: Stored<D>) => Promise<DocumentChange<D>>
+}
+
+/** An effect with its handler: what a runner needs. Its `run` takes the effect as stored. */
+export interface BoundEffect<D extends EffectDocument> extends EffectLimits<D> {
+  readonly kind: string
+  readonly run: (effect: Effect, document: Stored<D>) => Promise<DocumentChange<D>>
+}
+
+/** One kind of effect: makes effects of that kind, recognizes them and binds their handler. */
+export interface EffectDefinition<Source, Data> {
+  readonly kind: string
+  /** Makes the effect of this document. The caller adds it to the document's `effects`. */
+  create(source: Source, data: Data, timing: EffectTiming): Effect
+  /** Whether an effect is of this kind. */
+  matches(effect: Effect): boolean
+  bind<D extends EffectDocument>(handler: EffectHandler<D, Data>): BoundEffect<D>
+}
+
+/**
+ * Defines one kind of effect. The definition is the only place that knows the stored name, the id and the encoding of
+ * the data, so that the code that adds an effect and the code that runs it cannot disagree. Example:
+ * `services/payments/effects/credit-ledger.ts`.
+ */
+export function defineEffect<Source, const Fields extends DataFields>(
+  description: EffectDescription<Source, Fields>,
+): EffectDefinition<Source, DataOf<Fields>> {
+  const { kind, lane, data: fields, id } = description
+  return {
+    kind,
+    create(source, data, { at, due_at = at, after }) {
+      // The checks of the fields accept values of the store only, which the compiler cannot derive here.
+      const encoded = data as StoredEffectData
+      const dependency = after === undefined ? {} : { after }
+      return newEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
+    },
+    matches: (effect) => effect.kind === kind,
+    bind: ({ run, ...limits }) => ({
+      ...limits,
+      kind,
+      run: (effect, document) => run({ ...effect, data: decode(kind, fields, effect.data) }, document),
+    }),
+  }
+}
+
+function decode<Fields extends DataFields>(
+  kind: string,
+  fields: Fields,
+  stored: StoredEffectData,
+): DataOf<Fields> {
+  for (const [name, isValid] of Object.entries(fields)) {
+    if (!isValid(stored[name])) throw new TypeError(`the stored effect ${kind} has an invalid field ${name}`)
+  }
+  return stored as DataOf<Fields>
+}

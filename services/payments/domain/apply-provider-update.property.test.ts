@@ -1,0 +1,114 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { CallResult } from '../connectors/connector.ts'
+import { creditLedger } from '../effects/credit-ledger.ts'
+import { pollProvider } from '../effects/poll-provider.ts'
+import { publishEvent } from '../effects/publish-event.ts'
+import { recordAnomaly } from '../effects/record-anomaly.ts'
+import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { applyProviderUpdate, declineExpired } from './apply-provider-update.ts'
+import type { Payment } from './payment.ts'
+import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
+
+const amount = fc.record({
+  minor: fc.constantFrom(150_000n, 150_000n, 1n),
+  currency: fc.constantFrom('INR', 'INR', 'EUR'),
+})
+const provider_id = fc.constantFrom('p-1', 'p-2')
+
+/** Results of provider calls, also with wrong amounts. */
+const result: fc.Arbitrary<CallResult> = fc.oneof(
+  fc.record({
+    kind: fc.constant('success' as const),
+    provider_id,
+    amount,
+    completed_at: fc.constant(CREATED_AT),
+    utr: fc.constantFrom('u-1', 'u-2'),
+  }),
+  fc.record({ kind: fc.constant('pending' as const), provider_id }),
+  fc.record({ kind: fc.constantFrom('unknown' as const, 'not_sent' as const), reason: fc.constant('reset') }),
+  fc.record({
+    kind: fc.constant('declined' as const),
+    code: fc.constantFrom(6044 as const, 7001 as const),
+    provider_id,
+  }),
+  fc.record({ kind: fc.constant('canceled' as const), code: fc.constant(6012 as const), provider_id }),
+)
+
+/** One step in the life of a payment: a provider update, the expiry, or the end of an effect. */
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constant('update' as const),
+      result,
+      attempt_number: fc.constantFrom(1, 1, 1, 2, 3),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('expiry' as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('effect done' as const), effect: fc.nat(5) }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+function applyStep(payment: Payment, one: Step, at: Date): Payment {
+  if (one.type === 'expiry') return declineExpired(payment, at)
+  if (one.type === 'effect done') {
+    return { ...payment, effects: payment.effects.filter((_, index) => index !== one.effect) }
+  }
+  const { attempt_number, result } = one
+  return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+}
+
+/** Whether an update contradicts the updates that were applied before it (P7). */
+function contradicts({ status, amount: requested, currency, attempt }: Payment, one: Step): boolean {
+  if (one.type !== 'update') return false
+  const { kind } = one.result
+  if (one.attempt_number !== attempt.number) return kind === 'success'
+  if (kind === 'success') {
+    const is_requested = one.result.amount.minor === requested && one.result.amount.currency === currency
+    return !is_requested || ['error', 'canceled', 'declined'].includes(status)
+  }
+  if (!isFinal(status) || status === 'declined') return false
+  return (kind === 'declined' && status !== 'error') || (kind === 'canceled' && status !== 'canceled')
+}
+
+test('any sequence of provider updates keeps statuses, history, credits and events consistent', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), fc.nat(2), (steps, extra_accounts) => {
+      let payment = newDeposit({
+        provider_accounts: ['first', 'second', 'third'].slice(0, extra_accounts + 1),
+      })
+      const added = new Map(payment.effects.map((effect) => [effect.id, effect]))
+      const count = { credits: 0, events: 0 }
+      for (const [index, one] of steps.entries()) {
+        const before = payment
+        payment = applyStep(before, one, new Date(CREATED_AT.getTime() + index + 1))
+
+        if (payment.status !== before.status) expect(canTransition(before.status, payment.status)).toBe(true)
+        if (isFinal(before.status)) expect(payment.status).toBe(before.status)
+        expect(payment.transition_number - before.transition_number).toBe(
+          payment.status === before.status ? 0 : 1,
+        )
+        expect(payment.history).toHaveLength(payment.transition_number)
+        expect(payment.history.at(-1)?.status).toBe(payment.status)
+        expect(payment.attempt.account_id).toBe(payment.provider_accounts[payment.attempt.number - 1])
+        if (payment.attempt.number !== before.attempt.number) expect(before.status).toBe('created')
+
+        const ids = payment.effects.map(({ id }) => id)
+        expect(new Set(ids).size).toBe(ids.length)
+        for (const effect of payment.effects.filter((each) => !before.effects.includes(each))) {
+          if (creditLedger.matches(effect)) count.credits += 1
+          if (publishEvent.matches(effect)) count.events += 1
+          const is_repeatable = pollProvider.matches(effect) || recordAnomaly.matches(effect)
+          if (!is_repeatable) expect(added.has(effect.id)).toBe(false)
+          added.set(effect.id, effect)
+        }
+        if (contradicts(before, one)) expect(payment.effects.some(recordAnomaly.matches)).toBe(true)
+        if (one.type === 'update') expect(applyStep(payment, one, new Date(0))).toBe(payment)
+      }
+      const events = payment.history.slice(1).filter(({ status }) => EVENT_OF[status]).length
+      expect(count).toEqual({ credits: payment.status === 'success' ? 1 : 0, events })
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,73 @@
+import { describe, expect, test } from '@jest/globals'
+import { creditLedger } from '../effects/credit-ledger.ts'
+import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
+import type { PaymentStatus } from './payment.ts'
+import { transition } from './transition.ts'
+import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
+
+/** The transitions of P6, written a second time. */
+const ALLOWED = new Set([
+  'created processing',
+  'created success',
+  'created error',
+  'created canceled',
+  'created declined',
+  'processing success',
+  'processing error',
+  'processing canceled',
+  'processing declined',
+  'success partially_refunded',
+  'success refunded',
+  'partially_refunded partially_refunded',
+  'partially_refunded refunded',
+])
+
+const pairs = STATUSES.flatMap((from) => STATUSES.map((to): [PaymentStatus, PaymentStatus] => [from, to]))
+const at = new Date(CREATED_AT.getTime() + 1_000)
+
+describe.each(pairs)('a transition from %s to %s', (from, to) => {
+  const payment = newDeposit({ status: from })
+
+  if (!ALLOWED.has(`${from} ${to}`)) {
+    test('is forbidden', () => {
+      expect(canTransition(from, to)).toBe(false)
+      expect(() => transition(payment, to, { at })).toThrow(`transition from ${from} to ${to}`)
+    })
+    return
+  }
+
+  test('changes the status and adds the history entry and the event', () => {
+    const changed = transition(payment, to, { at })
+    expect(changed).toMatchObject({ status: to, transition_number: 2, updated_at: at })
+    expect(changed.history).toEqual([...payment.history, { status: to, at, amount: payment.amount }])
+    const events = changed.effects.filter(({ lane }) => lane === 'event')
+    expect(events.map(({ data }) => data['event'])).toEqual(EVENT_OF[to] ? [EVENT_OF[to]] : [])
+    expect(events.map(({ id }) => id)).toEqual(EVENT_OF[to] ? [`${payment.payment_id}:2:event`] : [])
+  })
+
+  test('sets the finish time exactly when the new status is final', () => {
+    expect(transition(payment, to, { at }).finished_at).toEqual(isFinal(to) ? at : undefined)
+  })
+})
+
+test('a successful deposit is credited under the id of its transition, before its event', () => {
+  const { effects, payment_id } = transition(newDeposit(), 'success', { at })
+  expect(effects.slice(-2)).toMatchObject([
+    { id: `${payment_id}:2:credit`, kind: creditLedger.kind, lane: 'money' },
+    { id: `${payment_id}:2:event`, after: `${payment_id}:2:credit` },
+  ])
+})
+
+test('only a successful deposit is credited', () => {
+  const credited = STATUSES.filter((to) => canTransition('created', to)).filter((to) =>
+    transition(newDeposit(), to, { at }).effects.some(creditLedger.matches),
+  )
+  expect(credited).toEqual(['success'])
+  const withdrawal = transition(newDeposit({ direction: 'out' }), 'success', { at })
+  expect(withdrawal.effects.some(({ lane }) => lane === 'money')).toBe(false)
+})
+
+test("a success has the provider's time, not the time at which it was reported", () => {
+  const finished_at = new Date(CREATED_AT.getTime() + 500)
+  expect(transition(newDeposit(), 'success', { at, finished_at }).finished_at).toBe(finished_at)
+})

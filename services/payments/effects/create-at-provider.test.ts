@@ -1,0 +1,111 @@
+import { expect, test } from '@jest/globals'
+import { now, useClock } from '#lib/platform/time.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import type { CallResult } from '../connectors/connector.ts'
+import type { Payment } from '../domain/payment.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { bindCreateAtProvider } from './create-at-provider.ts'
+import { bindPollProvider, pollProvider } from './poll-provider.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
+import { scriptedConnector } from './scripted-connector.fixture.ts'
+
+const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
+const PENDING: CallResult = { kind: 'pending', provider_id: 'p-1' }
+
+/** A deposit that is created now, on a route of these accounts. */
+function depositOn(accounts: readonly string[], changes: Partial<Payment> = {}): Payment {
+  const created_at = now()
+  const attempt = { number: 1, account_id: accounts[0] ?? '', created_at }
+  return newDeposit({ provider_accounts: accounts, attempt, created_at, ...changes })
+}
+
+async function create(fixture: PaymentsFixture, deps: ProviderCallDeps, payment: Payment): Promise<Payment> {
+  const runner = fixture.runner([bindCreateAtProvider(deps)])
+  return runner.runEffects(await runner.insert(payment))
+}
+
+test('tries the next account under a new key while nothing was sent', async () => {
+  await using fixture = await openPayments()
+  const connector = scriptedConnector((account_id) => (account_id === 'third' ? PENDING : NOT_SENT))
+  const deposit = depositOn(['first', 'second', 'third', 'fourth'])
+  const payment = await create(fixture, connector.deps(), deposit)
+  expect(payment).toMatchObject({ status: 'processing', attempt: { number: 3, account_id: 'third' } })
+  const { payment_id } = payment
+  expect(connector.creates.map(({ account_id, idempotency_key }) => [account_id, idempotency_key])).toEqual([
+    ['first', `${payment_id}:1`],
+    ['second', `${payment_id}:2`],
+    ['third', `${payment_id}:3`],
+  ])
+})
+
+test('fails with 7002 when no account can be reached', async () => {
+  await using fixture = await openPayments()
+  const { deps } = scriptedConnector(() => NOT_SENT)
+  const payment = await create(fixture, deps(), depositOn(['first', 'second']))
+  expect(payment).toMatchObject({ status: 'error', error_code: 7002 })
+})
+
+test('does not try another account when the request may have arrived', async () => {
+  await using fixture = await openPayments()
+  const connector = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }))
+  const payment = await create(fixture, connector.deps(), depositOn(['first', 'second']))
+  expect(payment).toMatchObject({ status: 'processing', attempt: { number: 1 } })
+  expect(connector.creates).toHaveLength(1)
+})
+
+test('shares the time of one create between all accounts', async () => {
+  const clock = createManualClock()
+  const restore = useClock(clock)
+  try {
+    await using fixture = await openPayments()
+    const connector = scriptedConnector(async () => {
+      await clock.advance(25_000)
+      return NOT_SENT
+    })
+    await create(fixture, connector.deps(), depositOn(['first', 'second', 'third']))
+    expect(connector.creates.map(({ timeout_ms }) => timeout_ms)).toEqual([30_000, 5_000, 2_000])
+  } finally {
+    restore()
+  }
+})
+
+test('is not given up when the process stops: a poll of the next process sends it again', async () => {
+  await using fixture = await openPayments()
+  const stop = new AbortController()
+  const stopping = scriptedConnector(() => {
+    stop.abort()
+    return NOT_SENT
+  })
+  const deps = stopping.deps({ stopping: stop.signal })
+  const payment = await create(fixture, deps, depositOn(['first', 'second']))
+  expect(payment).toMatchObject({ status: 'processing', attempt: { number: 1 } })
+  expect(stopping.creates).toHaveLength(1)
+
+  const connector = scriptedConnector(() => PENDING)
+  const effect = payment.effects.find(pollProvider.matches)
+  const stored = await fixture.store.payments.get(keyOfPayment(payment))
+  if (!effect || !stored) throw new Error('the payment has no poll')
+  await bindPollProvider(connector.deps()).run(effect, stored)
+  expect(connector.creates).toMatchObject([{ account_id: 'first', repeated: true }])
+})
+
+test('is not sent again after a crash, because the first request may have arrived', async () => {
+  const connector = scriptedConnector(() => PENDING)
+  const payment = depositOn(['first'])
+  const [effect] = payment.effects
+  if (!effect) throw new Error('the payment has no create')
+  const bound = bindCreateAtProvider(connector.deps())
+  const change = await bound.run({ ...effect, tries: 2 }, { ...payment, version: 2 })
+  expect(change(payment)).toMatchObject({ status: 'processing' })
+  expect(connector.creates).toEqual([])
+})
+
+test('is not sent for a payment that is final', async () => {
+  await using fixture = await openPayments()
+  const connector = scriptedConnector(() => PENDING)
+  const payment = await create(fixture, connector.deps(), depositOn(['first'], { status: 'declined' }))
+  expect(payment).toMatchObject({ status: 'declined', effects: [] })
+  expect(connector.creates).toEqual([])
+})

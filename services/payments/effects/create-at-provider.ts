@@ -1,0 +1,52 @@
+import { type BoundEffect, type DocumentChange, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/platform/time.ts'
+import type { CallResult } from '../connectors/connector.ts'
+import type { Payment } from '../domain/payment.ts'
+import { isFinal } from '../domain/transition-table.ts'
+import {
+  applyResult,
+  CALL_TRIES_MAX,
+  LEASE_SLACK_MS,
+  type ProviderCallDeps,
+  sendCreate,
+} from './provider-call.ts'
+
+/** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
+const ATTEMPT_MIN_MS = 2_000
+
+/** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
+export const createAtProvider = defineEffect({
+  kind: 'create_at_provider',
+  lane: 'timer',
+  data: {},
+  id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
+})
+
+/** Sends the create once per attempt. What a crash interrupted is not sent again here: a poll finds it out (P4). */
+export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
+  return createAtProvider.bind<Payment>({
+    lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    run: ({ tries }, payment) => createOnce(deps, tries, payment),
+  })
+}
+
+async function createOnce(
+  deps: ProviderCallDeps,
+  tries: number,
+  payment: Payment,
+): Promise<DocumentChange<Payment>> {
+  if (isFinal(payment.status)) return (current) => current
+  // A second try means that a crash ended the first one, which may have sent the request (P4).
+  if (tries > 1)
+    return applyResult(payment, { kind: 'unknown', reason: 'the process ended during the request' }, 0)
+  const connected = deps.accountOf(payment)
+  // All accounts share the time of one create, because the merchant waits for the last of them (P5).
+  const used_ms = now().getTime() - payment.created_at.getTime()
+  const timeout_ms = Math.max(deps.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)
+  const sent = await sendCreate(deps, connected, payment, { timeout_ms, repeated: false })
+  // A request that was not sent because this process stops is no fault of the account: the next process sends it there.
+  const result: CallResult =
+    sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
+  return applyResult(payment, result, connected.poll.first_ms)
+}

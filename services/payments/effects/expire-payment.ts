@@ -1,0 +1,25 @@
+import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/platform/time.ts'
+import { declineExpired } from '../domain/apply-provider-update.ts'
+import type { Payment } from '../domain/payment.ts'
+
+const LEASE_MS = 5_000
+/** The effect calls nothing outside, so only crashes use up its tries. */
+const TRIES_MAX = 20
+
+/** The effect that declines a payment at its expiry time (P8). */
+export const expirePayment = defineEffect({
+  kind: 'expire_payment',
+  lane: 'timer',
+  data: {},
+  id: ({ payment_id }: Payment) => `${payment_id}:expire`,
+})
+
+/** Declines the payment unless it is final by then. */
+export function bindExpirePayment(): BoundEffect<Payment> {
+  return expirePayment.bind<Payment>({
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    run: async () => (current) => declineExpired(current, now()),
+  })
+}

@@ -1,0 +1,52 @@
+import { type BoundEffect, type DocumentChange, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { CallResult } from '../connectors/connector.ts'
+import { attemptKey, type Payment } from '../domain/payment.ts'
+import { isFinal } from '../domain/transition-table.ts'
+import {
+  applyResult,
+  CALL_TRIES_MAX,
+  LEASE_SLACK_MS,
+  type ProviderCallDeps,
+  sendCreate,
+} from './provider-call.ts'
+
+const LOOK_UP_TIMEOUT_MS = 10_000
+
+/** The effect that asks the provider for the status of the payment's attempt. */
+export const pollProvider = defineEffect({
+  kind: 'poll_provider',
+  lane: 'timer',
+  data: {},
+  id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
+})
+
+/** Looks the attempt up, and sends its create again when the provider does not know it and a repetition is safe (P4). */
+export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
+  return pollProvider.bind<Payment>({
+    lease_ms: LOOK_UP_TIMEOUT_MS + deps.create_timeout_ms + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    run: (_effect, payment) => poll(deps, payment),
+  })
+}
+
+async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
+  if (isFinal(payment.status)) return (current) => current
+  const connected = deps.accountOf(payment)
+  const { account, connector, poll } = connected
+  const status = await connector.lookUp(
+    account,
+    attemptKey(payment),
+    'deposit',
+    LOOK_UP_TIMEOUT_MS,
+    deps.stopping,
+  )
+  if (status.kind !== 'not_found') return applyResult(payment, status, poll.every_ms)
+  // "Not found" does not prove that the first request will not arrive later. The create may be sent again only where
+  // the provider treats a repeated key as one payment.
+  const sent: CallResult = connector.create_is_idempotent
+    ? await sendCreate(deps, connected, payment, { timeout_ms: deps.create_timeout_ms, repeated: true })
+    : { kind: 'unknown', reason: 'the provider does not know the payment' }
+  // The first request may still arrive, so that `not_sent` for the second one proves nothing.
+  const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
+  return applyResult(payment, result, poll.every_ms)
+}

@@ -1,0 +1,65 @@
+import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/platform/time.ts'
+import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
+import type { CallResult, ProviderOrder } from '../connectors/connector.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import { attemptKey, type Payment } from '../domain/payment.ts'
+
+/** What the effects that call a provider need. */
+export interface ProviderCallDeps {
+  /** The account of the payment's attempt. Throws when it is no longer configured for the payment's environment. */
+  accountOf(payment: Payment): ConnectedAccount
+  /** The URL for the provider's callbacks about the payment. */
+  callbackUrl(payment: Payment): string
+  /** How long a create may take before the merchant is answered without the provider's result (P5). */
+  readonly create_timeout_ms: number
+  /** Aborted when the process stops. Provider calls then end at once. */
+  readonly stopping: AbortSignal
+}
+
+/** Added to the longest call for the lease, because storing the outcome takes time too. */
+export const LEASE_SLACK_MS = 5_000
+
+/** Provider calls report failures as results, so only crashes use up the tries of these effects. */
+export const CALL_TRIES_MAX = 20
+
+/** Sends the create of the payment's attempt. `repeated` says that the same key may have been sent before. */
+export function sendCreate(
+  deps: ProviderCallDeps,
+  { account, connector }: ConnectedAccount,
+  payment: Payment,
+  { timeout_ms, repeated }: { readonly timeout_ms: number; readonly repeated: boolean },
+): Promise<CallResult> {
+  return connector.create(account, orderOf(deps, payment, repeated), timeout_ms, deps.stopping)
+}
+
+/** The change that applies a result to the payment. If the provider has not decided, it is polled after `poll_ms`. */
+export function applyResult(
+  { attempt }: Payment,
+  result: CallResult,
+  poll_ms: number,
+): DocumentChange<Payment> {
+  const at = now()
+  const poll_at = new Date(at.getTime() + poll_ms)
+  const update = { attempt_number: attempt.number, result, at, poll_at }
+  return (current) => applyProviderUpdate(current, update)
+}
+
+function orderOf(deps: ProviderCallDeps, payment: Payment, repeated: boolean): ProviderOrder {
+  const { email, phone, person, customer_account } = payment.payer ?? {}
+  return {
+    kind: 'deposit',
+    idempotency_key: attemptKey(payment),
+    amount: { minor: payment.amount, currency: payment.currency },
+    method: payment.method,
+    callback_url: deps.callbackUrl(payment),
+    repeated,
+    expires_at: payment.expires_at,
+    payer: {
+      ...(email === undefined ? {} : { email }),
+      ...(phone === undefined ? {} : { phone }),
+      ...person,
+      ...(customer_account?.id === undefined ? {} : { customer_account_id: customer_account.id }),
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
+import type { CallResult, Connector, ProviderOrder } from '../connectors/connector.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
+
+/** A create that a scripted connector received. */
+export interface ReceivedCreate {
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly timeout_ms: number
+  readonly repeated: boolean
+}
+
+/** A connector whose results a test decides. */
+export interface ScriptedConnector {
+  readonly creates: readonly ReceivedCreate[]
+  /** The dependencies of an effect that calls this connector. */
+  deps(changes?: Partial<ProviderCallDeps>): ProviderCallDeps
+}
+
+/** Makes a connector that gives each create the result of `resultOf`. Look-ups find nothing unless `changes` has one. */
+export function scriptedConnector(
+  resultOf: (account_id: string, order: ProviderOrder) => Promise<CallResult> | CallResult,
+  changes: Partial<Connector> = {},
+): ScriptedConnector {
+  const creates: ReceivedCreate[] = []
+  const connector: Connector = {
+    create_is_idempotent: true,
+    async create({ account_id }, order, timeout_ms) {
+      const { idempotency_key, repeated = false } = order
+      creates.push({ account_id, idempotency_key, timeout_ms, repeated })
+      return resultOf(account_id, order)
+    },
+    lookUp: async () => ({ kind: 'not_found' }),
+    verifyCallback: () => undefined,
+    ...changes,
+  }
+  const accountOf = ({ attempt: { account_id }, environment }: Payment): ConnectedAccount => ({
+    account: {
+      account_id,
+      connector: 'http',
+      environment,
+      base_url: 'http://127.0.0.1:1',
+      key: new Secret('an unused key'),
+    },
+    connector,
+    poll: { first_ms: 60_000, every_ms: 300_000 },
+  })
+  return {
+    creates,
+    deps: (deps_changes = {}) => ({
+      accountOf,
+      callbackUrl: () => 'http://127.0.0.1:1/callbacks',
+      create_timeout_ms: 30_000,
+      stopping: new AbortController().signal,
+      ...deps_changes,
+    }),
+  }
+}

@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Payment } from './domain/payment.ts'
+import { keyOfPayment } from './store/payments.ts'
+import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+
+/** The collections of payments in an embedded store of their own. */
+export interface PaymentsFixture extends AsyncDisposable {
+  readonly store: PaymentsStore
+  /** Makes a runner of these effects. It leaves effects of all other kinds as they are. */
+  runner(effects?: readonly BoundEffect<Payment>[]): EffectRunner<Payment>
+}
+
+/** Opens the collections in a new directory, which is deleted on disposal. */
+export async function openPayments(): Promise<PaymentsFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-payments-'))
+  const opened = await openStore({ database: 'payments', directory })
+  const store = await openPaymentsStore(opened)
+  const runners: EffectRunner<Payment>[] = []
+  return {
+    store,
+    runner(effects = []) {
+      const runner = createEffectRunner<Payment>({
+        collection: store.payments,
+        keyOf: keyOfPayment,
+        effects,
+      })
+      runners.push(runner)
+      return runner
+    },
+    async [Symbol.asyncDispose]() {
+      for (const runner of runners) await runner.stop()
+      await opened.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { Message } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import type { Payer as PayerProto } from '#gen/multihub/payments/v1/payment_pb.ts'
+import type {
+  CreatePaymentRequest as CreatePaymentRequestProto,
+  CredentialPolicy,
+  ListPaymentsRequest,
+  LookUpPaymentRequest,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import type { Policy } from '#lib/contract/policy.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import type { Payer } from '../domain/payment.ts'
+import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
+import type { PaymentFilter } from '../use-cases/list-payments.ts'
+import type { LookUpRequest } from '../use-cases/look-up-payment.ts'
+import { PAYMENT_STATUSES } from './payment-to-proto.ts'
+
+/** Maps the request for a new payment. Throws 1005 for a required field without a value. */
+export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {
+  const amount = requiredMessage(request.amount, 'amount')
+  return {
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    policy: policyFromProto(request.policy),
+    // A service_id without a route, 0 included, is refused with 1004 (E9).
+    service_id: request.serviceId,
+    direction: request.direction === Direction.OUT ? 'out' : 'in',
+    c_id: requiredText(request.cId, 'c_id'),
+    amount: amount.minor,
+    currency: requiredText(amount.currency, 'amount.currency'),
+    ...optional('description', request.description),
+    ...(request.payer ? { payer: payerFromProto(request.payer) } : {}),
+    ...optional('on_success', request.onSuccess),
+    ...optional('on_fail', request.onFail),
+    ...optional('language', request.language),
+    ...optional('country', request.country),
+    ...(request.webhook
+      ? { webhook: { url: request.webhook.url, sealed_secret: request.webhook.sealedSecret } }
+      : {}),
+  }
+}
+
+/** Maps the fields that all requests about a merchant's own payment share. */
+export function lookUpFromProto(request: Omit<LookUpPaymentRequest, keyof Message>): LookUpRequest {
+  return {
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    policy: policyFromProto(request.policy),
+    ...optional('c_id', request.cId),
+    ...optional('h_id', request.hId),
+  }
+}
+
+/** Maps the filter of a list of payments. Throws for an unknown environment or status. */
+export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
+  const merchant_id = requiredText(request.merchantId, 'merchant_id')
+  const environment = ENVIRONMENTS.optional(request.environment, 'environment')
+  return {
+    merchant_id,
+    ...(environment ? { environment } : {}),
+    statuses: request.statuses.map((status, position) =>
+      PAYMENT_STATUSES.required(status, `statuses.${position}`),
+    ),
+    ...(request.createdFrom ? { created_from: timestampDate(request.createdFrom) } : {}),
+    ...(request.createdTo ? { created_to: timestampDate(request.createdTo) } : {}),
+  }
+}
+
+/** An object with the field, or an empty one without a value: documents have no empty fields. */
+export function optional<Name extends string>(
+  name: Name,
+  value: string | undefined,
+): { [field in Name]?: string } {
+  return (value === undefined ? {} : { [name]: value }) as { [field in Name]?: string }
+}
+
+function payerFromProto({ email, phone, person, customerAccount }: PayerProto): Payer {
+  return {
+    ...optional('email', email),
+    ...optional('phone', phone),
+    ...(person
+      ? { person: { ...optional('first_name', person.firstName), ...optional('last_name', person.lastName) } }
+      : {}),
+    ...(customerAccount ? { customer_account: optional('id', customerAccount.id) } : {}),
+  }
+}
+
+function policyFromProto(policy: CredentialPolicy | undefined): Policy {
+  return { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] }
+}

@@ -1,0 +1,25 @@
+import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import type { RouteEntry } from '#lib/patterns/directory/directory.ts'
+import type { PaymentRoute } from '../use-cases/create-payment.ts'
+
+/** Maps a route of the directory; `undefined` for an unknown route or an unknown environment. */
+export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | undefined {
+  const route = entry?.route
+  const environment = route && ENVIRONMENTS.fromProto(route.environment)
+  if (!route || !environment) return undefined
+  return {
+    service_id: route.serviceId,
+    merchant_id: route.merchantId,
+    environment,
+    direction: route.direction === Direction.OUT ? 'out' : 'in',
+    method: route.method,
+    currency: route.currency,
+    connector: route.connector,
+    provider_accounts: route.providerAccounts,
+    numeric_h_id: route.hIdFormat === HIdFormat.NUMERIC,
+    expires_in_seconds: route.expiresInSeconds,
+    minimum_amount: route.minimumAmount,
+    enabled: route.enabled,
+  }
+}

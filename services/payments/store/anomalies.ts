@@ -1,0 +1,9 @@
+import type { CollectionSpec } from '#lib/platform/store/port.ts'
+
+/** The collection of anomalies, which the operator lists over all merchants by their time. */
+export const ANOMALIES: CollectionSpec = {
+  name: 'anomalies',
+  partition: ['merchant_id'],
+  key: ['merchant_id', 'anomaly_id'],
+  indexes: { by_created: { fields: ['created_at'], across: true } },
+}

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments } from '../payments-store.fixture.ts'
+import { listAnomalies } from './list-anomalies.ts'
+
+const START = Date.UTC(2026, 10, 21)
+
+test('lists the anomalies of all merchants, newest first, each once', async () => {
+  await using fixture = await openPayments()
+  const { anomalies } = fixture.store
+  const { payment_id, environment } = newDeposit()
+  for (let number = 0; number < 30; number++) {
+    await anomalies.insert({
+      merchant_id: `70${number % 3}`,
+      anomaly_id: sha256Hex(`${number}`),
+      environment,
+      payment_id,
+      kind: 'amount_differs',
+      description: `${number}`,
+      created_at: new Date(START + Math.floor(number / 4)),
+    })
+  }
+  const descriptions: string[] = []
+  let token = ''
+  do {
+    const page = await listAnomalies(anomalies, 10, token)
+    descriptions.push(...page.anomalies.map(({ description }) => description))
+    token = page.next_page_token
+  } while (token !== '')
+  expect(new Set(descriptions).size).toBe(30)
+  expect(descriptions.slice(0, 2).sort()).toEqual(['28', '29'])
+})

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
+import type { Payment } from '../domain/payment.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { getPayment } from './get-payment.ts'
+import { lookUpPayment } from './look-up-payment.ts'
+
+const OWNER = {
+  merchant_id: '7001',
+  environment: 'test',
+  policy: { service_ids: [], currencies: [] },
+} as const
+const NUMERIC = '118432100000420001'
+
+let fixture: PaymentsFixture
+let plain: Payment
+let numeric: Payment
+
+async function insert(c_id: string, changes: Partial<Payment> = {}): Promise<Payment> {
+  const payment_id = uuidv7()
+  const ids = [payment_id]
+  const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, ids, effects: [] })
+  return fixture.store.payments.insert({ ...deposit, ...changes })
+}
+
+beforeAll(async () => {
+  fixture = await openPayments()
+  plain = await insert('one')
+  numeric = await insert('numeric', { h_id: NUMERIC, ids: [uuidv7(), NUMERIC] })
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+describe('a look-up by a merchant', () => {
+  const lookUp = (request: object) => lookUpPayment(fixture.store.payments, { ...OWNER, ...request })
+
+  test('finds a payment by either identifier or by both', async () => {
+    expect(await lookUp({ c_id: 'one' })).toEqual(plain)
+    expect(await lookUp({ h_id: plain.h_id })).toEqual(plain)
+    expect(await lookUp({ c_id: 'one', h_id: plain.h_id })).toEqual(plain)
+    expect(await lookUp({ h_id: NUMERIC })).toEqual(numeric)
+  })
+
+  test.each<[string, object]>([
+    ['another c_id', { c_id: 'two' }],
+    ['a c_id in another case', { c_id: 'One' }],
+    ['another h_id', { h_id: uuidv7() }],
+    ['an empty h_id', { h_id: '' }],
+    ['identifiers of two payments', { c_id: 'one', h_id: NUMERIC }],
+    ['another merchant', { c_id: 'one', merchant_id: '7002' }],
+    ['another environment', { c_id: 'one', environment: 'production' }],
+  ])('refuses %s with 6010', async (_what, request) => {
+    await expect(lookUp(request)).rejects.toMatchObject({ code: 6010 })
+  })
+
+  test('refuses a request without an identifier with 1005', async () => {
+    await expect(lookUp({})).rejects.toMatchObject({
+      code: 1005,
+      details: { description: 'params.payment.identifiers' },
+    })
+  })
+
+  test.each<[string, object]>([
+    ['routes', { service_ids: ['502'], currencies: [] }],
+    ['currencies', { service_ids: [], currencies: ['TRY'] }],
+  ])('refuses an existing payment with 3008 when the policy allows other %s', async (_what, policy) => {
+    await expect(lookUp({ c_id: 'one', policy })).rejects.toMatchObject({ code: 3008 })
+    await expect(lookUp({ c_id: 'two', policy })).rejects.toMatchObject({ code: 6010 })
+  })
+})
+
+test('the operator finds a payment of any merchant by either id', async () => {
+  const { payments } = fixture.store
+  for (const id of numeric.ids) expect(await getPayment(payments, id)).toEqual(numeric)
+  expect(numeric.ids.filter(isUuid)).toHaveLength(1)
+  await expect(getPayment(payments, 'unknown')).rejects.toMatchObject({ code: 6010 })
+})

@@ -1,0 +1,31 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import type { Payment } from '../domain/payment.ts'
+import { findByHId } from '../store/payments.ts'
+
+/** A merchant's request for a payment by the merchant's own identifiers. */
+export interface LookUpRequest {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly policy: Policy
+  readonly c_id?: string
+  readonly h_id?: string
+}
+
+/**
+ * Finds the merchant's payment by `c_id`, `h_id` or both, which then must name the same payment (P16). Throws 1005
+ * without an identifier, 6010 when there is no such payment, 3008 when the policy forbids its route or currency.
+ */
+export async function lookUpPayment(payments: Collection<Payment>, request: LookUpRequest): Promise<Payment> {
+  const { merchant_id, environment, c_id, h_id } = request
+  if (c_id === undefined && h_id === undefined) throw fieldError(1005, 'params.payment.identifiers')
+  const payment =
+    c_id === undefined
+      ? await findByHId(payments, merchant_id, environment, h_id ?? '')
+      : await payments.get({ merchant_id, environment, c_id })
+  if (!payment || (h_id !== undefined && payment.h_id !== h_id)) throw new PublicError(6010)
+  if (!permitsRoute(request.policy, payment.service_id, payment.currency)) throw new PublicError(3008)
+  return payment
+}

@@ -1,0 +1,73 @@
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Collection } from '#lib/platform/store/port.ts'
+import { now } from '#lib/platform/time.ts'
+import type { FindAccount } from '../connectors/connected-accounts.ts'
+import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import type { Payment } from '../domain/payment.ts'
+import { findByHId, keyOfPayment } from '../store/payments.ts'
+
+/** What receiving a provider's callback needs. */
+export interface ReceiveProviderCallbackDeps {
+  readonly payments: Collection<Payment>
+  readonly runner: EffectRunner<Payment>
+  readonly findAccount: FindAccount
+}
+
+/** The HTTP status of the answer. A provider repeats its callback after any status but 200. */
+export type CallbackStatus = 200 | 401 | 404
+
+const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
+
+/**
+ * The path for callbacks about a payment. It contains merchant and environment, the first fields of the index on
+ * `h_id`, so that the payment is found without a search over all merchants.
+ */
+export function callbackPath(account_id: string, { merchant_id, environment, h_id }: Payment): string {
+  return `/callbacks/${account_id}/${merchant_id}/${environment}/${h_id}`
+}
+
+/**
+ * Applies a provider's report about a payment. An unsigned or wrongly signed report changes nothing and gets 401. Throws
+ * when the store is unavailable, so that the provider repeats the callback.
+ */
+export async function receiveProviderCallback(
+  deps: ReceiveProviderCallbackDeps,
+  callback: ProviderCallback,
+): Promise<CallbackStatus> {
+  const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
+  const connected = deps.findAccount(account_id, environment)
+  if (!connected) return 404
+  const report = connected.connector.verifyCallback(connected.account, callback)
+  if (!report) return 401
+  const payment = await findByHId(deps.payments, merchant_id, environment, h_id)
+  const attempt_number = payment && attemptNumber(payment, account_id, report)
+  if (!payment || attempt_number === undefined) return 404
+  const at = now()
+  const poll_at = new Date(at.getTime() + connected.poll.every_ms)
+  const update = { attempt_number, result: report.status, at, poll_at }
+  const apply = (current: Payment): Payment | undefined => {
+    const updated = applyProviderUpdate(current, update)
+    return updated === current ? undefined : updated
+  }
+  const stored = await deps.runner.update(keyOfPayment(payment), apply, payment)
+  // The status is durable now. The provider does not wait for the ledger and the event.
+  if (stored) deps.runner.runEffectsInBackground(stored)
+  return 200
+}
+
+/**
+ * The number of the attempt that a report is about, from its idempotency key. `undefined` when that attempt was not sent
+ * to this account: a provider may report only about its own attempts.
+ */
+function attemptNumber(
+  { payment_id, provider_accounts }: Payment,
+  account_id: string,
+  { idempotency_key, kind }: ProviderReport,
+): number | undefined {
+  const prefix = `${payment_id}:`
+  if (kind !== 'deposit' || !idempotency_key.startsWith(prefix)) return undefined
+  const digits = idempotency_key.slice(prefix.length)
+  if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
+  return provider_accounts[Number(digits) - 1] === account_id ? Number(digits) : undefined
+}
