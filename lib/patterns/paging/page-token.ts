@@ -1,74 +1,90 @@
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 
-/** The position of the last item of a page: the fields of the index and of the key, as that item had them. */
-export type Position = Readonly<Record<string, string | Date>>
+/** A place in a list: the fields of its index and key, as the last item of a page has them. */
+export type Position = Readonly<Record<string, string | number | bigint | Date>>
 
-/** What the fields of a position hold that the list itself does not fix. */
-export type OpenFields = Readonly<Record<string, 'text' | 'instant'>>
+/** The type of each field of a position that differs between the items of a list. `int64` is a positive bigint. */
+export type PositionFields = Readonly<Record<string, keyof FieldTypes>>
 
-/** Twice as long as any position that we make. As a key of an index it still fits every store. */
+interface FieldTypes {
+  readonly text: string
+  readonly instant: Date
+  readonly integer: number
+  readonly int64: bigint
+}
+
+/** A position whose fields have the types that a list declares. */
+export type PositionOf<F extends PositionFields> = { readonly [Name in keyof F]: FieldTypes[F[Name]] }
+
+/** Twice the length of the longest token that we make. A longer text would not fit a key of every store. */
 const TOKEN_MAX = 1_024
+const INT64 = /^[1-9][0-9]{0,18}$/
+const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * A page token for internal lists: opaque to the caller, not secret and not signed, because whoever may list may read
- * everything in the list anyway. (Merchants' cursors are another matter: S6.)
+ * Encodes a position as a page token of an internal list. A token is opaque to the caller, but neither secret nor
+ * signed, because whoever may read the list may read every item of it. (Cursors for merchants differ: S6.)
  */
-export function pageToken(position: Position): string {
-  const fields = Object.entries(position).map(([field, value]) => [
-    field,
-    value instanceof Date ? value.getTime() : value,
-  ])
+export function encodePageToken(position: Position): string {
+  const fields = Object.entries(position).map(([name, value]) => [name, toJson(value)])
   return Buffer.from(JSON.stringify(Object.fromEntries(fields))).toString('base64url')
 }
 
-/**
- * The position that a token stands for; `undefined` for an empty one. `fixed` are the fields that all items of the
- * list share, so that a token of another list does not pass. Throws 9000 for any text that is no token of this list.
- */
-export function positionOf(
-  token: string,
-  fixed: Readonly<Record<string, string>>,
-  open: OpenFields,
-): Position | undefined {
-  if (token === '') return undefined
-  const given = token.length <= TOKEN_MAX ? decode(token) : undefined
-  const position = given && read(given, open)
-  if (!position || Object.entries(fixed).some(([field, value]) => given[field] !== value)) {
-    throw fieldError(9000, 'page_token')
-  }
-  return { ...fixed, ...position }
+function toJson(value: Position[string]): string | number {
+  if (value instanceof Date) return value.getTime()
+  return typeof value === 'bigint' ? value.toString() : value
 }
 
-function decode(token: string): Readonly<Record<string, unknown>> | undefined {
+/**
+ * Decodes a page token; an empty one is `undefined`, the beginning of the list. `fixed` holds the fields that all items
+ * of the list share, so a token of another list is refused. Throws 9000 for every text that is not a token of this list.
+ */
+export function decodePageToken<F extends PositionFields>(
+  token: string,
+  fixed: Readonly<Record<string, string>>,
+  fields: F,
+): (PositionOf<F> & Position) | undefined {
+  if (token === '') return undefined
+  const content = token.length <= TOKEN_MAX ? parse(token) : undefined
+  const position = content && readFields(content, fields)
+  if (!position || Object.entries(fixed).some(([name, value]) => content[name] !== value)) {
+    throw fieldError(9000, 'page_token')
+  }
+  return { ...fixed, ...position } as PositionOf<F> & Position
+}
+
+function parse(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const given: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
-    return typeof given === 'object' && given !== null ? { ...given } : undefined
+    const content: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
+    return typeof content === 'object' && content !== null ? { ...content } : undefined
   } catch {
     return undefined
   }
 }
 
-function read(given: Readonly<Record<string, unknown>>, open: OpenFields): Position | undefined {
-  const position: Record<string, string | Date> = {}
-  for (const [field, kind] of Object.entries(open)) {
-    const value = given[field]
-    if (kind === 'text' && typeof value === 'string' && value.isWellFormed()) position[field] = value
-    else if (kind === 'instant' && isInstant(value)) position[field] = new Date(value)
-    else return undefined
+function readFields(
+  content: Readonly<Record<string, unknown>>,
+  fields: PositionFields,
+): Position | undefined {
+  const position: Record<string, Position[string]> = {}
+  for (const [name, type] of Object.entries(fields)) {
+    const value = READERS[type](content[name])
+    if (value === undefined) return undefined
+    position[name] = value
   }
   return position
 }
 
-function isInstant(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && !Number.isNaN(new Date(value).getTime())
-}
-
-const PAGE_SIZE_DEFAULT = 25
-const PAGE_SIZE_MAX = 100
-
-/** The size of a page: 25 when 0 was asked for. Throws 9000 outside 1 to 100. */
-export function pageSize(asked: number): number {
-  if (asked === 0) return PAGE_SIZE_DEFAULT
-  if (asked < 1 || asked > PAGE_SIZE_MAX) throw fieldError(9000, 'page_size')
-  return asked
+/** One reader per type; `undefined` for a value that is not of the type. */
+const READERS: Readonly<Record<PositionFields[string], (value: unknown) => Position[string] | undefined>> = {
+  text: (value) => (typeof value === 'string' && value.isWellFormed() ? value : undefined),
+  instant: (value) => {
+    const date = Number.isInteger(value) ? new Date(Number(value)) : undefined
+    return date && !Number.isNaN(date.getTime()) ? date : undefined
+  },
+  integer: (value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined),
+  int64: (value) => {
+    const integer = typeof value === 'string' && INT64.test(value) ? BigInt(value) : undefined
+    return integer !== undefined && integer <= INT64_MAX ? integer : undefined
+  },
 }

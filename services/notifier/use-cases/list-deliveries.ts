@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
+import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
 
@@ -19,39 +19,33 @@ export interface DeliveryPage {
   readonly next_page_token: string
 }
 
-/** How many documents one call reads when its filter matches few of them; the token continues after the last one. */
-const READ_MAX = 2_000
-const READ_SIZE = 200
 const POSITION = { created_at: 'instant', delivery_id: 'text' } as const
 
 /** Lists deliveries. A page before the last can be short, even empty: only an empty token ends the list. */
 export async function listDeliveries(
   deliveries: Collection<Delivery>,
   filter: DeliveryFilter,
-  requested_size: number,
-  token: string,
+  page_size: number,
+  page_token: string,
 ): Promise<DeliveryPage> {
-  const size = pageSize(requested_size)
   const { merchant_id, resource_id } = filter
   const [index, fixed] =
     resource_id === undefined
       ? (['by_created', { merchant_id }] as const)
       : (['by_resource', { merchant_id, resource_id }] as const)
-  const range = { equals: Object.values(fixed) }
-  const matching: Delivery[] = []
-  let after = positionOf(token, fixed, POSITION)
-  for (let read = 0; read < READ_MAX; read += READ_SIZE) {
-    const options = { limit: READ_SIZE, reverse: true, ...(after ? { after } : {}) }
-    const page = await deliveries.find(index, range, options)
-    for (const delivery of page) {
-      const { created_at, delivery_id } = delivery
-      after = { ...fixed, created_at, delivery_id }
-      if (matches(delivery, filter)) matching.push(delivery)
-      if (matching.length === size) return { deliveries: matching, next_page_token: pageToken(after) }
-    }
-    if (page.length < READ_SIZE) return { deliveries: matching, next_page_token: '' }
-  }
-  return { deliveries: matching, next_page_token: after ? pageToken(after) : '' }
+  const { items, next_page_token } = await readPage<Delivery>(
+    {
+      collection: deliveries,
+      index,
+      range: { equals: Object.values(fixed) },
+      reverse: true,
+      fixed,
+      position: POSITION,
+      matches: (delivery) => matches(delivery, filter),
+    },
+    { page_size, page_token },
+  )
+  return { deliveries: items, next_page_token }
 }
 
 function matches(delivery: Delivery, { environment, event, status, endpoint_id }: DeliveryFilter): boolean {

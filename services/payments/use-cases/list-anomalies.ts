@@ -1,4 +1,4 @@
-import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
+import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
@@ -7,14 +7,19 @@ const POSITION = { created_at: 'instant', merchant_id: 'text', anomaly_id: 'text
 /** Lists a page of the anomalies of all merchants, newest first. */
 export async function listAnomalies(
   anomalies: Collection<Anomaly>,
-  asked_size: number,
-  token: string,
+  page_size: number,
+  page_token: string,
 ): Promise<{ anomalies: readonly Anomaly[]; next_page_token: string }> {
-  const limit = pageSize(asked_size)
-  const after = positionOf(token, {}, POSITION)
-  const page = await anomalies.find('by_created', {}, { limit, reverse: true, ...(after ? { after } : {}) })
-  const last = page.length === limit ? page.at(-1) : undefined
-  if (!last) return { anomalies: page, next_page_token: '' }
-  const { created_at, merchant_id, anomaly_id } = last
-  return { anomalies: page, next_page_token: pageToken({ created_at, merchant_id, anomaly_id }) }
+  const { items, next_page_token } = await readPage<Anomaly>(
+    {
+      collection: anomalies,
+      index: 'by_created',
+      range: {},
+      reverse: true,
+      fixed: {},
+      position: POSITION,
+    },
+    { page_size, page_token },
+  )
+  return { anomalies: items, next_page_token }
 }

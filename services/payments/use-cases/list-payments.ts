@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
+import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Payment, PaymentStatus } from '../domain/payment.ts'
 
@@ -14,45 +14,36 @@ export interface PaymentFilter {
   readonly created_to?: Date
 }
 
-/** The number of payments that one page reads at most, so that a rare status cannot make a request long. */
-const READ_MAX = 2_000
-const READ_SIZE = 200
 const POSITION = { created_at: 'instant', environment: 'text', c_id: 'text' } as const
 
 /**
- * Lists a page of a merchant's payments, newest first. A page may have fewer payments than `asked_size` although more
+ * Lists a page of a merchant's payments, newest first. A page may have fewer payments than `page_size` although more
  * follow: only an empty `next_page_token` ends the list.
  */
 export async function listPayments(
   payments: Collection<Payment>,
   filter: PaymentFilter,
-  asked_size: number,
-  token: string,
+  page_size: number,
+  page_token: string,
 ): Promise<{ payments: readonly Payment[]; next_page_token: string }> {
-  const size = pageSize(asked_size)
   const { merchant_id, created_from, created_to } = filter
-  const range = {
-    equals: [merchant_id],
-    ...(created_from ? { from: created_from } : {}),
-    ...(created_to ? { to: created_to } : {}),
-  }
-  const matching: Payment[] = []
-  let after = positionOf(token, { merchant_id }, POSITION)
-  for (let read = 0; read < READ_MAX; read += READ_SIZE) {
-    const page = await payments.find('by_created', range, {
-      limit: READ_SIZE,
+  const { items, next_page_token } = await readPage<Payment>(
+    {
+      collection: payments,
+      index: 'by_created',
+      range: {
+        equals: [merchant_id],
+        ...(created_from ? { from: created_from } : {}),
+        ...(created_to ? { to: created_to } : {}),
+      },
       reverse: true,
-      ...(after ? { after } : {}),
-    })
-    for (const payment of page) {
-      const { created_at, c_id } = payment
-      after = { merchant_id, environment: payment.environment, created_at, c_id }
-      if (matches(payment, filter)) matching.push(payment)
-      if (matching.length === size) return { payments: matching, next_page_token: pageToken(after) }
-    }
-    if (page.length < READ_SIZE) return { payments: matching, next_page_token: '' }
-  }
-  return { payments: matching, next_page_token: after ? pageToken(after) : '' }
+      fixed: { merchant_id },
+      position: POSITION,
+      matches: (payment) => matches(payment, filter),
+    },
+    { page_size, page_token },
+  )
+  return { payments: items, next_page_token }
 }
 
 function matches(payment: Payment, { environment, statuses }: PaymentFilter): boolean {

@@ -1,5 +1,5 @@
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import { pageSize, pageToken, positionOf } from '#lib/patterns/paging/page-token.ts'
+import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/port.ts'
 import type { Payment } from '../domain/payment.ts'
 
@@ -16,20 +16,18 @@ const POSITION = {
   c_id: 'text',
 } as const
 
-/** Lists stuck effects, the longest stuck first. `asked_size` counts payments, each of which may have several. */
+/** Lists stuck effects, the longest stuck first. `page_size` counts payments, each of which may have several. */
 export async function listStuckEffects(
   payments: Collection<Payment>,
-  asked_size: number,
-  token: string,
+  page_size: number,
+  page_token: string,
 ): Promise<{ stuck: readonly StuckEffect[]; next_page_token: string }> {
-  const limit = pageSize(asked_size)
-  const after = positionOf(token, {}, POSITION)
-  const page = await payments.find('by_stuck', {}, { limit, ...(after ? { after } : {}) })
-  const stuck = page.flatMap((payment) =>
+  const { items, next_page_token } = await readPage<Payment>(
+    { collection: payments, index: 'by_stuck', range: {}, fixed: {}, position: POSITION },
+    { page_size, page_token },
+  )
+  const stuck = items.flatMap((payment) =>
     payment.effects.filter((effect) => effect.stuck).map((effect) => ({ payment, effect })),
   )
-  const last = page.length === limit ? page.at(-1) : undefined
-  if (!last?.stuck_at) return { stuck, next_page_token: '' }
-  const { stuck_at, merchant_id, environment, c_id } = last
-  return { stuck, next_page_token: pageToken({ stuck_at, merchant_id, environment, c_id }) }
+  return { stuck, next_page_token }
 }
