@@ -28,7 +28,7 @@ export interface CredentialSettings {
   readonly allowlist: IpRanges | undefined
   /** Whether the merchant may use the credential's environment. */
   readonly environment_granted: boolean
-  /** Support methods and the resend route require scopes (spec: v1 headers, 6); other methods do not (A8). */
+  /** Support methods and the resend route require scopes (spec: v1 request headers, 6); other methods do not (A8). */
   readonly scopes: ReadonlySet<string>
   /** The routes that the credential may use; empty means all routes of the merchant. */
   readonly service_ids: readonly string[]

@@ -17,7 +17,7 @@ export interface ReplayPair {
 export interface ReplayRule {
   /** How far a timestamp may be from the current second, in either direction; the edges are accepted. */
   readonly window_ms: number
-  /** Whether to accept a request when the store cannot tell if its nonce is new. Never on v2 (spec: v2 headers). */
+  /** Whether to accept a request when the store cannot tell if its nonce is new. Never on v2 (spec: v2 request headers). */
   readonly accept_if_store_down: boolean
 }
 

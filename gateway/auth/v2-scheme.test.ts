@@ -37,7 +37,7 @@ const hmac = (text: string, secret = SECRET): string =>
   createHmac('sha512', secret).update(text).digest('hex')
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The text that the signature of an answer must be over (spec: v2). */
+/** The text that the signature of an answer must be over (spec: v2 request headers). */
 function answerText({ text, status, headers }: TestResponse, nonce: string): string {
   const lines = [
     'service-multihub-response-v2',

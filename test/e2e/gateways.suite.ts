@@ -7,7 +7,7 @@ import { type Answer, freshPair, knock, PATHS, signResend, signV1, signV2 } from
 import type { TestSystem } from '../support/system.ts'
 
 const AT_ONCE = 200
-/** Fewer, because a store that does not answer in time lets a v1 request through (spec: v1 headers, 3). */
+/** Fewer, because a store that does not answer in time lets a v1 request through (spec: v1 request headers, 3). */
 const REPLAYED = 40
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
 const BALANCE = JSON.stringify({ method: 'balance.get', params: {} })
