@@ -20,15 +20,15 @@ function summaryOf(result: CommandResult): string {
 }
 
 function expectModelBalances(state: ShardState, model: LedgerModel): void {
-  const { accounts: books, holds } = state.snapshot()
+  const { accounts, holds } = state.snapshot()
   const balances = model.balances()
   const holds_by_owner = model.sumOfHolds()
-  for (const book of books) {
-    const owner = `${book.merchant_id} ${book.currency}`
-    expect(sumOfAccounts(book)).toBe(0n)
-    expect(book.held).toBeGreaterThanOrEqual(0n)
-    expect(book.held).toBe(holds_by_owner.get(owner) ?? 0n)
-    expect({ available: book.available, held: book.held }).toEqual(
+  for (const one of accounts) {
+    const owner = `${one.merchant_id} ${one.currency}`
+    expect(sumOfAccounts(one)).toBe(0n)
+    expect(one.held).toBeGreaterThanOrEqual(0n)
+    expect(one.held).toBe(holds_by_owner.get(owner) ?? 0n)
+    expect({ available: one.available, held: one.held }).toEqual(
       balances.get(owner) ?? { available: 0n, held: 0n },
     )
   }

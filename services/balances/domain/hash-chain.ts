@@ -15,7 +15,7 @@ export const EMPTY_JOURNAL: JournalHead = { seq: 0n, time_ms: 0, hash: '' }
 
 /**
  * The journal is not what the ledger wrote: altered, incomplete, or of an unknown format. The ledger stops deciding for
- * the shard; the operator must find out what happened.
+ * the shard; the operator must investigate.
  */
 export class CorruptJournal extends Error {
   override readonly name = 'CorruptJournal'

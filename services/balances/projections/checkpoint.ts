@@ -39,7 +39,7 @@ export async function loadCheckpoint(
     }
   }
   throw new Unavailable(
-    `shard ${shard}: the checkpoint lacked parts at each of ${READ_TRIES_MAX} reads; try again, then rebuild the projections`,
+    `shard ${shard}: the checkpoint lacked parts at each of ${READ_TRIES_MAX} reads; try again, or delete its document in the collection checkpoints if this persists`,
   )
 }
 

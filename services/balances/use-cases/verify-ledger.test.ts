@@ -64,8 +64,8 @@ describe('finds and rebuilds a projection with', () => {
         const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
         if (snapshot === undefined) throw new Error('there is no checkpoint')
         await dropCheckpoint(store.checkpoints, SHARD)
-        const books = snapshot.accounts.map((book) => ({ ...book, available: book.available + 1n }))
-        await saveCheckpoint(store.checkpoints, { ...snapshot, accounts: books })
+        const accounts = snapshot.accounts.map((one) => ({ ...one, available: one.available + 1n }))
+        await saveCheckpoint(store.checkpoints, { ...snapshot, accounts })
       },
       /the checkpoint at batch 5 differs from the journal/,
     ],

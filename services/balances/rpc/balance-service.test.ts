@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { adjustment, type BalancesRpcs, openRpcs, owner, transfer } from './rpcs.fixture.ts'
+
+describe('BalanceService', () => {
+  test('corrects a balance up and down, once per operation id', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    const first = await balances.adjust(adjustment('op', 500n))
+    expect(first).toMatchObject({
+      balance: { currency: 'INR', available: 500n, held: 0n },
+      entry: { amount: { minor: 500n } },
+    })
+    await balances.adjust(adjustment('down', -700n))
+    expect(await balances.adjust(adjustment('op', 500n))).toEqual(first)
+    await expect(balances.adjust(adjustment('op', 501n))).rejects.toMatchObject({ code: 1013 })
+    expect(await balances.getBalances(owner)).toMatchObject({
+      balances: [{ currency: 'INR', available: -200n }],
+    })
+    await balances.adjust({ ...adjustment('op', 3n), merchantId: '31' })
+    expect(await balances.getBalances({ ...owner, environment: Environment.PRODUCTION })).toMatchObject({
+      balances: [],
+    })
+  })
+
+  test('lists entries by page, of a merchant or of one payment', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    for (let number = 0; number < 7; number += 1) await rpcs.ledger().postTransfer(transfer(`t${number}`, 1n))
+    await balances.adjust(adjustment('op', 1n))
+    const ids: string[] = []
+    let pageToken = ''
+    do {
+      const page = await balances.listEntries({ merchantId: '1000', pageSize: 3, pageToken })
+      ids.push(...page.entries.map(({ entryId }) => entryId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    expect(ids).toEqual(['t0', 't1', 't2', 't3', 't4', 't5', 't6', 'adjust:1000:op'])
+    const { entries } = await balances.listEntries({ merchantId: '1000', paymentId: 'p', pageSize: 100 })
+    expect(entries).toHaveLength(7)
+    expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
+  })
+
+  test('verifies the ledger and rebuilds its projections', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    await balances.adjust(adjustment('op', 500n))
+    expect(await balances.verifyLedger({})).toMatchObject({
+      consistent: true,
+      transfers: 1n,
+      differences: [],
+    })
+    expect(await balances.rebuildProjections({})).toMatchObject({})
+  })
+
+  test('refuses Adjust for callers other than the operator', async () => {
+    await using rpcs = await openRpcs()
+    await expect(rpcs.balances('payments').adjust(adjustment('op', 1n))).rejects.toThrow()
+  })
+})
+
+describe('refuses a bad request with its code and the path of the field', () => {
+  const cases: [number, string, (rpcs: BalancesRpcs) => Promise<unknown>][] = [
+    [1005, 'merchant_id', (rpcs) => rpcs.balances().getBalances({ ...owner, merchantId: '' })],
+    [1005, 'environment', (rpcs) => rpcs.balances().getBalances({ merchantId: '1000' })],
+    [9000, 'environment', (rpcs) => rpcs.balances().getBalances({ ...owner, environment: 7 as Environment })],
+    [9000, 'merchant_id', (rpcs) => rpcs.balances().getBalances({ ...owner, merchantId: 'x'.repeat(201) })],
+    [
+      1005,
+      'amount',
+      (rpcs) => rpcs.balances().adjust({ ...owner, currency: 'INR', operationId: 'o', reason: 'r' }),
+    ],
+    [9000, 'amount.minor', (rpcs) => rpcs.balances().adjust(adjustment('o', 0n))],
+    [9000, 'amount.minor', (rpcs) => rpcs.balances().adjust(adjustment('o', -(2n ** 63n)))],
+    [9000, 'amount.currency', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), currency: 'MXN' })],
+    [9000, 'currency', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), currency: 'inr' })],
+    [1005, 'operation_id', (rpcs) => rpcs.balances().adjust(adjustment('', 1n))],
+    [9000, 'operation_id', (rpcs) => rpcs.balances().adjust(adjustment('x'.repeat(129), 1n))],
+    [1005, 'reason', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), reason: '' })],
+    [9000, 'reason', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), reason: 'a\nb' })],
+    [9000, 'page_size', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageSize: 101 })],
+    [9000, 'page_token', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageToken: '1' })],
+    [
+      9000,
+      'page_token',
+      (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageToken: `${2n ** 63n}.0` }),
+    ],
+  ]
+  test.each(cases)('%i at %s', async (code, path, call) => {
+    await using rpcs = await openRpcs()
+    await expect(call(rpcs)).rejects.toMatchObject({ code, details: { description: path } })
+  })
+})

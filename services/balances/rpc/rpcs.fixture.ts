@@ -1,0 +1,65 @@
+import type { Client } from '@connectrpc/connect'
+import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import type { CallerName } from '#lib/platform/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { openFixture } from '../ledger.fixture.ts'
+import { createBalanceService } from './balance-service.ts'
+import { createLedgerService } from './ledger-service.ts'
+
+/** Clients of the two RPC services of a ledger on an embedded store. `caller` is the caller that they act as. */
+export interface BalancesRpcs extends AsyncDisposable {
+  balances(caller?: CallerName): Client<typeof BalanceService>
+  ledger(caller?: CallerName): Client<typeof LedgerService>
+}
+
+/** Opens a ledger and serves its RPCs in this process. */
+export async function openRpcs(): Promise<BalancesRpcs> {
+  const fixture = await openFixture()
+  const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
+  rpc.add([createBalanceService(fixture.ledger), createLedgerService(fixture.ledger)])
+  return {
+    balances: (caller = 'operator') => rpc.clientsOf(caller)(BalanceService),
+    ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),
+    async [Symbol.asyncDispose]() {
+      rpc.close()
+      await fixture[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The merchant that the tests use. */
+export const owner = { merchantId: '1000', environment: Environment.TEST }
+
+/** An Adjust request. */
+export const adjustment = (operationId: string, minor: bigint) => ({
+  ...owner,
+  currency: 'INR',
+  amount: { minor, currency: 'INR' },
+  reason: 'opening balance',
+  operationId,
+})
+
+/** A PostTransfer request for a deposit. */
+export const transfer = (transferId: string, minor: bigint) => ({
+  ...owner,
+  transferId,
+  debit: LedgerAccount.CLEARING,
+  credit: LedgerAccount.AVAILABLE,
+  amount: { minor, currency: 'INR' },
+  paymentId: 'p',
+  reason: 'deposit',
+})
+
+/** A PlaceHold request. */
+export const holdOf = (holdId: string, minor: bigint) => ({
+  ...owner,
+  holdId,
+  amount: { minor, currency: 'INR' },
+  paymentId: 'q',
+  reason: 'payout',
+})
