@@ -18,7 +18,7 @@ const resends = readVectors<RequestVector>('resend')
 const callbacks = readVectors<CallbackVector>('callback')
 const webhookSecrets = readVectors<WebhookSecretVector>('webhook-secret')
 
-test('a body has as many bytes as its vector says', () => {
+test('every body has the length that its vector states', () => {
   for (const { body, body_bytes } of [
     ...v1Requests,
     ...v1Responses,
@@ -32,7 +32,7 @@ test('a body has as many bytes as its vector says', () => {
 
 const testWithOpenssl = testWith('openssl')
 
-describe('openssl computes the same', () => {
+describe('openssl computes the same signature', () => {
   testWithOpenssl.each([...v1Requests, ...v1Responses])(
     'v1: $name',
     ({ body, secret, signed_text, headers }) => {
@@ -58,8 +58,8 @@ describe('openssl computes the same', () => {
   testWithOpenssl.each(resends)(
     'resend: $name',
     ({ secret, path, timestamp, nonce, body, signed_text, headers }) => {
-      const pair = `service-merchant-webhook-resend-v1\nPOST\n${path}\n${timestamp}\n${nonce}\n\n`
-      expect(signed_text).toBe((timestamp === null ? '' : pair) + body + secret)
+      const replay_lines = `service-merchant-webhook-resend-v1\nPOST\n${path}\n${timestamp}\n${nonce}\n\n`
+      expect(signed_text).toBe((timestamp === null ? '' : replay_lines) + body + secret)
       expect(opensslSha512(signed_text)).toBe(headers['X-Data-Hash'])
     },
   )

@@ -22,7 +22,7 @@ import {
   type WebhookSecretVector,
 } from './vectors.ts'
 
-/** The instant of the vectors' timestamps. */
+/** The time of the vectors' timestamps. */
 const VECTORS_AT_MS = 1_795_219_200_000
 
 let restoreClock: () => void
@@ -31,8 +31,8 @@ beforeAll(() => {
 })
 afterAll(() => restoreClock())
 
-/** Gives a vector's request to the gateway, whose registry knows the vector's credential and no other. */
-async function throughTheDoor(
+/** Sends a vector's request to a gateway whose registry holds the vector's credential only. */
+async function sendToGateway(
   vector: RequestVector,
   path: string,
   apiVersion: ApiVersion,
@@ -62,52 +62,51 @@ async function throughTheDoor(
 const resends = readVectors<RequestVector>('resend')
 
 describe('the gateway', () => {
-  test.each(readVectors<RequestVector>('v1-request'))('takes the v1 request: $name', async (vector) => {
-    const { text, headers } = await throughTheDoor(vector, V1_PATH, ApiVersion.V1)
+  test.each(readVectors<RequestVector>('v1-request'))('accepts the v1 request: $name', async (vector) => {
+    const { text, headers } = await sendToGateway(vector, V1_PATH, ApiVersion.V1)
     const hash = sha512WithSecret(Buffer.from(text), new Secret(vector.secret))
     expect(headers['x-data-hash']).toBe(hash)
   })
 
-  test.each(readVectors<RequestVector>('v2-request'))('takes the v2 request: $name', async (vector) => {
-    const { text, headers, status } = await throughTheDoor(vector, V2_PATH, ApiVersion.V2)
+  test.each(readVectors<RequestVector>('v2-request'))('accepts the v2 request: $name', async (vector) => {
+    const { text, headers, status } = await sendToGateway(vector, V2_PATH, ApiVersion.V2)
     const { application_id, nonce, secret } = vector
     const lines = ['service-multihub-response-v2', application_id, nonce, headers['x-request-id'], status]
     const signed = [...lines, sha256Hex(text)].join('\n')
     expect(headers['x-data-signature']).toBe(hmacHex('sha512', new Secret(secret), signed))
   })
 
-  test.each(resends)('takes the resend request: $name', async (vector) => {
-    const { text, headers } = await throughTheDoor(vector, vector.path ?? '', ApiVersion.V1)
+  test.each(resends)('accepts the resend request: $name', async (vector) => {
+    const { text, headers } = await sendToGateway(vector, vector.path ?? '', ApiVersion.V1)
     const hash = sha512WithSecret(Buffer.from(text), new Secret(vector.secret))
     expect(headers['x-data-hash']).toBe(hash)
   })
 
-  test.each(readVectors<SignedVector>('v1-response'))('signs the v1 answer: $name', (vector) => {
-    const { digest, readSignedContent: claim } = v1Scheme(300_000)
-    const { responseBytes: signedAnswer } = claim(requestWith([]), '1001', Buffer.of())
-    const answer = { request_id: '', http_status: 200, body: Buffer.from(vector.body) }
-    const made = digest(signedAnswer(answer), new Secret(vector.secret))
-    expect(made).toBe(vector.headers['X-Data-Hash'])
+  test.each(readVectors<SignedVector>('v1-response'))('signs the v1 response: $name', (vector) => {
+    const { digest, readSignedContent } = v1Scheme(300_000)
+    const { responseBytes } = readSignedContent(requestWith([]), '1001', Buffer.of())
+    const response = { request_id: '', http_status: 200, body: Buffer.from(vector.body) }
+    const hash = digest(responseBytes(response), new Secret(vector.secret))
+    expect(hash).toBe(vector.headers['X-Data-Hash'])
   })
 
-  test.each(readVectors<V2ResponseVector>('v2-response'))('signs the v2 answer: $name', (vector) => {
+  test.each(readVectors<V2ResponseVector>('v2-response'))('signs the v2 response: $name', (vector) => {
     const { application_id, request_nonce, request_id, http_status, body, secret } = vector
-    const pair = ['X-Data-Timestamp', '1795219200', 'X-Data-Nonce', request_nonce]
-    const { responseBytes: signedAnswer } = V2_SCHEME.readSignedContent(
-      requestWith(pair),
-      application_id,
-      Buffer.of(),
-    )
-    const answer = { request_id, http_status, body: Buffer.from(body) }
-    const made = V2_SCHEME.digest(signedAnswer(answer), new Secret(secret))
-    expect(made).toBe(vector.headers['X-Data-Signature'])
+    const request = requestWith(['X-Data-Timestamp', '1795219200', 'X-Data-Nonce', request_nonce])
+    const { responseBytes } = V2_SCHEME.readSignedContent(request, application_id, Buffer.of())
+    const response = { request_id, http_status, body: Buffer.from(body) }
+    const signature = V2_SCHEME.digest(responseBytes(response), new Secret(secret))
+    expect(signature).toBe(vector.headers['X-Data-Signature'])
   })
 
-  test.each(readVectors<WebhookSecretVector>('webhook-secret'))('derives the secret of: $name', (vector) => {
-    const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
-    const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
-    expect(keyring.open(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(vector.webhook_secret)
-  })
+  test.each(readVectors<WebhookSecretVector>('webhook-secret'))(
+    'derives the webhook secret of: $name',
+    (vector) => {
+      const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
+      const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
+      expect(keyring.open(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(vector.webhook_secret)
+    },
+  )
 })
 
 test.each(readVectors<CallbackVector>('callback'))('the notifier signs: $name', (vector) => {
@@ -116,7 +115,7 @@ test.each(readVectors<CallbackVector>('callback'))('the notifier signs: $name', 
   expect(signed).toEqual(headers)
 })
 
-/** A request that has come with these headers, for what reads nothing else of it. */
+/** A received request of which only the raw headers are set. */
 function requestWith(raw_headers: readonly string[]): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { rawHeaders: [...raw_headers] })
 }

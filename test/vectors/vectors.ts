@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Headers by the names that the documentation uses. */
 export type Headers = Readonly<Record<string, string>>
 
-/** What the vectors of requests and answers have in common. */
+/** The common fields of request and response vectors. */
 export interface SignedVector {
   readonly name: string
   readonly secret: string
@@ -14,7 +14,7 @@ export interface SignedVector {
   readonly headers: Headers
 }
 
-/** A signed request; on the resend route with its path, and without the pair both are null. */
+/** A signed request. `path` is set on the resend route; there `timestamp` and `nonce` are null when it has neither. */
 export interface RequestVector extends SignedVector {
   readonly application_id: string
   readonly path?: string
@@ -22,7 +22,7 @@ export interface RequestVector extends SignedVector {
   readonly nonce?: string | null
 }
 
-/** A signed answer of v2, whose signature covers more than its body. */
+/** A signed v2 response, whose signature covers more than its body. */
 export interface V2ResponseVector extends SignedVector {
   readonly application_id: string
   readonly request_nonce: string
@@ -30,7 +30,7 @@ export interface V2ResponseVector extends SignedVector {
   readonly http_status: number
 }
 
-/** A signed callback: one text a signature. */
+/** A signed callback, with one signed text per signature. */
 export interface CallbackVector extends Omit<SignedVector, 'signed_text'> {
   readonly webhook_id: string
   readonly timestamp: string
@@ -38,7 +38,7 @@ export interface CallbackVector extends Omit<SignedVector, 'signed_text'> {
   readonly signed_text: Headers
 }
 
-/** The secret of a payment's own callback address. */
+/** The derived secret of a payment's `webhook_url`. */
 export interface WebhookSecretVector {
   readonly name: string
   readonly api_secret: string
@@ -46,7 +46,7 @@ export interface WebhookSecretVector {
   readonly webhook_secret: string
 }
 
-/** The cases of one file; what they are is written in the file itself. */
+/** Reads the cases of one file. Its `about` and `formula` fields explain them. */
 export function readVectors<T>(file: string): readonly T[] {
   return JSON.parse(readFileSync(join(import.meta.dirname, `${file}.json`), 'utf8')).cases
 }

@@ -42,125 +42,88 @@ describe('a callback URL is accepted', () => {
   })
 })
 
-const LOOPBACK_SPELLINGS = [
-  ...['127.0.0.1', '127.1', '127.0.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '0177.0.0.1'],
-  ...[
-    '①②⑦.⓪.⓪.①',
-    '127。0。0。1',
-    '127.0.0.1.',
-    '127.00.0.1',
-    '0',
-    '0.0.0.0',
-    '[::1]',
-    '[::]',
-    '[0:0:0:0:0:0:0:1]',
-  ],
-  ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[64:ff9b::127.0.0.1]'],
-  ...['[2002:7f00:1::]', '%31%32%37.0.0.1', '127%2e0.0.1'],
-]
+/** The words of a text, which white space separates. */
+const wordsOf = (text: string): string[] => text.trim().split(/\s+/)
 
-const PRIVATE_ADDRESSES = [
-  ...[
-    '0.1.2.3',
-    '10.0.0.1',
-    '100.64.0.1',
-    '127.255.255.254',
-    '169.254.169.254',
-    '172.16.0.1',
-    '172.31.255.255',
-  ],
-  ...['192.0.0.1', '192.0.2.1', '192.88.99.1', '192.168.0.1', '198.18.0.1', '198.19.255.255', '198.51.100.1'],
-  ...['203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '100.100.100.200', '168.63.129.16'],
-  ...['[fe80::1]', '[fe80::1%25eth0]', '[fc00::1]', '[fd00:ec2::254]', '[4000::1]', '[::1:2:3]', '[ff02::1]'],
-  ...['[2001:db8::1]', '[2001::1]', '[100::1]', '[fec0::1]', '[::ffff:10.0.0.1]', '[2002:a00:1::]'],
-]
+const LOOPBACK_SPELLINGS = wordsOf(`
+  127.0.0.1 127.1 127.0.1 0x7f.1 0x7f000001 2130706433 017700000001 0177.0.0.1 ①②⑦.⓪.⓪.① 127。0。0。1
+  127.0.0.1. 127.00.0.1 0 0.0.0.0 [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1]
+  [::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::127.0.0.1] [2002:7f00:1::] %31%32%37.0.0.1 127%2e0.0.1
+`)
+
+const PRIVATE_ADDRESSES = wordsOf(`
+  0.1.2.3 10.0.0.1 100.64.0.1 127.255.255.254 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1
+  192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1
+  240.0.0.1 255.255.255.255 100.100.100.200 168.63.129.16 [fe80::1] [fe80::1%25eth0] [fc00::1]
+  [fd00:ec2::254] [4000::1] [::1:2:3] [ff02::1] [2001:db8::1] [2001::1] [100::1] [fec0::1]
+  [::ffff:10.0.0.1] [2002:a00:1::]
+`)
 
 const PRIVATE_OR_INVALID_NAMES = [
-  ...['localhost', 'localhost.', 'LOCALHOST', 'x.localhost', 'intranet', 'a', 'router.local', 'db.internal'],
-  ...[
-    'api.svc',
-    'api.default.svc.cluster.local',
-    'printer.home.arpa',
-    'hidden.onion',
-    'shop.test',
-    'x.invalid',
-  ],
-  ...[
-    'example.com.',
-    'a..b',
-    '-x.com',
-    'x-.com',
-    '.com',
-    'com.',
-    `${'a'.repeat(64)}.com`,
-    '1.2.3.4.5',
-    '256.1.1.1',
-  ],
-  ...[`${'a.'.repeat(140)}com`, 'exa%6dple.com', 'example.com%00', 'пример.рф', 'example.com%2e'],
+  ...wordsOf(`
+  localhost localhost. LOCALHOST x.localhost intranet a router.local db.internal api.svc
+  api.default.svc.cluster.local printer.home.arpa hidden.onion shop.test x.invalid example.com. a..b
+  -x.com x-.com .com com. 1.2.3.4.5 256.1.1.1 exa%6dple.com example.com%00 пример.рф example.com%2e
+`),
+  `${'a'.repeat(64)}.com`,
+  `${'a.'.repeat(140)}com`,
 ]
 
 const INVALID_URLS = [
-  ...[
-    '',
-    ' ',
-    'example.com',
-    '//example.com',
-    '/hook',
-    'http:',
-    'http://',
-    'https:///example.com',
-    'https:example.com',
-  ],
-  ...[
-    'https:\\\\example.com',
-    'https://example.com\\@127.0.0.1',
-    'https://example.com/\\..',
-    'https:/example.com',
-  ],
-  ...[
-    'file:///etc/passwd',
-    'gopher://example.com/',
-    'ftp://example.com/',
-    'data:text/plain,x',
-    'javascript:alert(1)',
-  ],
-  ...[
-    'ws://example.com/',
-    'blob:https://example.com/x',
-    'https://user@example.com/',
-    'https://user:pass@example.com/',
-  ],
-  ...['https://@example.com/', 'https://:@example.com/', 'https://example.com#part', 'https://example.com/#'],
-  ...['https://example.com@127.0.0.1/', 'https://127.0.0.1#@example.com/', 'https://127.0.0.1?@example.com/'],
-  ...[' https://example.com/', 'https://example.com/ ', 'https://exam\tple.com/', 'https://example.com/\n'],
-  ...[
-    'https://example.com/\r\nX-Header: 1',
-    'https://example.com/\u0000',
-    'https://example.com/a b',
-    'https://example.com/%00',
-    'https://example.com/%0d%0aX',
-    'ht\ntps://a.com/',
-  ],
-  ...[
-    'https://example.com/ü',
-    'https://example.com/\ud800',
-    'https://example.com/\u202e',
-    '\ufeffhttps://example.com/',
-  ],
-  ...[
-    'https://[::1',
-    'https://[]/',
-    'https://[1.2.3.4]/',
-    'https://example.com:-1/',
-    'https://example.com:65536/',
-  ],
-  ...[
-    'https://example.com:8080:80/',
-    'https://example.com:8o80/',
-    'https://example.com:٨٠/',
-    'http://[::1%25lo]/',
-  ],
-  ...[`https://example.com/${'a'.repeat(2048 - 19)}`, `https://example.com/${'a'.repeat(100_000)}`],
+  '',
+  ' ',
+  'example.com',
+  '//example.com',
+  '/hook',
+  'http:',
+  'http://',
+  'https:///example.com',
+  'https:example.com',
+  'https:\\\\example.com',
+  'https://example.com\\@127.0.0.1',
+  'https://example.com/\\..',
+  'https:/example.com',
+  'file:///etc/passwd',
+  'gopher://example.com/',
+  'ftp://example.com/',
+  'data:text/plain,x',
+  'javascript:alert(1)',
+  'ws://example.com/',
+  'blob:https://example.com/x',
+  'https://user@example.com/',
+  'https://user:pass@example.com/',
+  'https://@example.com/',
+  'https://:@example.com/',
+  'https://example.com#part',
+  'https://example.com/#',
+  'https://example.com@127.0.0.1/',
+  'https://127.0.0.1#@example.com/',
+  'https://127.0.0.1?@example.com/',
+  ' https://example.com/',
+  'https://example.com/ ',
+  'https://exam\tple.com/',
+  'https://example.com/\n',
+  'https://example.com/\r\nX-Header: 1',
+  'https://example.com/\u0000',
+  'https://example.com/a b',
+  'https://example.com/%00',
+  'https://example.com/%0d%0aX',
+  'ht\ntps://a.com/',
+  'https://example.com/ü',
+  'https://example.com/\ud800',
+  'https://example.com/\u202e',
+  '\ufeffhttps://example.com/',
+  'https://[::1',
+  'https://[]/',
+  'https://[1.2.3.4]/',
+  'https://example.com:-1/',
+  'https://example.com:65536/',
+  'https://example.com:8080:80/',
+  'https://example.com:8o80/',
+  'https://example.com:٨٠/',
+  'http://[::1%25lo]/',
+  `https://example.com/${'a'.repeat(2048 - 19)}`,
+  `https://example.com/${'a'.repeat(100_000)}`,
 ]
 
 describe('a callback URL is refused', () => {
