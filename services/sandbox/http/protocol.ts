@@ -18,24 +18,29 @@ export const REQUEST_REFUSALS = {
 /** The name of a refusal. */
 export type RequestRefusal = keyof typeof REQUEST_REFUSALS
 
+/** A complete HTTP response. `type` is its content type. */
+export interface ServerResponse {
+  readonly kind: 'response'
+  readonly http_status: number
+  readonly type: string
+  readonly body: string
+}
+
 /** What the server does with a request: it responds, leaves the connection without a response, or resets it. */
-export type ServerAction =
-  | { readonly kind: 'response'; readonly http_status: number; readonly type: string; readonly body: string }
-  | { readonly kind: 'no_response' }
-  | { readonly kind: 'reset' }
+export type ServerAction = ServerResponse | { readonly kind: 'no_response' } | { readonly kind: 'reset' }
 
 /** The response of a refused request. */
-export function refuse(name: RequestRefusal): ServerAction {
+export function refuse(name: RequestRefusal): ServerResponse {
   const { http_status, code } = REQUEST_REFUSALS[name]
   return respondJson(http_status, { accepted: false, code })
 }
 
 /** A response in the form of the protocol. */
-export function respondJson(http_status: number, body: object): ServerAction {
+export function respondJson(http_status: number, body: object): ServerResponse {
   return { kind: 'response', http_status, type: 'application/json', body: JSON.stringify(body) }
 }
 
 /** A response that is not JSON, so that callers cannot mistake it for one of the protocol. */
-export function respondText(http_status: number, body: string): ServerAction {
+export function respondText(http_status: number, body: string): ServerResponse {
   return { kind: 'response', http_status, type: 'text/plain; charset=utf-8', body }
 }

@@ -115,6 +115,14 @@ describe('an invalid request', () => {
     expect(await sendSigned('POST', `${PATH}/k1`, '')).toMatchObject({ http_status: 405 })
     expect(await sendSigned('GET', '/provider/v2/operations', '')).toMatchObject({ http_status: 404 })
     expect(await sendSigned('GET', `${PATH}/a%2Fb`, '')).toMatchObject({ http_status: 404 })
+    expect(await sendSigned('GET', `${PATH}/%zz`, '')).toEqual({
+      http_status: 404,
+      body: '{"accepted":false,"code":1001}',
+    })
+    expect(await sendSigned('PROPFIND', PATH, '')).toEqual({
+      http_status: 405,
+      body: '{"accepted":false,"code":1007}',
+    })
   })
 })
 

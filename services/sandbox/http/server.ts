@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Address, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { RequestHandler } from './handle-request.ts'
-import { refuse, respondText, type ServerAction } from './protocol.ts'
+import { refuse, respondText, type ServerAction, type ServerResponse } from './protocol.ts'
 
 /** A listening server. */
 export interface ProviderServer {
@@ -15,8 +15,9 @@ export interface ProviderServer {
 }
 
 const BODY_MAX_BYTES = 64 * 1024
-/** The most requests in progress. Beyond it a bare 503 leaves the outcome open, so that the caller tries again. */
-const IN_PROGRESS_MAX = 4096
+const NO_BODY = Buffer.alloc(0)
+/** The most connections, and so the most requests in progress. Further ones are closed: the outcome stays unknown. */
+const CONNECTIONS_MAX = 5120
 /** The most connections that wait without a response. Beyond it a connection is reset instead. */
 const NO_RESPONSE_MAX = 1024
 
@@ -31,7 +32,6 @@ export async function serveProvider(
   { hold_ms, ...address }: Address & { readonly hold_ms: number },
 ): Promise<ProviderServer> {
   const held_sockets = new Set<Socket>()
-  let in_progress = 0
 
   const hold = (socket: Socket): void => {
     const timer = clock.after(hold_ms, () => socket.destroy())
@@ -42,36 +42,48 @@ export async function serveProvider(
     })
   }
 
-  const perform = (action: ServerAction, response: ServerResponse): void => {
-    const { socket } = response
-    if (action.kind === 'response') respond(action, response)
-    else if (action.kind === 'no_response' && held_sockets.size < NO_RESPONSE_MAX && socket) hold(socket)
+  const perform = (action: ServerAction, reply: FastifyReply): void => {
+    if (action.kind === 'response') {
+      respond(action, reply)
+      return
+    }
+    reply.hijack()
+    const { socket } = reply.raw
+    if (action.kind === 'no_response' && held_sockets.size < NO_RESPONSE_MAX && socket) hold(socket)
     else socket?.resetAndDestroy()
   }
 
-  const server = createServer((request, response) => {
-    const action =
-      in_progress < IN_PROGRESS_MAX
-        ? readAndHandle(handle, request)
-        : Promise.resolve(respondText(503, 'Busy\n'))
-    in_progress += 1
-    action
-      .catch((error: unknown) => {
-        if (request.complete) sandboxLog.error({ error }, 'request to the sandbox failed')
-        return respondText(500, 'Fault\n')
-      })
-      .then((decided) => perform(decided, response))
-      .finally(() => {
-        in_progress -= 1
-      })
-      .catch((error: unknown) => sandboxLog.error({ error }, 'response of the sandbox was not sent'))
-  })
-  server.headersTimeout = 10_000
-  server.requestTimeout = 20_000
-  // Longer than callers keep a connection, so that no request arrives while the server closes it.
-  server.keepAliveTimeout = 65_000
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { method = '', url: path = '', headers } = request.raw
+    const body = request.body instanceof Buffer ? request.body : NO_BODY
+    perform(await handle({ method, path, headers, body }), reply)
+    return reply
+  }
 
-  const listening = await listen(server, address)
+  const app = Fastify({
+    bodyLimit: BODY_MAX_BYTES,
+    requestTimeout: 20_000,
+    // Longer than callers keep a connection, so that no request arrives while the server closes it.
+    keepAliveTimeout: 65_000,
+    // A URL that cannot be decoded.
+    frameworkErrors: (_error, _request, reply) => respond(refuse('unknown_path'), reply),
+  })
+  app.server.headersTimeout = 10_000
+  app.server.maxConnections = CONNECTIONS_MAX
+  // The signature covers the raw body, whatever its content type.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.all('*', answer)
+  // Methods that Fastify does not route.
+  app.setNotFoundHandler(answer)
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error.statusCode === 413) return respond(refuse('too_large'), reply)
+    if (request.raw.complete) sandboxLog.error({ error }, 'request to the sandbox failed')
+    respond(respondText(500, 'Fault\n'), reply)
+  })
+
+  await app.ready()
+  const listening = await listen(app.server, address)
   return {
     authority: listening.authority,
     stop() {
@@ -81,30 +93,8 @@ export async function serveProvider(
   }
 }
 
-/** Reads the body and handles the request. Throws when the caller disconnects within its body. */
-async function readAndHandle(handle: RequestHandler, request: IncomingMessage): Promise<ServerAction> {
-  if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) return refuse('too_large')
-  const parts: Buffer[] = []
-  let size_bytes = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size_bytes += part.length
-    // Leaving the loop closes the connection, because a chunked body of this kind may be endless.
-    if (size_bytes > BODY_MAX_BYTES) return refuse('too_large')
-    parts.push(part)
-  }
-  const { method = '', url: path = '', headers } = request
-  return handle({ method, path, headers, body: Buffer.concat(parts) })
-}
-
 /** Sends a response. It closes the connection when the body of the request was not read. */
-function respond(
-  { http_status, type, body }: Extract<ServerAction, { kind: 'response' }>,
-  response: ServerResponse,
-): void {
-  response.writeHead(http_status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    ...(response.req.complete ? {} : { connection: 'close' }),
-  })
-  response.end(body)
+function respond({ http_status, type, body }: ServerResponse, reply: FastifyReply): void {
+  if (!reply.request.raw.complete) reply.header('connection', 'close')
+  reply.code(http_status).header('content-type', type).send(body)
 }
