@@ -2,42 +2,42 @@ import type { PeerCertificate } from 'node:tls'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { CallerName } from './service.ts'
 
-/** A token that proves a caller. Only its SHA-256 is kept, so that whoever reads the configuration cannot call. */
+/** A caller's bearer token. Only its SHA-256 is configured, so that the configuration does not reveal it. */
 export interface CallerToken {
   readonly name: CallerName
   /** Lower-case hexadecimal SHA-256 of the token. */
   readonly sha256: string
 }
 
-/** A client certificate that proves a caller. */
+/** A caller's client certificate. */
 export interface CallerCertificate {
   readonly name: CallerName
   /** A DNS name or URI among the certificate's alternative names, or its subject's common name. */
   readonly identity: string
 }
 
-/** What a call brings to prove who makes it. */
+/** The credentials of a call. */
 export interface CallCredentials {
-  /** Of several, where all are known, all joined: so they prove nobody. */
+  /** The Authorization header. Several headers are joined with commas, which no token matches. */
   readonly authorization: string | undefined
-  /** The client's certificate, which the TLS layer has verified; asked for only when there is no token. */
+  /** The client's certificate, verified by the TLS layer. Called only when there is no Authorization header. */
   certificate(): PeerCertificate | undefined
 }
 
-/** Answers who makes a call, or `undefined` for somebody who is not known here. */
+/** Returns the caller of a call, or `undefined` when its credentials are unknown. */
 export type AuthenticateCaller = (proof: CallCredentials) => CallerName | undefined
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
 /**
- * Callers are known by a bearer token or by a client certificate; a call that brings a token is judged by it alone.
- * A name may have several tokens, so that one can be replaced without a gap.
+ * Creates the authentication of callers by bearer token or client certificate. A call with a token is judged by the
+ * token alone. A caller may have several tokens, so that a token can be replaced without interruption.
  */
 export function createCallerAuthenticator(
   tokens: readonly CallerToken[],
   certificates: readonly CallerCertificate[],
 ): AuthenticateCaller {
-  // Found by its digest: the time this takes can tell something of the digest, which is of no help with the token.
+  // Looked up by digest. The time of the look-up may reveal parts of the digest, which do not help to find the token.
   const byDigest = new Map(tokens.map(({ sha256, name }) => [sha256, name]))
   const byIdentity = new Map(certificates.map(({ identity, name }) => [identity, name]))
   return ({ authorization, certificate }) => {
@@ -57,7 +57,7 @@ export function createCallerAuthenticator(
 function identitiesOf(certificate: PeerCertificate | undefined): readonly string[] {
   if (certificate === undefined) return []
   const alternative = certificate.subjectaltname ?? ''
-  // Node quotes a name that holds a separator: such a name could pass for several, so none of them counts.
+  // Node quotes a name that contains a separator. Such a name could pass for several, so no name is accepted then.
   const names = alternative.includes('"') ? [] : alternative.split(', ')
   const identities = names.flatMap((name) => /^(?:DNS|URI):(.+)$/.exec(name)?.[1] ?? [])
   const common_name: unknown = certificate.subject?.CN

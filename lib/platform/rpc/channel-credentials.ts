@@ -1,7 +1,7 @@
 import { ChannelCredentials } from '@grpc/grpc-js'
 import type { Tls, TlsMaterial } from './tls.ts'
 
-/** How a gRPC client of this process proves itself, and whom it believes. */
+/** The channel credentials of this process's gRPC clients: its certificate and the authority that it trusts. */
 export function channelCredentials(tls: Tls | undefined): ChannelCredentials {
   return tls === undefined ? ChannelCredentials.createInsecure() : new CurrentCredentials(tls)
 }
@@ -9,8 +9,8 @@ export function channelCredentials(tls: Tls | undefined): ChannelCredentials {
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>
 
 /**
- * Credentials that look at each new connection at what the files hold by then: a channel keeps those it was made with
- * as long as it lives. A class, because grpc-js takes nothing but its own.
+ * Credentials that use the present TLS files for each new connection. A channel of grpc-js keeps its credentials for its
+ * whole life. This is a class because grpc-js accepts only subclasses of its own.
  */
 class CurrentCredentials extends ChannelCredentials {
   readonly #latest: () => ChannelCredentials

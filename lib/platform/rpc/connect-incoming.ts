@@ -12,13 +12,13 @@ import {
 import type { CallCredentials } from './authenticate.ts'
 import type { IncomingCall } from './incoming.ts'
 
-/** What an HTTP request brings to prove its caller, which Connect's own headers and context do not tell in full. */
+/** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
 const callCredentialsKey = createContextKey<CallCredentials>({
   authorization: undefined,
   certificate: () => undefined,
 })
 
-/** What an HTTP request hands to the call that it carries. */
+/** The context values that an HTTP request passes to its RPC. */
 export function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
   return createContextValues().set(callCredentialsKey, {
     authorization: authorizationOf(rawHeaders),
@@ -27,7 +27,7 @@ export function contextValuesOf({ socket, rawHeaders }: IncomingMessage): Contex
   })
 }
 
-/** A call by the Connect or gRPC-Web protocol as the dispatcher takes it. */
+/** A call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
 export function connectIncoming(request: Message, context: HandlerContext): IncomingCall {
   const { requestHeader, signal } = context
   const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
@@ -39,7 +39,7 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
     timeout_ms: context.timeoutMs(),
     onCancelled(listener) {
       const stopped = (): void => {
-        // Connect aborts at the deadline too, but that is ours to tell: not in time is not the same as gone.
+        // Connect also aborts at the deadline. The dispatcher reports that itself, as DeadlineExceeded, not as Canceled.
         if (!(signal.reason instanceof ConnectError && signal.reason.code === Code.DeadlineExceeded))
           listener()
       }
@@ -51,8 +51,8 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
 }
 
 /**
- * The Authorization of a request from its header lines as they came. Several are joined, which is the form of no proof:
- * Node shows only the first, and what stands between us and the caller may have judged another.
+ * The Authorization header from the raw header lines. Several are joined, which no token matches: Node's own view has
+ * only the first one, but a proxy in front may have checked another.
  */
 function authorizationOf(lines: readonly string[]): string | undefined {
   let joined: string | undefined

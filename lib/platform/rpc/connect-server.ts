@@ -15,17 +15,17 @@ import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limit
 import type { Tls } from './tls.ts'
 import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
-/** What a plain route beside the RPCs answers. */
+/** The response of a plain route. */
 export interface PlainResponse {
   readonly status: number
   readonly content_type: string
   readonly body: string
 }
 
-/** Plain GET routes by path: `/healthz`, `/readyz`, `/metrics`. They need no token. */
+/** Plain GET routes by path: `/healthz`, `/readyz`, `/metrics`. They need no credentials. */
 export type PlainRoutes = Readonly<Record<string, () => PlainResponse | Promise<PlainResponse>>>
 
-/** Where and how to serve the Connect and gRPC-Web protocols. */
+/** The options of the server for the Connect and gRPC-Web protocols. */
 export interface ConnectServerOptions {
   readonly host: string
   /** 0 takes a free port. */
@@ -48,7 +48,7 @@ export async function serveConnect(options: ConnectServerOptions): Promise<Liste
 
 function createServer(tls: Tls | undefined, listener: Listener): Server {
   if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
-  // A certificate is asked for and judged here too, but a probe that has none must reach `/readyz`.
+  // A certificate is requested and checked, but a probe without one must reach `/readyz`.
   const options = { ...HTTP_OPTIONS, ...tlsServerOptions(tls), rejectUnauthorized: false }
   const server = createHttpsServer(options, listener)
   reloadSecureContext(server, tls)
@@ -62,9 +62,9 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
     grpc: false,
     readMaxBytes: MESSAGE_MAX_BYTES,
     writeMaxBytes: MESSAGE_MAX_BYTES,
-    // Nothing compressed is taken: a small body cannot grow here.
+    // Compressed requests are refused, so that a small body cannot expand.
     acceptCompression: [],
-    // A misspelt field of a command must not pass for one that was left out.
+    // A misspelt field must not be treated like an absent one.
     jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
   })
   for (const { method, call } of endpoints)
@@ -81,7 +81,7 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
   return (request, response) => {
     serve(request, response).catch((error: unknown) => {
       const gone = response.destroyed
-      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'an HTTP request could not be answered')
+      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
       if (!response.headersSent) answer(response, plain(400, 'Bad Request'))
       else response.destroy()
     })
@@ -90,11 +90,11 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
 
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
 
-/** The same for everybody and for whatever is missing, the service or the method; clients of Connect read its code. */
+/** One answer for an unknown service and an unknown method. Connect clients read its code. */
 const NO_SUCH_RPC: PlainResponse = {
   status: 404,
   content_type: 'application/json',
-  body: JSON.stringify({ code: 'unimplemented', message: 'there is no such RPC here' }),
+  body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
 }
 
 async function respondPlain(
@@ -109,7 +109,7 @@ async function respondPlain(
   try {
     return await route()
   } catch (error) {
-    log.error({ error, path }, 'a plain route failed')
+    log.error({ error, path }, 'plain route failed')
     return plain(500, 'Internal Server Error')
   }
 }

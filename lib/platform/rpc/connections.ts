@@ -4,16 +4,16 @@ import { channelCredentials } from './channel-credentials.ts'
 import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
 import type { Tls } from './tls.ts'
 
-/** The connections of a process to others: one an address, opened when first used. */
+/** The connections of a process to other processes: one per address, opened at the first use. */
 export interface OutgoingConnections {
   to(address: string): Transport
   close(): void
 }
 
-/** So many other processes can be connected to; more means that addresses are being made up. */
+/** The largest number of addresses. More of them would mean a fault in how addresses are built. */
 const CONNECTIONS_MAX = 256
 
-/** Makes the connections of a process, which proves itself with one token or certificate to all others. */
+/** Creates the connections of a process, which uses the same token or certificate for all of them. */
 export function createOutgoingConnections(
   token: Secret | undefined,
   tls: Tls | undefined,
@@ -25,7 +25,7 @@ export function createOutgoingConnections(
       const existing = open.get(address)
       if (existing !== undefined) return existing
       if (open.size >= CONNECTIONS_MAX)
-        throw new RangeError(`more than ${CONNECTIONS_MAX} processes to connect to`)
+        throw new RangeError(`more than ${CONNECTIONS_MAX} addresses of other processes`)
       const made = createGrpcTransport({ address, credentials, token })
       open.set(address, made)
       return made

@@ -21,25 +21,25 @@ import { type CallReport, createReport } from './report.ts'
 import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 import type { CallerName, RpcService } from './service.ts'
 
-/** What a handler answered: the message, and its bytes, which are made here so that a bad answer is our fault. */
+/** The response of a handler: its message and the encoded bytes. Encoding here shows a bad response as our fault. */
 export interface HandlerResponse {
   readonly message: Message
   readonly bytes: Uint8Array
 }
 
-/** One method of a service, ready to be called by any way. */
+/** One method of a service, ready to be called over any transport. */
 export interface Endpoint {
   readonly method: DescMethodUnary
-  /** Answers, or throws a `ConnectError` that may be shown to the caller as it is, and nothing else. */
+  /** Runs the call. It throws only a `ConnectError` that the caller may see unchanged. */
   call(incoming: IncomingCall): Promise<HandlerResponse>
 }
 
-/** Turns a service into endpoints. Throws when it has an RPC that cannot be served. */
+/** Creates the endpoints of a service. Throws when one of its RPCs cannot be served. */
 export type Dispatcher = (service: RpcService) => readonly Endpoint[]
 
 /**
- * Makes the dispatcher of a process. Every way to call (in memory, gRPC, Connect) goes through it, so that the proof
- * of the caller, permissions, deadlines, errors, log and metrics are the same for all of them.
+ * Creates the dispatcher of a process. Calls over every transport (in memory, gRPC, Connect) go through it, so that
+ * authentication, permissions, deadlines, errors, log and metrics are the same for all.
  */
 export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
   let under_way = 0
@@ -48,7 +48,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     try {
       return authenticate(caller)
     } catch (error) {
-      log.error({ error, part: 'rpc' }, 'a caller could not be identified and counts as nobody')
+      log.error({ error, part: 'rpc' }, 'authentication of a caller failed with a fault; the call is refused')
       return undefined
     }
   }
@@ -93,7 +93,9 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
   return (service) =>
     service.descriptor.methods.map((method) => {
       if (isUnary(method)) return createEndpoint(service, method)
-      throw new TypeError(`${method.parent.typeName}/${method.name} is a stream: only unary RPCs are served`)
+      throw new TypeError(
+        `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
+      )
     })
 }
 
@@ -110,10 +112,7 @@ function handlerOf(service: RpcService, method: DescMethodUnary): Handler {
 
 function admit(method: DescMethodUnary, caller: CallerName | undefined, permitted: Set<CallerName>): void {
   if (caller === undefined)
-    throw new RpcStatusError(
-      Code.Unauthenticated,
-      'the call carries no token and no certificate that is known here',
-    )
+    throw new RpcStatusError(Code.Unauthenticated, 'the call has no known token or client certificate')
   if (!permitted.has(caller))
     throw new RpcStatusError(
       Code.PermissionDenied,
@@ -135,11 +134,11 @@ async function run(
     onCancelled: incoming.onCancelled,
     onLateFailure: report.failedLate,
   })
-  if (!isInit(answer)) throw new TypeError('a handler answered no message')
+  if (!isInit(answer)) throw new TypeError('the handler returned no message')
   const message = create(method.output, answer)
   const bytes = toBinary(method.output, message)
   if (bytes.length > MESSAGE_MAX_BYTES)
-    throw new RangeError(`an answer of ${bytes.length} bytes is too large`)
+    throw new RangeError(`a response of ${bytes.length} bytes is too large`)
   return { message, bytes }
 }
 

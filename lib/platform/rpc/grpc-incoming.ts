@@ -5,7 +5,7 @@ import type { CallCredentials } from './authenticate.ts'
 import type { Endpoint } from './dispatch.ts'
 import type { IncomingCall } from './incoming.ts'
 
-/** What a gRPC call brings to prove who makes it. */
+/** The credentials of a gRPC call. */
 export function callCredentialsOf(call: ServerUnaryCall<unknown, unknown>): CallCredentials {
   return {
     authorization: textOf(call.metadata, 'authorization'),
@@ -13,7 +13,7 @@ export function callCredentialsOf(call: ServerUnaryCall<unknown, unknown>): Call
   }
 }
 
-/** A gRPC call as the dispatcher takes it. */
+/** A gRPC call in the form that the dispatcher takes. */
 export function grpcIncoming(
   call: ServerUnaryCall<Uint8Array, Uint8Array>,
   { method }: Endpoint,
@@ -34,7 +34,7 @@ function textOf(metadata: Metadata, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** grpc-js tells deadlines by the wall clock, and those that nobody set as infinity. */
+/** grpc-js gives deadlines on the wall clock, and infinity when the caller set none. */
 function timeoutOf(deadline: Date | number): number | undefined {
   const at_ms = deadline instanceof Date ? deadline.getTime() : deadline
   return Number.isFinite(at_ms) ? at_ms - clock.now_ms() : undefined

@@ -1,10 +1,10 @@
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 
-/** Lets grpc-js tell its troubles to our log instead of the console. It has one logger a process. */
+/** Sends the messages of grpc-js to our log instead of the console. grpc-js has one logger per process. */
 export function logGrpc(log: Log): void {
-  const tell = (...texts: readonly unknown[]): void =>
-    log.warn({ part: 'grpc', error: texts.map(String).join(' ') }, 'the gRPC library reports')
-  setLogger({ error: tell, info: tell, debug: tell })
+  const write = (...texts: readonly unknown[]): void =>
+    log.warn({ part: 'grpc', error: texts.map(String).join(' ') }, 'gRPC library message')
+  setLogger({ error: write, info: write, debug: write })
   setLogVerbosity(logVerbosity.ERROR)
 }

@@ -1,4 +1,4 @@
-import { createServer, type Server as Door, type Socket } from 'node:net'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { ConnectError } from '@connectrpc/connect'
 import {
@@ -19,7 +19,7 @@ import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } 
 import type { Tls } from './tls.ts'
 import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
-/** Where and how to serve gRPC. */
+/** The options of the gRPC server. */
 export interface GrpcServerOptions {
   readonly host: string
   /** 0 takes a free port. */
@@ -29,50 +29,50 @@ export interface GrpcServerOptions {
   readonly tls: Tls | undefined
 }
 
-/** A gRPC server that listens. */
+/** A listening gRPC server. */
 export interface GrpcServer {
   readonly port: number
-  /** What the gRPC health service says of a service, or with the empty name of the process. */
+  /** Sets the gRPC health status of a service; the empty name means the whole process. */
   setServing(service: string, serving: boolean): void
-  /** Takes no new call, lets those under way end for at most `grace_ms`, then cuts every connection. */
+  /** Accepts no new call, gives calls under way at most `grace_ms` to end, then closes all connections. */
   close(grace_ms: number): Promise<void>
 }
 
 const SERVER_OPTIONS: ServerOptions = {
-  // Statistics that nobody reads, for a tenth of a call's cost.
+  // Switches off statistics that are not used and cost a tenth of a call.
   'grpc.enable_channelz': 0,
   'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
   'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
   'grpc.max_concurrent_streams': STREAMS_MAX,
-  // A peer that vanished without a word is noticed within half a minute.
+  // Detects a vanished peer within half a minute.
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.max_connection_idle_ms': 300_000,
-  // Clients connect anew now and then, and so find the processes that came since; calls under way are let end.
+  // Makes clients reconnect from time to time, so that they find new processes. Calls under way may end.
   'grpc.max_connection_age_ms': 300_000,
   'grpc.max_connection_age_grace_ms': CALL_TIMEOUT_MAX_MS + 10_000,
 }
 
-/** Serves services by gRPC, with health and reflection beside them. Resolves when it listens. */
+/** Serves services over gRPC, with health and reflection. Resolves when it listens. */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
   const { host, port, endpoints, authenticate, tls } = options
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
   const server = new Server(SERVER_OPTIONS)
   addEndpoints(server, endpoints)
-  const side = addHealthAndReflection(server, services, authenticate)
-  // The port is ours and not grpc-js's, which says on the console what is wrong with one, and without its statistics
-  // no longer finds the connections that it should cut. TLS ends there too: grpc-js reads its keys only once.
+  const health = addHealthAndReflection(server, services, authenticate)
+  // We listen ourselves. grpc-js prints listen errors on the console, cannot close its connections without its
+  // statistics, and reads TLS keys only once.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const door = createDoor(tls, (socket) => injector.injectConnection(socket))
-  door.maxConnections = CONNECTIONS_MAX
-  const listening = await listen(door, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
+  const net_server = createNetServer(tls, (socket) => injector.injectConnection(socket))
+  net_server.maxConnections = CONNECTIONS_MAX
+  const listening = await listen(net_server, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
     port: listening.port,
-    setServing: side.setServing,
+    setServing: health.setServing,
     async close(grace_ms) {
-      side.setServing('', false)
-      for (const { typeName } of services) side.setServing(typeName, false)
-      side.end()
+      health.setServing('', false)
+      for (const { typeName } of services) health.setServing(typeName, false)
+      health.end()
       server.tryShutdown(() => {})
       await listening.close(grace_ms)
       server.forceShutdown()
@@ -80,21 +80,19 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   }
 }
 
-function createDoor(tls: Tls | undefined, enter: (socket: Socket) => void): Door {
-  if (tls === undefined) return createServer({ noDelay: true }, enter)
+function createNetServer(tls: Tls | undefined, onConnection: (socket: Socket) => void): NetServer {
+  if (tls === undefined) return createServer({ noDelay: true }, onConnection)
   const options = { ...tlsServerOptions(tls), ALPNProtocols: ['h2'], noDelay: true }
-  const door = createTlsServer(options, (socket) => {
-    socket.on('error', (error) => log.debug({ error, part: 'grpc' }, 'a connection over TLS broke'))
-    enter(socket)
+  const server = createTlsServer(options, (socket) => {
+    socket.on('error', (error) => log.debug({ error, part: 'grpc' }, 'TLS connection failed'))
+    onConnection(socket)
   })
-  door.on('tlsClientError', (error) =>
-    log.debug({ error, part: 'grpc' }, 'a connection over TLS was not made'),
-  )
-  reloadSecureContext(door, tls)
-  return door
+  server.on('tlsClientError', (error) => log.debug({ error, part: 'grpc' }, 'TLS handshake failed'))
+  reloadSecureContext(server, tls)
+  return server
 }
 
-/** Bytes in and out: messages are read and made by the dispatcher, where a bad one is judged and reported. */
+/** grpc-js handles bytes only. The dispatcher decodes and encodes messages, and reports malformed ones. */
 const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 const fromBuffer = (bytes: Buffer): Uint8Array =>
   new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -116,7 +114,7 @@ function addEndpoints(server: Server, endpoints: readonly Endpoint[]): void {
     }
     handlers[path] = createHandler(endpoint)
   }
-  // A process may have no service of its own (the gateway), which grpc-js takes for a mistake.
+  // A process may have no service (the gateway); grpc-js throws for an empty definition.
   if (endpoints.length > 0) server.addService(definition, handlers)
 }
 

@@ -4,7 +4,7 @@ import { Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js'
 
 const DETAILS = 'grpc-status-details-bin'
 
-/** A status as a grpc-js server sends it: typed details go as a `google.rpc.Status` in the trailers. */
+/** Converts an error for a grpc-js server. Typed details become a `google.rpc.Status` in the trailers. */
 export function toGrpcStatus(error: ConnectError): Partial<StatusObject> {
   const metadata = new Metadata()
   error.metadata.forEach((value, name) => {
@@ -15,7 +15,7 @@ export function toGrpcStatus(error: ConnectError): Partial<StatusObject> {
   return { code: Number(error.code), details: error.rawMessage, metadata }
 }
 
-/** What a grpc-js client failed with, as a `ConnectError` with its typed details, whatever the other side sent. */
+/** Converts the error of a grpc-js client to a `ConnectError` with its typed details, if they can be decoded. */
 export function fromGrpcStatus({ code, details, metadata }: ServiceError): ConnectError {
   const [encoded] = metadata.get(DETAILS)
   const status: Code = code in Code ? Number(code) : Code.Unknown
@@ -24,7 +24,7 @@ export function fromGrpcStatus({ code, details, metadata }: ServiceError): Conne
       const found = findTrailerError(new Headers({ [DETAILS]: encoded.toString('base64') }))
       if (found !== undefined) return found
     } catch {
-      // Details that are no status are worth less than the plain status, which came too.
+      // Details that cannot be decoded are dropped; the plain status is still there.
     }
   }
   return new ConnectError(details, status)

@@ -12,9 +12,9 @@ import { fromGrpcStatus } from './grpc-status.ts'
 import { MESSAGE_MAX_BYTES } from './limits.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
-/** Whom to call and how to prove who calls. */
+/** The address to call and the caller's credentials. */
 export interface GrpcTransportOptions {
-  /** `host:port`. All addresses that the name resolves to share the calls. */
+  /** `host:port`. Calls are spread over all addresses of the name. */
   readonly address: string
   readonly credentials: ChannelCredentials
   readonly token?: Secret | undefined
@@ -29,20 +29,20 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.enable_channelz': 0,
   'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
   'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
-  // A server that comes back is found within a second; while it is away calls fail at once instead of waiting.
+  // Reconnects within a second. While the server is away, calls fail at once instead of waiting.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.dns_min_time_between_resolutions_ms': 2000,
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 10_000,
-  // A headless service of Kubernetes has an address a pod: each gets its share.
+  // A headless Kubernetes service has one address per pod; each pod gets its share of the calls.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.service_config_disable_resolution': 1,
-  // The variables that name a web proxy are not meant for calls between our own processes.
+  // Proxy variables of the environment are not meant for calls between our own processes.
   'grpc.enable_http_proxy': 0,
 }
 
-/** Makes a Connect transport over grpc-js, whose speed the calls between services need (see `npm run bench rpc`). */
+/** Creates a Connect transport over grpc-js, which is much faster than connect-node's own (see `npm run bench rpc`). */
 export function createGrpcTransport({ address, credentials, token }: GrpcTransportOptions): GrpcTransport {
   const client = new Client(address, credentials, CHANNEL_OPTIONS)
   const authorization = token === undefined ? undefined : `Bearer ${token.reveal()}`
@@ -72,7 +72,7 @@ function send(client: Client, call: OutgoingCall, metadata: Metadata): Promise<U
   })
 }
 
-/** For each call grpc-js notes the stack of its caller: 6 % of the call's cost, for an error that we replace. */
+/** Runs without stack traces. grpc-js captures one per call, 6 % of its cost, for an error that we replace. */
 function withoutStack<T>(work: () => T): T {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 0

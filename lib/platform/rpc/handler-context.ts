@@ -3,10 +3,9 @@ import { type ContextValues, createContextValues, type HandlerContext } from '@c
 import { clock } from '#lib/platform/time.ts'
 
 /**
- * The context of one call. Connect's own makes two abort controllers and three sets of headers a call, which few
- * handlers look at; here each part is made when it is first asked for (a class, because an object literal with
- * getters costs more than all the rest). Unlike Connect's, the signal is not aborted when the call has been answered:
- * what a handler leaves running may go on.
+ * The context of one call. Connect's own creates two abort controllers and three header sets per call, which few handlers
+ * use; this one creates each part at its first use. It is a class because an object literal with getters costs more than
+ * all the rest. Unlike Connect's, its signal does not abort after the response, so background work may continue.
  */
 export class CallContext implements HandlerContext {
   readonly method: DescMethodUnary
@@ -26,7 +25,7 @@ export class CallContext implements HandlerContext {
     this.#headers = headers
   }
 
-  /** Tells the handler to give up: its caller has gone, or the deadline has passed. */
+  /** Aborts the handler's signal: its caller has gone, or the deadline has passed. */
   abort(reason: Error): void {
     this.#aborted ??= reason
     this.#controller?.abort(reason)
@@ -55,7 +54,7 @@ export class CallContext implements HandlerContext {
     return this.#requestHeader
   }
 
-  /** Throws: what a handler put there would not travel on every way. */
+  /** Throws, because not every transport carries response headers. */
   get responseHeader(): Headers {
     throw new Error('an answer carries its message only')
   }

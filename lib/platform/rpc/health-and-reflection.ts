@@ -13,15 +13,15 @@ import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
 
-/** The services that a gRPC server has beside its own: health, for anybody, and reflection, for known callers. */
+/** The standard services of a gRPC server: health for all callers, reflection for authenticated callers. */
 export interface HealthAndReflection {
-  /** What health says of a service, or with the empty name of the whole process. */
+  /** Sets the health status of a service; the empty name means the whole process. */
   setServing(service: string, serving: boolean): void
-  /** Ends the streams by which clients watch health or browse, so that they keep no connection open. */
+  /** Ends the streams of clients that watch health or use reflection, so that they keep no connection open. */
   end(): void
 }
 
-/** Adds health, which says "not serving" until told otherwise (readiness is never assumed), and reflection. */
+/** Adds health and reflection to a server. Every health status starts as "not serving", because readiness is unknown. */
 export function addHealthAndReflection(
   server: Server,
   services: readonly DescService[],
@@ -47,7 +47,7 @@ const HEALTH = 'grpc.health.v1.Health'
 
 type SideCall = ServerUnaryCall<unknown, unknown>
 
-/** The server as those packages see it: with a look at who calls before their handlers, and a list of open streams. */
+/** A view of the server that checks the caller before each handler and keeps a list of open streams. */
 function guarded(
   server: Server,
   open: Set<Writable>,
@@ -60,7 +60,12 @@ function guarded(
         call.emit(
           'error',
           toGrpcStatus(
-            toCallerError(new RpcStatusError(Code.Unauthenticated, 'reflection needs a known token')),
+            toCallerError(
+              new RpcStatusError(
+                Code.Unauthenticated,
+                'reflection needs a known token or client certificate',
+              ),
+            ),
           ),
         )
         return
@@ -80,8 +85,8 @@ function guarded(
 }
 
 /**
- * What reflection shows, made from the generated code: the files of the services with all that they import, that of
- * `ErrorDetail`, so that tools can show the code of an error, and that of health as its package brings it.
+ * The descriptors that reflection serves, from the generated code: the files of the services with their imports, that of
+ * `ErrorDetail`, so that tools can show error codes, and that of the health service from its package.
  */
 function definitionOf(services: readonly DescService[]): PackageDefinition {
   const files = new Set<DescFile>()

@@ -6,28 +6,28 @@ import type { CallCredentials } from './authenticate.ts'
 import { CALL_TIMEOUT_MAX_MS } from './limits.ts'
 import type { CallerName } from './service.ts'
 
-/** One call as it came in, whichever way it came. */
+/** An incoming call of any transport. */
 export interface IncomingCall {
-  /** The way, as `HandlerContext.protocolName` shows it. */
+  /** The transport, as `HandlerContext.protocolName` shows it. */
   readonly protocol: string
-  /** Who calls, or what is there to prove it. Within one process the process itself says who. */
+  /** The caller's name for calls within this process, otherwise the credentials of the call. */
   readonly caller: CallerName | CallCredentials
-  /** One request header or entry of the metadata. */
+  /** One request header or metadata entry. */
   header(name: string): string | undefined
   headers(): Headers
-  /** How long the caller will wait from now on, if it said. */
+  /** How long the caller waits from now on; `undefined` if it set no deadline. */
   readonly timeout_ms: number | undefined
   /** Calls back when the caller has gone. */
   onCancelled(listener: () => void): void
-  /** The request; throws when what came is not a message of this method. */
+  /** Decodes the request. Throws when the bytes are not a message of this method. */
   request(): Message
 }
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 /**
- * What a call carries on to whatever it causes. An id or a trace that is not well-formed is replaced, never
- * refused: no request should fail over how it is to be logged.
+ * The request context of a call: request id, trace, deadline and caller. A malformed id is replaced and a malformed trace
+ * dropped, because no call should fail for a logging detail.
  */
 export function requestContextOf(
   call: IncomingCall,

@@ -4,26 +4,26 @@ import { clock } from '#lib/platform/time.ts'
 import type { CallContext } from './handler-context.ts'
 import { RpcStatusError } from './rpc-status-error.ts'
 
-/** A method of an implementation, of which only the compiler that checked `rpcService` knows the types. */
+/** A method of an implementation. `rpcService` has checked its types at compile time. */
 export type Handler = (request: Message, context: HandlerContext) => unknown
 
-/** When a handler is no longer waited for. */
+/** The limits on waiting for a handler. */
 export interface InvokeLimits {
   readonly timeout_ms: number
   onCancelled(listener: () => void): void
-  /** Told what a handler threw that nobody waited for any more. */
+  /** Called with the error of a handler that failed after the wait had ended. */
   onLateFailure(error: unknown): void
 }
 
 /**
- * Runs a handler until it answers, its time is up or its caller has gone, whichever comes first. A handler that does
- * not heed its signal goes on alone; what it throws then is still reported.
+ * Runs a handler until it responds, its time is over, or its caller has gone, whichever comes first. A handler that
+ * ignores its signal continues alone, and a later error of it is still reported.
  */
 export function invoke(
   handler: Handler,
   request: Message,
   context: CallContext,
-  patience: InvokeLimits,
+  limits: InvokeLimits,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let waiting = true
@@ -39,10 +39,10 @@ export function invoke(
       context.abort(refusal)
       reject(refusal)
     }
-    const timer = clock.after(patience.timeout_ms, () =>
-      giveUp(Code.DeadlineExceeded, 'no answer in the time that the caller gave'),
+    const timer = clock.after(limits.timeout_ms, () =>
+      giveUp(Code.DeadlineExceeded, 'no response before the deadline'),
     )
-    patience.onCancelled(() => giveUp(Code.Canceled, 'the caller has gone'))
+    limits.onCancelled(() => giveUp(Code.Canceled, 'the caller has gone'))
     const work = async (): Promise<unknown> => handler(request, context)
     work().then(
       (answer) => {
@@ -50,7 +50,7 @@ export function invoke(
       },
       (error: unknown) => {
         if (stopWaiting()) reject(error)
-        else patience.onLateFailure(error)
+        else limits.onLateFailure(error)
       },
     )
   })

@@ -1,17 +1,17 @@
-/** Larger messages are refused on every way, in memory too: a call must not work in one process and fail in two. */
+/** The largest message, over every transport. It applies in memory too, so that splitting a process breaks no call. */
 export const MESSAGE_MAX_BYTES = 4 * 1024 * 1024
 
-/** How long a client waits for an answer when its caller says nothing. */
+/** The default time that a client waits for a response. */
 export const CALL_TIMEOUT_MS = 10_000
 
-/** How long a server works on one call, whatever the caller asked for. */
+/** The longest time that a server works on one call, whatever deadline the caller set. */
 export const CALL_TIMEOUT_MAX_MS = 120_000
 
-/** So many calls may be under way in one process; more are answered 2002 at once. */
+/** The most calls under way in one process. Further calls are refused with 2002 at once. */
 export const CALLS_MAX = 10_000
 
-/** As many on one connection: calls that wait long for a provider must not keep others from being sent. */
+/** The most calls on one connection. Calls that wait long for a provider must not block others on it. */
 export const STREAMS_MAX = CALLS_MAX
 
-/** So many connections may be open to one port of a process; more are closed at once. */
+/** The most open connections to one port of a process. Further ones are closed at once. */
 export const CONNECTIONS_MAX = 5000

@@ -5,8 +5,8 @@ import type { CallerName } from './service.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
 /**
- * Calls endpoints of this very process. The caller's name is the process's own word, so it needs no token; everything
- * else (permissions, deadline, errors, messages as bytes) is as it would be over the wire.
+ * Creates a transport to the endpoints of this process. The process names the caller itself, so no token is needed.
+ * Everything else (permissions, deadlines, errors, messages as bytes) is the same as over the network.
  */
 export function createMemoryTransport(
   caller: CallerName,
@@ -46,7 +46,7 @@ function headersOf(call: OutgoingCall): Headers {
   return headers
 }
 
-/** Lets go of the signal when the work has ended: one that lives as long as the process would gather listeners. */
+/** Removes the abort listener when the work has ended, because a long-lived signal would collect listeners. */
 async function withAbort<T>(
   signal: AbortSignal | undefined,
   work: (onAbort: (listener: () => void) => void) => Promise<T>,

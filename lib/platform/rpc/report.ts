@@ -9,28 +9,28 @@ import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 import { roleOf } from './service.ts'
 import { toPublicError } from './translate-errors.ts'
 
-/** What is told of the calls of one method: to the metrics always, to the log when they fail. */
+/** Reports the calls of one method: all of them to the metrics, failed ones also to the log. */
 export interface CallReport {
   answered(started_ms: number): void
-  /** The one place where the cause of a failure is written down; the caller is never shown it. */
+  /** Logs the cause of a failure. This is the only place that does; the caller never sees the cause. */
   failed(error: unknown, started_ms: number): void
-  /** A handler failed after its caller had been answered without it. */
+  /** Reports a handler that failed after its call had ended. */
   failedLate(error: unknown): void
 }
 
-const seconds = histogram(
-  'multihub_rpc_seconds',
-  'How long RPCs took to be answered here, and with which status.',
-  ['service', 'method', 'code'],
-)
+const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this process served, by status.', [
+  'service',
+  'method',
+  'code',
+])
 
-/** Makes the report of one method. */
+/** Creates the report of one method. */
 export function createReport(method: DescMethodUnary, log: Log): CallReport {
   const methodLog = log.child(roleOf(method.parent))
   const service = method.parent.typeName
   const rpc = `${service}/${method.name}`
   const ok = { service, method: method.name, code: 'Ok' }
-  // A refusal is our own doing: its reason is worth a field, and where in our code it was made is not worth a stack.
+  // A refusal is intended: its reason is logged, and a stack trace would add nothing.
   const fieldsOf = (error: unknown): LogFields => ({
     rpc,
     caller: currentRequest()?.caller ?? 'unknown',
@@ -45,26 +45,23 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
       const rpc_code = Code[toCallerError(error).code]
       seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
       const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
-      methodLog[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'an RPC failed')
+      methodLog[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
     },
     failedLate(error) {
       const expected = error instanceof RpcStatusError || error instanceof PublicError || isAbort(error)
-      methodLog[expected ? 'debug' : 'error'](
-        fieldsOf(error),
-        'an RPC failed after its caller had stopped waiting',
-      )
+      methodLog[expected ? 'debug' : 'error'](fieldsOf(error), 'RPC failed after its call had ended')
     },
   }
 }
 
-/** Refusals that an operator wants to see: who may not call, and who waited in vain. */
+/** Refusals that an operator needs to see: callers without permission, and calls that reached their deadline. */
 const NOTABLE: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied, Code.DeadlineExceeded]
 
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (error instanceof RpcStatusError) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
   const { code } = toPublicError(error)
   if (code === 2002) return 'warn'
-  // A 2001 that came from another role was logged there with its cause; here it is worth a line, not an alarm.
+  // A 2001 from another role was logged there with its cause, so a warning is enough here.
   if (error instanceof PublicError) return code === 2001 ? 'warn' : 'debug'
   return 'error'
 }

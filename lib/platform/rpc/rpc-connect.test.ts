@@ -71,7 +71,7 @@ describe('a person with curl', () => {
     })
   })
 
-  test('is told of a misspelt field, of broken JSON and of a method that is not there', async () => {
+  test('is expected of a misspelt field, of broken JSON and of a method that is not there', async () => {
     const served = await serve()
     expect((await post(served, 'CreateMerchant', '{"nmae":"x"}')).status).toBe(400)
     expect((await post(served, 'CreateMerchant', '{')).status).toBe(400)
@@ -107,8 +107,8 @@ describe('an RPC that is not there', () => {
         const answer = await fetch(url, { method: 'POST', headers, body: '{' })
         answers.push([answer.status, answer.headers.get('content-type'), await answer.json()])
       }
-      const told = [404, 'application/json', { code: 'unimplemented', message: 'there is no such RPC here' }]
-      expect(answers).toEqual([told, told, told])
+      const expected = [404, 'application/json', { code: 'unimplemented', message: 'unknown RPC' }]
+      expect(answers).toEqual([expected, expected, expected])
     },
   )
 

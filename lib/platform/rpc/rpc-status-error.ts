@@ -2,8 +2,8 @@ import { type Code, ConnectError } from '@connectrpc/connect'
 import { toConnectError } from './translate-errors.ts'
 
 /**
- * What lib/platform/rpc itself says no to, with a status and no code of the public table: the fault is the caller's program
- * or its configuration, and no merchant must be told, say, 3000 because two of our processes disagree on a token.
+ * A call that the RPC layer itself refuses, with an RPC status and without a code of the public error table. The cause is
+ * the program or configuration of the calling process, so a merchant must not see it, for example as 3000.
  */
 export class RpcStatusError extends Error {
   override readonly name = 'Refusal'
@@ -15,7 +15,7 @@ export class RpcStatusError extends Error {
   }
 }
 
-/** The status that a caller is shown for anything thrown while its call was served. */
+/** Converts any error of a call to the status that its caller may see. */
 export function toCallerError(error: unknown): ConnectError {
   return error instanceof RpcStatusError
     ? new ConnectError(error.message, error.status)

@@ -298,7 +298,7 @@ describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way)
           caller: 'unknown',
           rpc: 'multihub.merchants.v1.MerchantService/GetMerchant',
           rpc_code: 'Unauthenticated',
-          reason: 'the call carries no token and no certificate that is known here',
+          reason: 'the call has no known token or client certificate',
         }),
       ])
       expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)

@@ -13,50 +13,50 @@ import { type CallerName, type RpcService, roleOf } from './service.ts'
 import { addressesOf, type RpcConfig } from './settings.ts'
 import { openTls, TLS_RELOAD_MS } from './tls.ts'
 
-/** Gives typed clients of services. A call that fails throws `PublicError`, whichever way it went. */
+/** Returns typed clients of services. A failed call throws `PublicError`, over every transport. */
 export type ClientOf = <S extends DescService>(service: S) => Client<S>
 
 /** The open ports of a process. */
 export interface ServingRpc {
   readonly grpc_port: number
   readonly connect_port: number
-  /** What the gRPC health service says of the services of one role. They begin as not serving. */
+  /** Sets the gRPC health status of the services of one role. It starts as not serving. */
   setRoleServing(role: string, serving: boolean): void
-  /** What it says of the process as a whole. */
+  /** Sets the gRPC health status of the whole process. */
   setServing(serving: boolean): void
-  /** Takes no new call, lets those under way end for at most `grace_ms`, then cuts every connection. */
+  /** Accepts no new call, gives calls under way at most `grace_ms` to end, then closes all connections. */
   close(grace_ms: number): Promise<void>
 }
 
-/** All of RPC in one process: what it serves, and how its roles call each other and other processes. */
+/** The RPC layer of a process: the services that it serves, and the clients of its roles. */
 export interface Rpc {
-  /** Makes the services of a role that has started callable by the other roles of this process. */
+  /** Adds the services of a started role, which the other roles of this process can call from then on. */
   add(services: readonly RpcService[]): void
-  /** The clients of one role: in memory when the service is in this process, else over gRPC to its role's address. */
+  /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
   clientsOf(caller: CallerName): ClientOf
-  /** Clients of whatever serves at one address, for who must reach a certain process of a role. */
+  /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
   clientsAt(address: string): ClientOf
-  /** Opens the ports for all services added so far. Throws `ConfigError` when a client in use has nowhere to go. */
+  /** Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. */
   serve(routes: PlainRoutes): Promise<ServingRpc>
-  /** Closes the connections to other processes, and looks at the TLS files no more. */
+  /** Closes the connections to other processes and stops reloading the TLS files. */
   close(): void
 }
 
 /**
- * Sets up the RPC of a process. The key and certificates, when there are any, are read here, and again every
- * `tls_look_ms` (tests shorten it).
+ * Creates the RPC layer of a process. It reads the TLS files, if configured, now and again every `tls_reload_ms`, which
+ * tests shorten.
  */
 export async function createRpc(
   config: RpcConfig,
   log: Log = processLog,
-  tls_look_ms: number = TLS_RELOAD_MS,
+  tls_reload_ms: number = TLS_RELOAD_MS,
 ): Promise<Rpc> {
   logGrpc(log)
   const { tls_key: key, tls_certificate: certificate, tls_authority: authority } = config
-  const tls = await openTls({ key, certificate, authority }, log, tls_look_ms)
+  const tls = await openTls({ key, certificate, authority }, log, tls_reload_ms)
   if (config.certificates.length > 0 && authority === undefined)
     throw new ConfigError([
-      'MULTIHUB_RPC_CERTIFICATES needs MULTIHUB_TLS_CA: nobody is asked for a certificate without',
+      'MULTIHUB_RPC_CERTIFICATES needs MULTIHUB_TLS_CA: clients are asked for a certificate only with it',
     ])
   const authenticate = createCallerAuthenticator(config.callers, config.certificates)
   const dispatch = createDispatcher(authenticate, log)
@@ -124,10 +124,10 @@ export async function createRpc(
 
 function missingAddress(service: DescService): string {
   const role = roleOf(service)
-  return `MULTIHUB_${role.toUpperCase()}_ADDRESS is missing: ${service.typeName} is called and not in this process`
+  return `MULTIHUB_${role.toUpperCase()}_ADDRESS is missing: this process calls ${service.typeName} but does not run its role`
 }
 
-/** A transport that is chosen at the first call: roles ask for clients before the roles they call have started. */
+/** A transport that is chosen at the first call, because roles create clients before the roles they call start. */
 function lazyTransport(choose: () => Transport): Transport {
   let chosen: Transport | undefined
   const transport = (): Transport => {

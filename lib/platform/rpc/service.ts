@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 
-/** Who may call an RPC: the roles of Multihub, the operator, and internal teams with a token of their own. */
+/** The callers of RPCs: the roles of Multihub, the operator, and internal teams. */
 export const CALLERS = [
   'gateway',
   'merchants',
@@ -17,20 +17,17 @@ export const CALLERS = [
 /** The name of a caller, as permissions and tokens use it. */
 export type CallerName = (typeof CALLERS)[number]
 
-/** For every RPC of a service the callers that may use it. What is not named here is refused. */
+/** The callers that may use each RPC of a service. All others are refused. */
 export type Permissions<S extends DescService> = { readonly [M in keyof S['method']]: readonly CallerName[] }
 
-/** A service as a process serves it: what it is, who may call it, and what it does. */
+/** A service that a process serves: its descriptor, its permissions and its implementation. */
 export interface RpcService {
   readonly descriptor: DescService
   readonly permissions: Readonly<Record<string, readonly CallerName[]>>
   readonly implementation: Readonly<Record<string, unknown>>
 }
 
-/**
- * Ties an implementation to its descriptor and permissions, checked by the compiler: an RPC without a permission
- * or without a method does not type-check.
- */
+/** Combines an implementation with its descriptor and permissions. Every RPC must have both, or it does not compile. */
 export function rpcService<S extends DescService>(
   descriptor: S,
   permissions: Permissions<S>,

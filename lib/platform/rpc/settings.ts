@@ -6,20 +6,20 @@ import { CALLERS, type CallerName } from './service.ts'
 
 const ENTRIES_MAX = 100
 
-/** What a process must know to serve RPCs and to call others; `main` reads it beside the roles' own settings. */
+/** The RPC settings of a process. */
 export const RPC_SETTINGS = {
-  host: described('The address that all ports of the process bind to.', text('MULTIHUB_HOST', '127.0.0.1')),
-  grpc_port: described('Where RPCs are served by gRPC.', port('MULTIHUB_GRPC_PORT', 9090)),
+  host: described('The address to which all ports of the process bind.', text('MULTIHUB_HOST', '127.0.0.1')),
+  grpc_port: described('The port of gRPC.', port('MULTIHUB_GRPC_PORT', 9090)),
   connect_port: described(
-    'Where RPCs are served as JSON, with health and metrics.',
+    'The port of the Connect and gRPC-Web protocols (JSON), with health and metrics.',
     port('MULTIHUB_CONNECT_PORT', 9091),
   ),
   token: described(
-    'What this process proves itself with when it calls another.',
+    'The bearer token with which this process calls other processes.',
     optional(secret('MULTIHUB_RPC_TOKEN')),
   ),
   callers: described(
-    'Who may call. A name may come twice while its token is replaced.',
+    'The callers with a bearer token. A name may occur twice while its token is replaced.',
     pairs<CallerToken>(
       'MULTIHUB_RPC_CALLERS',
       'name:sha256 pairs (the name of a caller, the SHA-256 of its token as 64 hexadecimal digits)',
@@ -28,7 +28,7 @@ export const RPC_SETTINGS = {
     ),
   ),
   certificates: described(
-    'Who may call by client certificate.',
+    'The callers with a client certificate.',
     pairs<CallerCertificate>(
       'MULTIHUB_RPC_CERTIFICATES',
       'name:identity pairs (the name of a caller, a DNS name, URI or common name of its certificate)',
@@ -37,12 +37,15 @@ export const RPC_SETTINGS = {
     ),
   ),
   tls_key: described(
-    'The file of the private key for TLS between processes.',
+    'The PEM file of the private key for TLS between processes.',
     optional(text('MULTIHUB_TLS_KEY')),
   ),
-  tls_certificate: described('The file of its certificate.', optional(text('MULTIHUB_TLS_CERTIFICATE'))),
+  tls_certificate: described(
+    'The PEM file of the certificate for that key.',
+    optional(text('MULTIHUB_TLS_CERTIFICATE')),
+  ),
   tls_authority: described(
-    'The file of the authority for certificates of processes; with it, gRPC callers must show one.',
+    'The PEM file of the certificate authority of the processes. With it, gRPC callers must have a certificate.',
     optional(text('MULTIHUB_TLS_CA')),
   ),
   merchants_address: address('MULTIHUB_MERCHANTS_ADDRESS', 'merchants'),
@@ -53,14 +56,14 @@ export const RPC_SETTINGS = {
   notifier_address: address('MULTIHUB_NOTIFIER_ADDRESS', 'notifier'),
 } as const
 
-/** The settings of a process's RPC as read. */
+/** The values of the RPC settings. */
 export type RpcConfig = Config<typeof RPC_SETTINGS>
 
-/** Where a role that is not in this process answers: a name or an address, and a port; IPv6 stands in brackets. */
+/** The address of a role in another process: host and port, with IPv6 addresses in brackets. */
 function address(variable: string, role: string): Field<string | undefined> {
   const schema = z.string().regex(/^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):\d{1,5}$/)
   const required = field(variable, 'an address such as payments:9090', schema)
-  return described(`Where the ${role} role answers gRPC, when it is in another process.`, optional(required))
+  return described(`The gRPC address of the ${role} role, when another process runs it.`, optional(required))
 }
 
 function pairs<T>(
@@ -77,7 +80,7 @@ function pairs<T>(
       return name === undefined || value === undefined ? [] : [make(name, value)]
     })
     if (read.length === parts.length && read.length <= ENTRIES_MAX) return read
-    addIssue('not the pairs expected')
+    addIssue('not the expected pairs')
     return z.NEVER
   })
   return field<readonly T[]>(variable, `up to ${ENTRIES_MAX} ${expected}`, schema, {
@@ -86,7 +89,7 @@ function pairs<T>(
   })
 }
 
-/** Where each role that is not in this process answers. */
+/** The configured addresses, by role. */
 export function addressesOf(config: RpcConfig): ReadonlyMap<string, string> {
   const addresses = Object.entries(config).flatMap(([name, value]) =>
     name.endsWith('_address') && typeof value === 'string'

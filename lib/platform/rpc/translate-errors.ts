@@ -4,22 +4,22 @@ import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { type ErrorInfo, PublicError, type PublicErrorOptions } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
-/** Details travel in the trailers of an RPC, whose size a peer bounds; what is longer is left out. */
+/** The longest details. They travel in the trailers of an RPC, whose size peers limit; longer ones are left out. */
 const INFO_MAX_LENGTH = 8192
 
-/** RPC codes that say "not now" when no code of the table came with them: nobody there, or no answer in time. */
+/** RPC codes that mean "unavailable" when they come without a code of the error table. */
 const NOT_NOW: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]
 
 /**
- * What a caller may see of anything that was thrown. A dependency that is away is 2002; whatever else is no
- * `PublicError` is a fault and shows as 2001 (E7), a `ConnectError` included: it is an answer to us, not from us.
+ * Converts any error to the one that a caller may see. An unavailable dependency becomes 2002. Every other error that is
+ * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: that one was an answer to us.
  */
 export function toPublicError(error: unknown): PublicError {
   if (error instanceof PublicError) return error
   return new PublicError(error instanceof Unavailable ? 2002 : 2001, { cause: error })
 }
 
-/** The same as an RPC status with the code of the table as a typed detail. It holds no cause. */
+/** Converts any error to an RPC status with the code of the error table as a typed detail, and without a cause. */
 export function toConnectError(error: unknown): ConnectError {
   const { code, message, details, context, http } = toPublicError(error)
   const value = { code, detailsJson: toJson(details), contextJson: toJson(context), httpStatus: http }
@@ -29,8 +29,8 @@ export function toConnectError(error: unknown): ConnectError {
 }
 
 /**
- * What an RPC failed with, as its caller meets it: the very `PublicError` that the other side raised, or 2002 when
- * the other side cannot be reached or did not answer in time, else 2001. The status is kept as the cause, for the log.
+ * Converts the error of an RPC for its caller: to the `PublicError` that the other side threw, to 2002 when the other side
+ * could not be reached or did not respond in time, otherwise to 2001. The status becomes the cause, for the log.
  */
 export function fromConnectError(error: unknown): PublicError {
   if (!(error instanceof ConnectError)) return toPublicError(error)
@@ -40,7 +40,7 @@ export function fromConnectError(error: unknown): PublicError {
 }
 
 function fromDetail(detail: ErrorDetail, cause: ConnectError): PublicError {
-  // A newer process may know codes that this one does not: its answer must not pass for one that we understand.
+  // A newer process may use codes that this one does not know; they become 2001.
   if (!isErrorCode(detail.code)) return new PublicError(2001, { cause })
   const details = fromJson(detail.detailsJson)
   const context = fromJson(detail.contextJson)
@@ -65,7 +65,7 @@ function toJson(info: ErrorInfo | undefined): string {
     )
     return text.length > INFO_MAX_LENGTH ? '' : text
   } catch {
-    // The code says what happened; a description that cannot be written is none.
+    // The code is enough; details that cannot be encoded are left out.
     return ''
   }
 }
@@ -76,7 +76,7 @@ function fromJson(text: string): ErrorInfo | undefined {
     const value: unknown = JSON.parse(text)
     return isErrorInfo(value) ? value : undefined
   } catch {
-    // Nor one that cannot be read.
+    // Details that cannot be decoded are left out too.
     return undefined
   }
 }

@@ -11,7 +11,7 @@ import { MESSAGE_MAX_BYTES } from './limits.ts'
 import { type OutgoingMetadata, outgoingMetadata } from './outgoing-metadata.ts'
 import { fromConnectError } from './translate-errors.ts'
 
-/** One call of a client: bytes out, and what it takes with it. */
+/** One outgoing call: the encoded request and its metadata. */
 export interface OutgoingCall extends OutgoingMetadata {
   readonly method: DescMethodUnary
   readonly request: Uint8Array
@@ -20,9 +20,9 @@ export interface OutgoingCall extends OutgoingMetadata {
 }
 
 /**
- * A Connect transport for unary RPCs over anything that carries bytes. Messages cross as bytes even within one
- * process: neither side can then change what the other holds, and what fails over the wire fails in memory too.
- * Whatever goes wrong is a `PublicError` for the caller.
+ * Creates a Connect transport for unary RPCs from a function that carries bytes. Messages are encoded even within one
+ * process, so that neither side can change the other's objects and calls behave the same in memory and over the network.
+ * Every failure becomes a `PublicError` for the caller.
  */
 export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8Array>): Transport {
   return {
@@ -36,7 +36,7 @@ export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8
           signal,
         }
         if (signal?.aborted === true)
-          throw new ConnectError('the call was given up before it was made', Code.Canceled)
+          throw new ConnectError('the call was cancelled before it was sent', Code.Canceled)
         const message = fromBinary(method.output, await send(call))
         return {
           stream: false,
@@ -55,7 +55,9 @@ export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8
       }
     },
     stream(method) {
-      throw new TypeError(`${method.parent.typeName}/${method.name} is a stream: only unary RPCs are carried`)
+      throw new TypeError(
+        `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
+      )
     },
   }
 }
