@@ -27,7 +27,7 @@ const expectEnvelope = ({ body, headers, text }: TestResponse): void => {
   expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text))
 }
 
-test('ping answers pong in the envelope', async () => {
+test('answers ping with pong in the envelope', async () => {
   const answered = await send(await createTestGateway())
   expect(answered.status).toBe(200)
   expect(answered.body).toMatchObject({ success: true, result: { message: 'pong' } })
@@ -44,13 +44,13 @@ test.each<[string, TestRequest, number]>([
   ['a path with a slash at its end', { path: `${V1_PATH}/` }, 1001],
   ['a path in another spelling', { path: '/public/api/multihub/v%31' }, 1001],
   ['a path that cannot be decoded', { path: '/%' }, 1001],
-  ['an unknown path with a body of a strange type', { path: '/x', ...type('no/such; thing') }, 1001],
+  ['an unknown path with a body of an unknown type', { path: '/x', ...type('no/such; thing') }, 1001],
   ['GET', { verb: 'GET' }, 1007],
   ['PUT', { verb: 'PUT' }, 1007],
   ['DELETE', { verb: 'DELETE' }, 1007],
   ['PATCH', { verb: 'PATCH' }, 1007],
   ['OPTIONS', { verb: 'OPTIONS' }, 1007],
-  ['PUT of a strange type', { verb: 'PUT', ...type('///') }, 1007],
+  ['PUT of an unknown type', { verb: 'PUT', ...type('///') }, 1007],
   ['GET with a query', { verb: 'GET', path: `${V1_PATH}?a=1` }, 1007],
   ['no content type', type(undefined), 1006],
   ['a form', type('application/x-www-form-urlencoded'), 1006],
@@ -58,9 +58,9 @@ test.each<[string, TestRequest, number]>([
   ['JSON of some kind', type('application/problem+json'), 1006],
   ['a longer type', type('application/jsonx'), 1006],
   ['another charset', type('application/json; charset=latin1'), 1006],
-  ['a strange parameter', type('application/json; v=1'), 1006],
+  ['an unknown parameter', type('application/json; v=1'), 1006],
   ['a malformed type', type('application/json; charset="utf-8'), 1006],
-  ['a type made to be slow', type(`application/json${'; '.repeat(4000)}x`), 1006],
+  ['a type that would make a backtracking pattern slow', type(`application/json${'; '.repeat(4000)}x`), 1006],
   ['an encoding', { headers: { 'content-encoding': 'gzip' } }, 1006],
   ['an encoding that does nothing', { headers: { 'content-encoding': 'identity' } }, 1006],
   ['a wrong type with a query', { path: `${V1_PATH}?a=1`, ...type('text/plain') }, 1006],
@@ -90,11 +90,11 @@ test.each([
   'Application/JSON;charset="UTF-8"',
   'application/json;',
   'application/json ; charset=utf-8 ',
-])('takes the content type %p', async (value) => {
+])('accepts the content type %p', async (value) => {
   expect((await send(await createTestGateway(), type(value))).body.success).toBe(true)
 })
 
-test('takes a body of exactly 1 MiB', async () => {
+test('accepts a body of exactly 1 MiB', async () => {
   const ping = '{"method":"gateway.ping","params":{}}'
   const { body } = await send(await createTestGateway(), { raw: ping.padEnd(MIB, ' ') })
   expect(body.success).toBe(true)
@@ -102,7 +102,7 @@ test('takes a body of exactly 1 MiB', async () => {
 
 test.each<[string, TestRequest, number, number, string | undefined]>([
   ['no body', { raw: '' }, 400, 1005, 'body'],
-  ['no JSON', { raw: 'x' }, 400, 1005, 'body'],
+  ['a body that is not JSON', { raw: 'x' }, 400, 1005, 'body'],
   ['an array', { raw: '[]' }, 400, 1005, 'body'],
   ['null', { raw: 'null' }, 400, 1005, 'body'],
   [
@@ -123,8 +123,8 @@ test.each<[string, TestRequest, number, number, string | undefined]>([
   ['a method that is a number', { body: { method: 1, params: {} } }, 400, 1005, 'method'],
   ['an unknown method', { body: { method: 'gateway.pong' } }, 404, 1002, undefined],
   ['an empty method', { body: { method: '', x: 1 } }, 404, 1002, undefined],
-  // No schema has been found yet that could call a text unsound (E5).
-  ['half a pair in the method', { body: { method: 'gateway.ping\ud800' } }, 404, 1002, undefined],
+  // No schema is chosen yet that could refuse the text (E5).
+  ['half a surrogate pair in the method', { body: { method: 'gateway.ping\ud800' } }, 404, 1002, undefined],
   ['U+0000 in the method', { body: { method: 'gateway.ping\0' } }, 404, 1002, undefined],
   ['a method of Object', { body: { method: 'constructor' } }, 404, 1002, undefined],
   ['no params', { body: { method: 'gateway.ping' } }, 400, 1005, 'params'],
@@ -146,7 +146,7 @@ test.each<[string, TestRequest, number, number, string | undefined]>([
 })
 
 test.each<[unknown]>([[['anything']], [null], ['\ud800'], ['\0'], [{ '\ud800': 1.5 }]])(
-  'ping does not look at service_id: %j',
+  'ignores the service_id of ping: %j',
   async (service_id) => {
     const body = { method: 'gateway.ping', params: {}, service_id }
     expect((await send(await createTestGateway(), { body })).body.success).toBe(true)
@@ -154,7 +154,7 @@ test.each<[unknown]>([[['anything']], [null], ['\ud800'], ['\0'], [{ '\ud800': 1
 )
 
 test.each(['payment.in', 'payment.status', 'payment.notification', 'balance.get'])(
-  'half a pair or U+0000 in the service_id of %s is 9000, as in any text',
+  'refuses half a surrogate pair or U+0000 in the service_id of %s with 9000',
   async (method) => {
     const app = await createTestGateway()
     const payment = { identifiers: { c_id: 'a' }, amount: { value: 1, currency: 'INR' }, payer: {} }
@@ -170,13 +170,13 @@ test.each(['payment.in', 'payment.status', 'payment.notification', 'balance.get'
   },
 )
 
-test('a method that is disabled for the credential does not exist for it', async () => {
+test('answers 1002 for a method that is disabled for the credential', async () => {
   const app = await createTestGateway({ credential: { disabledMethods: ['gateway.ping'] } })
   const answered = await send(app, { body: { method: 'gateway.ping' } })
   expect([answered.status, answered.body.error?.code]).toEqual([404, 1002])
 })
 
-test('an unexpected fault is 2001 and says nothing', async () => {
+test('answers an unexpected fault with 2001 and without its cause', async () => {
   const getBalances = (): never => {
     throw new Error('the database password is hunter2')
   }
@@ -188,7 +188,7 @@ test('an unexpected fault is 2001 and says nothing', async () => {
   expectEnvelope(answered)
 })
 
-test('the caller’s own request id is only logged, and only when it is plain', async () => {
+test('logs the caller’s own request id, only if it is well-formed', async () => {
   const lines: string[] = []
   const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
   const app = await createTestGateway({ log })
@@ -213,22 +213,22 @@ test('the caller’s own request id is only logged, and only when it is plain', 
   expect(lines.join('')).not.toMatch(/bank data|params/)
 })
 
-test('while it stops, it sends new requests away', async () => {
+test('answers 503 and closes the connection while it stops', async () => {
   const app = await createTestGateway({ stopping: AbortSignal.abort() })
   const { status, text, headers } = await send(app)
   expect([status, text, headers['connection']]).toEqual([503, '', 'close'])
 })
 
-test('who floods it with proofs that fail is told to wait, and nobody else is', async () => {
+test('answers 429 after too many failed authentications of one address, and to no other caller', async () => {
   const app = await createTestGateway({ failures_per_minute: 3, trusted_proxies: ['10.0.0.0/8'] })
-  const spoiled: readonly TestRequest[] = [
+  const failing: readonly TestRequest[] = [
     { headers: { 'x-data-application-id': undefined } },
     { headers: { 'x-data-hash': undefined } },
     { headers: { 'x-data-application-id': '9' } },
     { secret: 'wrong' },
   ]
   const answers = []
-  for (const sent of spoiled) answers.push(await send(app, sent))
+  for (const sent of failing) answers.push(await send(app, sent))
   expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual([
     [400, 3001],
     [400, 3002],
@@ -240,17 +240,19 @@ test('who floods it with proofs that fail is told to wait, and nobody else is', 
     expectEnvelope(answered)
   }
   expect(answers.at(-1)?.body.error?.details).toMatchObject({ limit: 3, window_seconds: 60 })
-  // From the same address, with the same application id; and what is no failed proof is told as ever.
+  // Valid requests from the same address and application id succeed, and other errors keep their codes.
   expect((await send(app)).body.success).toBe(true)
   expect((await send(app, { raw: '{' })).body.error?.code).toBe(1005)
   expect((await send(app, { path: '/' })).body.error?.code).toBe(1001)
   expect((await send(app, { secret: 'wrong', from: '192.0.2.99' })).body.error?.code).toBe(3000)
-  const behind = { secret: 'wrong', from: '10.0.0.1' }
+  const behind_proxy = { secret: 'wrong', from: '10.0.0.1' }
   for (const hop of ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4', 'unreadable'])
-    expect((await send(app, { ...behind, headers: { 'x-forwarded-for': hop } })).body.error?.code).toBe(3000)
+    expect((await send(app, { ...behind_proxy, headers: { 'x-forwarded-for': hop } })).body.error?.code).toBe(
+      3000,
+    )
 })
 
-test('counts a request against its day and its bucket, whatever becomes of it', async () => {
+test('counts every authenticated request against its day and its bucket, even a refused one', async () => {
   await using kept = await openTestStore()
   const credential = { dailyLimit: 4n, rateLimits: { 'balance.get': 1 } }
   const app = await createTestGateway({
@@ -265,7 +267,7 @@ test('counts a request against its day and its bucket, whatever becomes of it', 
   expect(codes).toEqual([undefined, 1000, 1005, 3000, undefined, 3009, 3009])
 })
 
-test('any signed bytes get the envelope', async () => {
+test('answers any signed bytes with the envelope', async () => {
   const app = await createTestGateway()
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),

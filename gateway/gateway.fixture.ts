@@ -49,41 +49,41 @@ import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
 import { openGatewayStore } from './store.ts'
 
-/** The number of the fixture's credential. */
+/** The application id of the fixture's credential. */
 export const APPLICATION_ID = '1001'
 
-/** Its secret. */
+/** The current secret of the fixture's credential. */
 export const SECRET = '5e'.repeat(32)
 
-/** Another one, which verifies until `old_secret_expires_ms`. */
+/** The old secret of a rotation; it verifies until `old_secret_expires_ms`. */
 export const OLD_SECRET = '01d0'.repeat(16)
 
-/** What a test wants different from an active v1 test credential of a merchant with one INR route. */
+/** Changes to the default: an active v1 test credential of a merchant with one INR route. */
 export interface FixtureOptions {
   readonly credential?: MessageInitShape<typeof CredentialSchema>
   readonly merchant_environments?: readonly Environment[]
   readonly routes?: readonly MessageInitShape<typeof RouteSchema>[]
   readonly old_secret_expires_ms?: number
-  /** Seals the secrets for another owner, so that they cannot be opened. */
+  /** Seals the secrets for another credential, so that they cannot be decrypted. */
   readonly secrets_broken?: boolean
   readonly trusted_proxies?: readonly string[]
   readonly payments?: Partial<ServiceImpl<typeof PaymentService>>
   readonly balances?: Partial<ServiceImpl<typeof BalanceService>>
   readonly directory?: Partial<ServiceImpl<typeof DirectoryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
-  /** Where nonces and quotas are kept. Without one, nonces are remembered in memory and nothing is limited. */
+  /** The store of nonces and quotas. Without it nonces are kept in memory and nothing is limited. */
   readonly store?: Store
   readonly failures_per_minute?: number
-  /** The document to show at /openapi.json. */
+  /** The document at /openapi.json. */
   readonly reference?: JsonSchema
   readonly stopping?: AbortSignal
   readonly log?: Log
 }
 
-/** Seals and opens the secrets of the fixture. */
+/** The keyring that seals and opens the secrets of the fixture. */
 export const keyring: Keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
 
-/** Clients, in memory, of the small services that a test gives. */
+/** Makes in-memory clients of the service implementations that a test provides. */
 export async function createClients(options: FixtureOptions): Promise<ClientOf> {
   const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
   rpc.add([
@@ -94,7 +94,7 @@ export async function createClients(options: FixtureOptions): Promise<ClientOf> 
   return rpc.clientsOf('gateway')
 }
 
-/** Builds the real gateway over in-memory RPC. */
+/** Makes the real gateway over in-memory RPC. */
 export async function createTestGateway(options: FixtureOptions = {}): Promise<FastifyInstance> {
   const clientOf = await createClients(options)
   const log = options.log ?? createLog('gateway')
@@ -125,7 +125,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   })
 }
 
-/** What is used up by requests: nonces and quotas. */
+/** Opens nonces and limits on a store, or in memory without one. */
 async function openNoncesAndLimits(
   store: Store | undefined,
 ): Promise<{ nonces: NonceStore; limits: Limits }> {
@@ -136,28 +136,28 @@ async function openNoncesAndLimits(
       limits: createLimits(counters),
     }
   }
-  const spent = new Set<string>()
+  const used = new Set<string>()
   return {
     nonces: {
       async consume(application_id, nonce) {
         const key = `${application_id} ${nonce}`
-        return spent.size < spent.add(key).size ? 'consumed' : 'reused'
+        return used.size < used.add(key).size ? 'consumed' : 'reused'
       },
     },
     limits: { countRequest: async () => {}, admit: async () => {}, close: async () => {} },
   }
 }
 
-/** A service of which a test gives some methods; the others fail. */
-function serviceOf<S extends DescService>(descriptor: S, given: Partial<ServiceImpl<S>>): RpcService {
+/** Makes a service from the methods that a test provides; the other methods fail. */
+function serviceOf<S extends DescService>(descriptor: S, methods: Partial<ServiceImpl<S>>): RpcService {
   const missing = (): never => {
-    throw new Error('a test called an RPC that it did not expect')
+    throw new Error('the test does not implement this RPC')
   }
   const names = descriptor.methods.map(({ localName }) => localName)
   return {
     descriptor,
     permissions: Object.fromEntries(names.map((name) => [name, ['gateway' as const]])),
-    implementation: { ...Object.fromEntries(names.map((name) => [name, missing])), ...given },
+    implementation: { ...Object.fromEntries(names.map((name) => [name, missing])), ...methods },
   }
 }
 
@@ -191,7 +191,7 @@ function directoryOf(options: FixtureOptions): Partial<ServiceImpl<typeof Direct
   }
 }
 
-/** An answer of the gateway as a test looks at it. */
+/** A response of the gateway. */
 export interface TestResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
@@ -199,7 +199,7 @@ export interface TestResponse {
   readonly body: Envelope
 }
 
-/** The envelope as tests read it. */
+/** The envelope of a response. */
 export interface Envelope {
   readonly success: boolean
   readonly result: unknown
@@ -213,7 +213,7 @@ export interface Envelope {
   readonly processing_time: number
 }
 
-/** What a test sends; everything is the ordinary unless it says so. A header that is undefined is not sent. */
+/** A request of a test; every field has a default. A header that is `undefined` is not sent. */
 export interface TestRequest {
   readonly body?: unknown
   readonly raw?: Buffer | string
@@ -222,14 +222,14 @@ export interface TestRequest {
   readonly path?: string
   readonly verb?: 'POST' | 'GET' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH' | 'HEAD'
   readonly from?: string
-  /** How it is signed: `plainly` unless a test says otherwise. */
+  /** Signs the request; by default with v1 and without a replay pair. */
   readonly sign?: SignRequest
 }
 
-/** Makes the headers that prove a request, `secret` being the fixture's unless a test says otherwise. */
+/** Makes the authentication headers of a request. */
 export type SignRequest = (payload: Buffer, secret: string) => Readonly<Record<string, string>>
 
-/** Signs a request, the v1 way unless the test says otherwise, and gives it to the gateway without a socket. */
+/** Signs a request and passes it to the gateway without a socket. */
 export async function send(app: FastifyInstance, sent: TestRequest = {}): Promise<TestResponse> {
   const { sign = signedHeaders, secret = SECRET } = sent
   const payload = Buffer.from(sent.raw ?? JSON.stringify(sent.body ?? { method: 'gateway.ping', params: {} }))
@@ -247,7 +247,7 @@ export async function send(app: FastifyInstance, sent: TestRequest = {}): Promis
 
 const EMPTY: Envelope = { success: false, result: null, request_id: '', processing_time: 0 }
 
-/** The headers of a v1 request over these bytes, with the replay pair if one is given. */
+/** Makes the headers of a v1 request, with a replay pair if one is given. */
 export function signedHeaders(
   payload: Buffer | string,
   secret = SECRET,
@@ -256,14 +256,14 @@ export function signedHeaders(
   return lowerCaseNames(signV1(credentialOf(secret), payload, pair))
 }
 
-/** What sends a request to the v2 route; with a pair of its own when none is given. */
+/** Path and signature of a v2 request; with a fresh replay pair by default. */
 export function v2Request(pair?: ReplayPair): { readonly path: string; readonly sign: SignRequest } {
   const sign: SignRequest = (payload, secret) =>
     lowerCaseNames(signV2(credentialOf(secret), payload, pair ?? freshPair()))
   return { path: PATHS.v2, sign }
 }
 
-/** What sends a request to the resend route, in the form with the replay pair when one is given. */
+/** Path and signature of a resend request, with a replay pair if one is given. */
 export function resendRequest(
   payment_id: string,
   pair?: ReplayPair,
@@ -280,13 +280,13 @@ const credentialOf = (secret: string): DemoCredential => ({
   secret,
 })
 
-/** Headers by their names in lower case, as tests replace them. */
+/** Converts header names to lower case, so that tests can replace headers by name. */
 function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   return { 'content-type': 'application/json', ...Object.fromEntries(named) }
 }
 
-/** The code of an answer and where it says the fault is, for tables of cases. */
+/** The error code of a response and the path of the wrong field, for tables of cases. */
 export function codeAndPath({ body }: TestResponse): readonly [number | undefined, unknown] {
   return [body.error?.code, body.error?.details?.['description']]
 }

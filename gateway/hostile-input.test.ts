@@ -15,8 +15,8 @@ import {
 } from './gateway.fixture.ts'
 import { V1_PATH } from './paths.ts'
 
-/** A request that succeeds as it is, and the headers that its signature covers or is. */
-interface Proved {
+/** A valid request, with the headers that hold or are covered by its signature. */
+interface SignedRequest {
   readonly name: string
   readonly api_version: ApiVersion
   readonly path: string
@@ -33,7 +33,7 @@ const RESEND = '{"payment_id":"p-1","operation_id":"o-1"}'
 const V1 = { api_version: ApiVersion.V1 }
 const V2 = { api_version: ApiVersion.V2 }
 
-const REQUESTS: readonly Proved[] = [
+const REQUESTS: readonly SignedRequest[] = [
   { name: 'v1', ...V1, path: V1_PATH, sign: signedHeaders, body: PING, covered: [ID, HASH] },
   { name: 'v2', ...V2, ...v2Request(freshPair()), body: PING, covered: [ID, 'x-data-signature', ...PAIR] },
   { name: 'resend', ...V1, ...resendRequest('p-1'), body: RESEND, covered: [ID, HASH] },
@@ -46,13 +46,13 @@ const REQUESTS: readonly Proved[] = [
   },
 ]
 
-const NOT_PROVED: readonly unknown[] = [1001, 3000, 3001, 3002, 3003]
+const REFUSALS_UNSIGNED: readonly unknown[] = [1001, 3000, 3001, 3002, 3003]
 
 const isSigned = ({ headers }: TestResponse): boolean =>
   headers['x-data-hash'] !== undefined || headers['x-data-signature'] !== undefined
 
-test.each(REQUESTS)('$name: no byte of what is signed can be another one', async (proved) => {
-  const { api_version, path, sign, body, covered } = proved
+test.each(REQUESTS)('$name: refuses a change of any signed byte', async (request) => {
+  const { api_version, path, sign, body, covered } = request
   const app = await createTestGateway({
     credential: { apiVersion: api_version, scopes: ['webhooks.update'] },
     payments: { resendCallback: () => ({ deliveryIds: ['d-1'] }) },
@@ -62,26 +62,26 @@ test.each(REQUESTS)('$name: no byte of what is signed can be another one', async
   const signed = { path, sign: () => headers }
   const expectRefused = (answer: TestResponse, changed: string): void => {
     const { success, error } = answer.body
-    const refused = !success && !isSigned(answer) && NOT_PROVED.includes(error?.code)
+    const refused = !success && !isSigned(answer) && REFUSALS_UNSIGNED.includes(error?.code)
     expect({ changed, refused, text: answer.text }).toMatchObject({ refused: true })
   }
-  for (const changed of bitsOf(Buffer.from(body)))
+  for (const changed of withFlippedBits(Buffer.from(body)))
     expectRefused(await send(app, { ...signed, raw: changed }), changed.toString('latin1'))
   for (const name of covered) {
-    for (const changed of spellingsOf(headers[name] ?? ''))
+    for (const changed of withReplacedCharacters(headers[name] ?? ''))
       expectRefused(await send(app, { ...signed, raw: body, headers: { [name]: changed } }), changed)
   }
   if (covered.includes('x-data-nonce')) {
-    for (const changed of spellingsOf(path))
+    for (const changed of withReplacedCharacters(path))
       expectRefused(await send(app, { ...signed, path: changed, raw: body }), changed)
   }
-  // As it is it succeeds: nothing above has used up its nonce.
+  // The unchanged request succeeds: no refused request used up its nonce.
   expect((await send(app, { ...signed, raw: body })).body.success).toBe(true)
   await app.close()
 })
 
-/** A body with each of its bits turned in turn. */
-function* bitsOf(body: Buffer): Generator<Buffer> {
+/** The body with one bit flipped, for each bit. */
+function* withFlippedBits(body: Buffer): Generator<Buffer> {
   for (let bit = 0; bit < body.length * 8; bit++) {
     const changed = Buffer.from(body)
     changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
@@ -89,16 +89,16 @@ function* bitsOf(body: Buffer): Generator<Buffer> {
   }
 }
 
-/** A text with each of its characters, in turn, being any other digit, and an upper-case one. */
-function* spellingsOf(text: string): Generator<string> {
+/** The text with one character replaced by another hexadecimal digit, lower and upper case, for each character. */
+function* withReplacedCharacters(text: string): Generator<string> {
   for (let at = 0; at < text.length; at++) {
     for (const digit of '0123456789abcdefA')
       if (digit !== text.charAt(at)) yield text.slice(0, at) + digit + text.slice(at + 1)
   }
 }
 
-/** Halves of pairs in any order, what looks like their escapes, and what else texts are broken with. */
-const brokenText = fc.string({
+/** Strings of surrogate halves, of what looks like their escapes, and of other troublesome characters. */
+const malformedText = fc.string({
   unit: fc.constantFrom('\ud83d', '\udcb6', '💶', 'a', '\0', '\\', 'ud800', '"', '\u2028'),
   maxLength: 100,
 })
@@ -117,28 +117,30 @@ const anyBody = fc.oneof(
     .dictionary(fc.string(), fc.jsonValue())
     .map((more) => Buffer.from(JSON.stringify({ method: 'balance.get', ...more }))),
   fc
-    .dictionary(brokenText, fc.oneof(brokenText, fc.constant(1)))
+    .dictionary(malformedText, fc.oneof(malformedText, fc.constant(1)))
     .map((params) => Buffer.from(JSON.stringify({ method: 'gateway.ping', params }))),
 )
 
-/** Whether every text and key in a JSON text is whole, as parsers that are stricter than ours want them. */
-function isWhole(text: string): boolean {
-  let whole = text.isWellFormed()
+/** Whether every string and key of a JSON text is well-formed Unicode, as stricter parsers require. */
+function isWellFormedJson(text: string): boolean {
+  let is_well_formed = text.isWellFormed()
   JSON.parse(text, (key, value) => {
-    whole &&= key.isWellFormed() && (typeof value !== 'string' || value.isWellFormed())
+    is_well_formed &&= key.isWellFormed() && (typeof value !== 'string' || value.isWellFormed())
     return value
   })
-  return whole
+  return is_well_formed
 }
 
-test('whatever is signed and sent, the answer is the envelope, signed, with a code of the table', async () => {
+test('answers any signed bytes with a signed envelope and a code of the error table', async () => {
   const app = await createTestGateway()
   await fc.assert(
     fc.asyncProperty(anyBody, async (raw) => {
       const answer = await send(app, { raw })
       const { success, error, request_id } = answer.body
       expect(isSigned(answer)).toBe(true)
-      expect({ text: answer.text, whole: isWhole(answer.text) }).toMatchObject({ whole: true })
+      expect({ text: answer.text, is_well_formed: isWellFormedJson(answer.text) }).toMatchObject({
+        is_well_formed: true,
+      })
       expect(answer.headers['x-request-id']).toBe(request_id)
       if (success) return expect(JSON.parse(raw.toString())).toEqual({ method: 'gateway.ping', params: {} })
       const code = error?.code ?? 0

@@ -56,7 +56,7 @@ const post = async (base_url: string, request: object, secret = SECRET): Promise
   return fetch(base_url + V1_PATH, { method: 'POST', headers: signedHeaders(body, secret), body })
 }
 
-test('serves from open to stop, and answers what is under way', async () => {
+test('serves from open to stop, and finishes requests under way', async () => {
   const asked = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const balances = {
@@ -84,7 +84,7 @@ test('serves from open to stop, and answers what is under way', async () => {
   await expect(post(base_url, {})).rejects.toThrow()
 })
 
-test('judges callback URLs by the rules of its configuration', async () => {
+test('checks callback URLs by its configuration', async () => {
   const request = (webhook_url: string): object => {
     const payment = {
       identifiers: { c_id: 'a' },
@@ -99,12 +99,12 @@ test('judges callback URLs by the rules of its configuration', async () => {
   const { base_url = '' } = (await running.open?.()) ?? {}
   const answerTo = async (url: string): Promise<unknown> => (await post(base_url, request(url))).json()
   expect(await answerTo('http://10.0.0.1:4000/hook')).toMatchObject({ error: { code: 9000 } })
-  // Accepted, and so passed on to payments, which is not there.
+  // The URL is accepted, so the request is passed to payments, which the test does not implement.
   expect(await answerTo('http://127.0.0.1:4000/hook')).toMatchObject({ error: { code: 2001 } })
   await running.stop()
 })
 
-test('sends requests away until the registry has answered once', async () => {
+test('answers 503 until the registry was read once', async () => {
   let reachable = false
   const listChanges = () => {
     if (!reachable) throw new PublicError(2002)
@@ -126,7 +126,7 @@ test('sends requests away until the registry has answered once', async () => {
   await running.stop()
 })
 
-describe('what the operator changes acts within seconds', () => {
+describe('changes by the operator apply within seconds', () => {
   const credential: Changed = {}
   let secrets = [SECRET]
   let running: RunningRole
@@ -169,7 +169,7 @@ describe('what the operator changes acts within seconds', () => {
     return eventually(answer, (seen) => seen?.error?.code === code, 5_000)
   }
 
-  test('blocking, without a notice', async () => {
+  test('blocking a credential, without a change event', async () => {
     await answersWith(undefined)
     credential.status = CredentialStatus.BLOCKED
     await answersWith(3005)
@@ -181,7 +181,7 @@ describe('what the operator changes acts within seconds', () => {
     ['blocking', { status: CredentialStatus.BLOCKED }, 3005],
     ['disabling', { status: CredentialStatus.DISABLED }, 3004],
     ['an allowlist', { ipAllowlist: ['198.51.100.0/24'] }, 3006],
-    ['switching a method off', { disabledMethods: ['gateway.ping'] }, 1002],
+    ['disabling a method', { disabledMethods: ['gateway.ping'] }, 1002],
   ])('%s, and back', async (_what, changed, code) => {
     await answersWith(undefined)
     Object.assign(credential, changed)
@@ -192,7 +192,7 @@ describe('what the operator changes acts within seconds', () => {
     await answersWith(undefined)
   })
 
-  test('a rotation: both verify, then the new one alone', async () => {
+  test('a rotation: both secrets verify, then only the new one', async () => {
     await answersWith(3000, OLD_SECRET)
     secrets = [OLD_SECRET, SECRET]
     await notify()
@@ -206,7 +206,7 @@ describe('what the operator changes acts within seconds', () => {
 })
 
 test.each([
-  ['a proxy that is no address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
+  ['a trusted proxy that is not an address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],
   ['a flood limit of none', { MULTIHUB_FLOOD_LIMIT: '0' }],
 ])('does not start with %s', async (_what, environment) => {

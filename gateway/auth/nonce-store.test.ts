@@ -27,7 +27,7 @@ afterEach(async () => {
   await edge[Symbol.asyncDispose]()
 })
 
-test('an application spends a nonce once; another application may use the same', async () => {
+test('an application consumes a nonce once; another application may use the same nonce', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   expect(await nonces.consume('1001', 'n')).toBe('consumed')
   expect(await nonces.consume('1001', 'n')).toBe('reused')
@@ -35,13 +35,13 @@ test('an application spends a nonce once; another application may use the same',
   expect(await nonces.consume('1002', 'n')).toBe('consumed')
 })
 
-test('the longest application id and nonce fit', async () => {
+test('accepts the longest application id and nonce', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   expect(await nonces.consume('9'.repeat(16), '~'.repeat(128))).toBe('consumed')
   expect(await nonces.consume('9'.repeat(16), '~'.repeat(128))).toBe('reused')
 })
 
-test('a nonce is remembered for so long and then forgotten', async () => {
+test('remembers a nonce for its time to live and then forgets it', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')
   clock.stepWall(TTL_MS - 1)
@@ -50,7 +50,7 @@ test('a nonce is remembered for so long and then forgotten', async () => {
   expect(await nonces.consume('1001', 'n')).toBe('consumed')
 })
 
-test('nobody is sure when the store is closed', async () => {
+test('the result is unknown when the store is closed', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')
   await edge.store.close()
@@ -58,49 +58,49 @@ test('nobody is sure when the store is closed', async () => {
   expect(await nonces.consume('1001', 'other')).toBe('unknown')
 })
 
-describe('when the answer of the store was lost', () => {
+describe('when the reply of the store was lost', () => {
   const lossy = (nonces = edge.nonces) =>
     createNonceStore(interceptCalls(nonces, loseWriteResults(1, 1)), { ttl_ms: TTL_MS })
 
-  test('the nonce is spent if it is there by this request', async () => {
+  test('the nonce is consumed if this request stored it', async () => {
     const nonces = lossy()
     expect(await nonces.consume('1001', 'n')).toBe('consumed')
     expect(await nonces.consume('1001', 'n')).toBe('reused')
   })
 
-  test('the nonce is reused if it is there by another request', async () => {
+  test('the nonce is reused if another request stored it', async () => {
     await createNonceStore(edge.nonces, { ttl_ms: TTL_MS }).consume('1001', 'n')
-    const swallowed = {
+    const without_reply = {
       ...edge.nonces,
-      insert: () => Promise.reject(new Ambiguous('it was a duplicate, but nobody heard that')),
+      insert: () => Promise.reject(new Ambiguous('the reply was lost')),
     }
-    expect(await createNonceStore(swallowed, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('reused')
+    expect(await createNonceStore(without_reply, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('reused')
   })
 
-  test('nobody is sure if it is not there, for it may yet come', async () => {
-    const late = { ...edge.nonces, insert: () => Promise.reject(new Ambiguous('it is on its way')) }
+  test('the result is unknown if the nonce is absent, because the write may still arrive', async () => {
+    const late = { ...edge.nonces, insert: () => Promise.reject(new Ambiguous('the reply was lost')) }
     expect(await createNonceStore(late, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('unknown')
   })
 
-  test('nobody is sure if it cannot be read within a second', async () => {
+  test('the result is unknown if the nonce cannot be read within a second', async () => {
     const silent = { ...edge.nonces, get: () => new Promise<never>(() => {}) }
-    const spending = lossy(silent).consume('1001', 'n')
+    const consuming = lossy(silent).consume('1001', 'n')
     await eventually(
       () => edge.nonces.get({ application_id: '1001', nonce: 'n' }),
       (there) => there !== undefined,
     )
     await clock.advance(1_000)
-    expect(await spending).toBe('unknown')
+    expect(await consuming).toBe('unknown')
   })
 
-  test('nobody is sure if it cannot be read at all', async () => {
-    const gone = { ...edge.nonces, get: () => Promise.reject(new Unavailable('nobody there')) }
-    expect(await lossy(gone).consume('1001', 'n')).toBe('unknown')
+  test('the result is unknown if the nonce cannot be read', async () => {
+    const unavailable = { ...edge.nonces, get: () => Promise.reject(new Unavailable('the store is down')) }
+    expect(await lossy(unavailable).consume('1001', 'n')).toBe('unknown')
     expect(await lossy().consume('1001', 'n')).toBe('reused')
   })
 })
 
-test('a fault stays a fault', async () => {
+test('rethrows an unexpected fault', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   await expect(nonces.consume('1001', '\ud800')).rejects.toThrow(TypeError)
 })

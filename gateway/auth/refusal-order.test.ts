@@ -16,7 +16,7 @@ import {
 } from '../gateway.fixture.ts'
 import { V1_PATH, V2_PATH } from '../paths.ts'
 
-/** One thing that is wrong with a request: alone, it is refused with the code. */
+/** One error in a request, and the code that it is refused with when it is the only error. */
 interface Fault {
   readonly what: string
   readonly code: number
@@ -29,8 +29,12 @@ const stale = { timestamp: '1', nonce: 'a-nonce-of-some-length' }
 const header = (name: string, value: string | undefined): TestRequest => ({ headers: { [name]: value } })
 const credential = (given: FixtureOptions['credential']): FixtureOptions => ({ credential: given ?? {} })
 
-/** What a caller without the secret can meet, in the order of A1. */
-const beforeProof = (signature_header: string, path: string, signed_pair: boolean): readonly Fault[] => [
+/** The refusals before the signature is verified, in the order of A1. */
+const beforeVerification = (
+  signature_header: string,
+  path: string,
+  signed_pair: boolean,
+): readonly Fault[] => [
   { what: 'path', code: 1001, sent: { path: `${path}/` } },
   { what: 'verb', code: 1007, sent: { verb: 'PUT' } },
   { what: 'content type', code: 1006, sent: header('content-type', 'text/plain') },
@@ -43,8 +47,8 @@ const beforeProof = (signature_header: string, path: string, signed_pair: boolea
   { what: 'signature', code: 3000, sent: { secret: 'wrong' } },
 ]
 
-/** What only who has proved the secret can meet, up to the body. */
-const afterProof = (sign: TestRequest['sign']): readonly Fault[] => [
+/** The refusals after the signature is verified, up to the parsing of the body. */
+const afterVerification = (sign: TestRequest['sign']): readonly Fault[] => [
   { what: 'settings', code: 3007, options: credential({ status: CredentialStatus.UNSPECIFIED }) },
   { what: 'disabled', code: 3004, options: credential({ status: CredentialStatus.DISABLED }) },
   { what: 'blocked', code: 3005, options: credential({ status: CredentialStatus.BLOCKED }) },
@@ -67,8 +71,8 @@ const ROUTES = {
     good: { body: BALANCE },
     options: credential({ apiVersion: ApiVersion.V1 }),
     faults: [
-      ...beforeProof('x-data-hash', V1_PATH, false),
-      ...afterProof((payload, secret) => signedHeaders(payload, secret, stale)),
+      ...beforeVerification('x-data-hash', V1_PATH, false),
+      ...afterVerification((payload, secret) => signedHeaders(payload, secret, stale)),
       ...ofEnvelope,
     ],
   },
@@ -76,8 +80,8 @@ const ROUTES = {
     good: { body: BALANCE, ...v2Request() },
     options: credential({ apiVersion: ApiVersion.V2 }),
     faults: [
-      ...beforeProof('x-data-signature', V2_PATH, true),
-      ...afterProof(v2Request(stale).sign),
+      ...beforeVerification('x-data-signature', V2_PATH, true),
+      ...afterVerification(v2Request(stale).sign),
       ...ofEnvelope,
     ],
   },
@@ -85,8 +89,8 @@ const ROUTES = {
     good: { body: { payment_id: PAYMENT_ID, operation_id: 'a' }, ...resendRequest(PAYMENT_ID) },
     options: credential({ apiVersion: ApiVersion.V1, scopes: ['webhooks.update'] }),
     faults: [
-      ...beforeProof('x-data-hash', resendRequest(PAYMENT_ID).path, true),
-      ...afterProof(resendRequest(PAYMENT_ID, stale).sign),
+      ...beforeVerification('x-data-hash', resendRequest(PAYMENT_ID).path, true),
+      ...afterVerification(resendRequest(PAYMENT_ID, stale).sign),
       { what: 'method', code: 1002, options: credential({ disabledMethods: ['webhook.resend'] }) },
       { what: 'scope', code: 3008, options: credential({ scopes: [] }) },
       { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'webhook.resend': 1 } }) },
@@ -101,7 +105,7 @@ const merged = <T extends object>(first: T | undefined, second: T | undefined): 
 let kept: Awaited<ReturnType<typeof openTestStore>>
 let restoreClock: () => void
 
-/** Time stands still, so that what is used up here, the day and the buckets of one call, stays used up. */
+/** Stops the clock, so that the day and the buckets that are used up here stay used up. */
 beforeAll(async () => {
   restoreClock = useClock(createManualClock(clock.now_ms()))
   kept = await openTestStore()
@@ -113,7 +117,7 @@ beforeAll(async () => {
   ]
   for (const { route, limit } of limits) {
     const parts = [{ options: credential(limit) }, { sent: route.good, options: route.options }]
-    expect(await answerTo(parts)).toEqual([200, undefined, true])
+    expect(await responseTo(parts)).toEqual([200, undefined, true])
   }
 })
 
@@ -122,8 +126,8 @@ afterAll(async () => {
   await kept[Symbol.asyncDispose]()
 })
 
-/** Status, code, and whether the answer is signed, for a request to which all of this applies, the first foremost. */
-async function answerTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise<readonly unknown[]> {
+/** Sends a request with all given errors; the first overrides the later ones. Returns status, code and whether it is signed. */
+async function responseTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise<readonly unknown[]> {
   let sent: TestRequest = {}
   let options: FixtureOptions = {}
   for (const part of [...parts].reverse()) {
@@ -146,21 +150,24 @@ async function answerTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise
 
 describe.each(Object.entries(ROUTES))('the order of refusals on %s', (_name, { good, options, faults }) => {
   const base = { sent: good, options }
-  const known: readonly Fault[] = faults
-  const proved_from = known.findIndex(({ what }) => what === 'settings')
+  const all_faults: readonly Fault[] = faults
+  const verified_from = all_faults.findIndex(({ what }) => what === 'settings')
   const expectFirst = async (chosen: readonly Fault[]): Promise<void> => {
     const [first] = chosen
-    const answer = await answerTo([...chosen, base])
-    expect(answer.slice(1)).toEqual([first?.code, first === undefined || known.indexOf(first) >= proved_from])
+    const response = await responseTo([...chosen, base])
+    expect(response.slice(1)).toEqual([
+      first?.code,
+      first === undefined || all_faults.indexOf(first) >= verified_from,
+    ])
   }
 
-  test('takes the good request', () => expectFirst([]))
+  test('accepts the valid request', () => expectFirst([]))
 
-  test.each(known)('$what alone is $code', (fault) => expectFirst([fault]))
+  test.each(all_faults)('$what alone is $code', (fault) => expectFirst([fault]))
 
-  test('of several faults the first is told', async () => {
+  test('reports the first of several errors', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.subarray([...known], { minLength: 2 }), (chosen) => expectFirst(chosen)),
+      fc.asyncProperty(fc.subarray([...all_faults], { minLength: 2 }), (chosen) => expectFirst(chosen)),
       { numRuns: 150 },
     )
   })

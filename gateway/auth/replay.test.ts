@@ -31,8 +31,8 @@ const resend = (pair: ReplayPair): TestRequest => ({
 const mayResend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 
-/** Every way to send a pair, with a credential that may send it. */
-const WAYS: readonly (readonly [
+/** Every route that takes a replay pair, with a credential that may use it. */
+const ROUTES: readonly (readonly [
   name: string,
   sent: (pair: ReplayPair) => TestRequest,
   options: FixtureOptions,
@@ -43,9 +43,9 @@ const WAYS: readonly (readonly [
   ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
 ]
 
-describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
+describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
   const open = () => createTestGateway({ ...options, store: kept.store })
-  /** With a clock of its own, a whole second, that only the test moves. */
+  /** Runs with a manual clock that starts at a whole second. */
   const withClock = async (work: (moved: ReturnType<typeof createManualClock>) => Promise<void>) => {
     const manual = createManualClock(Math.floor(clock.now_ms() / 1000) * 1000)
     const restore = useClock(manual)
@@ -79,7 +79,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     })
   })
 
-  test('is good once, for this gateway and for another on the same store', async () => {
+  test('is accepted once by all gateways on one store', async () => {
     const pair = freshPair()
     expect((await send(await open(), sent(pair))).body.success).toBe(true)
     for (const app of [await open(), await open()]) {
@@ -89,7 +89,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     }
   })
 
-  test('is good once for both secrets of a rotation together', async () => {
+  test('is accepted once for both secrets of a rotation together', async () => {
     const app = await open()
     for (const [secret, other_secret] of [[SECRET, OLD_SECRET] as const, [OLD_SECRET, SECRET] as const]) {
       const pair = freshPair()
@@ -98,7 +98,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     }
   })
 
-  test('is good once although it comes many times at once', async () => {
+  test('is accepted once when it is sent many times concurrently', async () => {
     const [first, second] = [await open(), await open()]
     const pair = freshPair()
     const twenty = [...Array(20).keys()].flatMap(() => [send(first, sent(pair)), send(second, sent(pair))])
@@ -108,7 +108,7 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     expect(codes.filter((code) => code === 3000)).toHaveLength(39)
   })
 
-  test('is another application’s affair when that one used the nonce', async () => {
+  test('is accepted when another application used the same nonce', async () => {
     const { nonces } = await openGatewayStore(kept.store)
     const pair = freshPair()
     await createNonceStore(nonces, { ttl_ms: 60_000 }).consume('1002', pair.nonce)
@@ -116,9 +116,9 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
   })
 
   test.each([
-    ['as long as it is fresh', -300, [300_000, 300_999]],
+    ['while it is fresh', -300, [300_000, 300_999]],
     ['when the clock is set back and forward again', -100, [-200_000, 200_000, 300_000, 100_000]],
-  ])('stays spent %s', async (_when, age_s, steps_ms) => {
+  ])('stays used %s', async (_when, age_s, steps_ms) => {
     await withClock(async (manual) => {
       const app = await open()
       const pair = pairOf(age_s)
@@ -132,27 +132,27 @@ describe.each(WAYS)('a replay pair on %s', (name, sent, options) => {
     })
   })
 
-  test('is not spent by a request whose signature or policy fails', async () => {
+  test('is not used up by a request whose signature or policy check fails', async () => {
     const pair = freshPair()
-    const spoiled: [TestRequest, FixtureOptions, number][] = [
+    const failing: [TestRequest, FixtureOptions, number][] = [
       [{ secret: 'wrong' }, {}, 3000],
       [{}, { credential: { ...options.credential, ipAllowlist: ['::1'] } }, 3006],
     ]
-    for (const [more, changed, code] of spoiled) {
+    for (const [more, changed, code] of failing) {
       const app = await createTestGateway({ ...options, store: kept.store, ...changed })
       expect((await send(app, { ...sent(pair), ...more })).body.error?.code).toBe(code)
     }
     expect((await send(await open(), sent(pair))).body.success).toBe(true)
   })
 
-  test('is spent by a request that fails later', async () => {
+  test('is used up by a request that fails later', async () => {
     const app = await open()
     const pair = freshPair()
     expect((await send(app, { ...sent(pair), raw: '{' })).body.error?.code).toBe(1005)
     expect((await send(app, sent(pair))).body.error?.code).toBe(3000)
   })
 
-  test(`is ${name === 'v2' ? 'refused' : 'let through, with a warning,'} while nobody can say if it is new`, async () => {
+  test(`is ${name === 'v2' ? 'refused' : 'accepted with a warning'} while the store is unavailable`, async () => {
     const lines: string[] = []
     const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
     const app = await createTestGateway({ ...options, store: kept.store, log })

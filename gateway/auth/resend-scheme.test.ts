@@ -32,12 +32,12 @@ const hashOf = (text: string, secret = SECRET): string =>
     .update(text + secret)
     .digest('hex')
 
-const ask = async (sent: TestRequest, options = V1) =>
+const sendResend = async (sent: TestRequest, options = V1) =>
   send(await createTestGateway(options), { raw: RAW, ...sent })
-const codeOf = async (sent: TestRequest, options = V1) => (await ask(sent, options)).body.error?.code
+const codeOf = async (sent: TestRequest, options = V1) => (await sendResend(sent, options)).body.error?.code
 
 testWith('openssl')(
-  'takes both forms of a hash that openssl made, and signs its answers the v1 way',
+  'accepts both forms of a hash made by openssl, and signs responses with the v1 hash',
   async () => {
     const { timestamp, nonce } = freshPair()
     const text = `service-merchant-webhook-resend-v1\nPOST\n${PATH}\n${timestamp}\n${nonce}\n\n${RAW}`
@@ -46,7 +46,7 @@ testWith('openssl')(
       { 'x-data-hash': opensslSha512(RAW + SECRET) },
       { 'x-data-hash': opensslSha512(text + SECRET), ...pair },
     ]) {
-      const answered = await ask({ path: PATH, headers })
+      const answered = await sendResend({ path: PATH, headers })
       expect([answered.status, answered.body.success]).toEqual([200, true])
       expect(answered.headers['x-data-hash']).toBe(opensslSha512(answered.text + SECRET))
       expect(answered.headers).not.toHaveProperty('x-data-signature')
@@ -54,17 +54,17 @@ testWith('openssl')(
   },
 )
 
-test('the answer is signed with the secret of a rotation that was used', async () => {
+test('signs the response with the secret that signed the request', async () => {
   for (const sent of [WITHOUT, resendRequest(ID, freshPair())]) {
-    const answered = await ask({ ...sent, secret: OLD_SECRET })
+    const answered = await sendResend({ ...sent, secret: OLD_SECRET })
     expect(answered.body.success).toBe(true)
     expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text, OLD_SECRET))
   }
 })
 
-test('a credential of v2 has to send the pair, which it is told once it has proved itself', async () => {
+test('refuses a v2 credential without a replay pair after verifying its signature', async () => {
   expect(await codeOf(resendRequest(ID, freshPair()), V2)).toBeUndefined()
-  const without = await ask(WITHOUT, V2)
+  const without = await sendResend(WITHOUT, V2)
   expect([without.status, without.body.error?.code]).toEqual([400, 3000])
   expect(without.headers['x-data-hash']).toBe(hashOf(without.text))
   const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
@@ -75,9 +75,9 @@ test.each([
   [15, 3000],
   [16, undefined],
   [128, undefined],
-])('a credential of v2 sends a nonce as v2 wants it: of %i characters', async (length, code) => {
+])('checks the nonce of a v2 credential by the rules of v2: %i characters', async (length, code) => {
   const sent = resendRequest(ID, { ...freshPair(), nonce: 'n'.repeat(length) })
-  const answered = await ask(sent, V2)
+  const answered = await sendResend(sent, V2)
   expect(answered.body.error?.code).toBe(code)
   expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text))
   expect(await codeOf(sent, V1)).toBeUndefined()
@@ -95,11 +95,11 @@ test.each<[string, TestRequest]>([
   ['a malformed nonce that is signed', resendRequest(ID, { ...pair, nonce: 'n n' })],
   ['a nonce of 129 characters that is signed', resendRequest(ID, { ...pair, nonce: 'n'.repeat(129) })],
   [
-    'a pair that is not signed',
+    'a replay pair that is not signed',
     { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp, 'x-data-nonce': 'n' } },
   ],
   [
-    'a signed pair that is not sent',
+    'a signed replay pair that is not sent',
     { ...resendRequest(ID, pair), headers: { 'x-data-timestamp': undefined, 'x-data-nonce': undefined } },
   ],
   ['a pair signed for another payment', { ...resendRequest('p2', pair), path: PATH }],
@@ -114,17 +114,17 @@ test.each<[string, TestRequest]>([
   ['a wrong hash', { ...WITHOUT, secret: 'wrong' }],
 ])('refuses %s: 3000, unsigned', async (_what, sent) => {
   for (const options of [V1, V2]) {
-    const { status, body, headers } = await ask(sent, options)
+    const { status, body, headers } = await sendResend(sent, options)
     expect([status, body.error?.code]).toEqual([400, 3000])
     expect(headers).not.toHaveProperty('x-data-hash')
   }
 })
 
-test('a signature in the header of v2 is none', async () => {
+test('ignores a signature in the header of v2', async () => {
   expect(await codeOf({ path: PATH, sign: v2Request().sign })).toBe(3002)
 })
 
-test('one byte changed in any signed part never succeeds', async () => {
+test('refuses a change of one byte in any signed part', async () => {
   const app = await createTestGateway(V1)
   const parts = [
     'payment_id',
@@ -153,7 +153,7 @@ test('one byte changed in any signed part never succeeds', async () => {
       })
       if (sent_parts.includes(part)) expect([3000, 3001, 3002, 3003, 9000]).toContain(body.error?.code)
       else expect(body.success).toBe(true)
-      // Without a pair the hash says nothing of the path, but the body does.
+      // Without a replay pair the hash does not cover the path, but the body names the payment.
       if (body.error?.code === 9000) expect([part, has_pair]).toEqual(['payment_id', false])
     }),
     { numRuns: 400 },
@@ -168,23 +168,26 @@ test.each<[string, TestRequest, number]>([
   ['a path in another case', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/Resend` }, 1001],
   ['another spelling of its words', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/%72esend` }, 1001],
   ['a query', { ...WITHOUT, path: `${PATH}?a=1` }, 1003],
-  ['an id that is too long for any', { ...resendRequest('a'.repeat(5000)) }, 9000],
+  ['an id that is longer than any payment id', { ...resendRequest('a'.repeat(5000)) }, 9000],
   ['another spelling of the id', { ...WITHOUT, path: PATH.replace('019', '%3019') }, 9000],
 ])('refuses %s', async (_what, sent, code) => {
   expect(await codeOf(sent)).toBe(code)
 })
 
-test('asks for its scope, and exists only while it is switched on', async () => {
-  const without = await ask(WITHOUT, { payments, credential: { scopes: ['tickets.read'] } })
+test('requires its scope, and does not exist while it is disabled', async () => {
+  const without = await sendResend(WITHOUT, { payments, credential: { scopes: ['tickets.read'] } })
   expect([without.status, without.body.error?.code]).toEqual([403, 3008])
-  const off = await ask(WITHOUT, { payments, credential: { scopes, disabledMethods: ['webhook.resend'] } })
+  const off = await sendResend(WITHOUT, {
+    payments,
+    credential: { scopes, disabledMethods: ['webhook.resend'] },
+  })
   expect([off.status, off.body.error?.code]).toEqual([404, 1002])
   expect(
     await codeOf(WITHOUT, { payments, credential: { scopes, disabledMethods: ['payment.in'] } }),
   ).toBeUndefined()
 })
 
-test('is no method of the envelope', async () => {
+test('is not a method of the envelope', async () => {
   const { status, body } = await send(await createTestGateway(V1), {
     body: { method: 'webhook.resend', params: {} },
   })

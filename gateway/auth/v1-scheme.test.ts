@@ -22,7 +22,7 @@ const now_s = (): number => Math.floor(clock.now_ms() / 1000)
 const codeOf = async (sent: TestRequest, options: FixtureOptions = {}): Promise<number | undefined> =>
   (await send(await createTestGateway(options), sent)).body.error?.code
 
-testWith('openssl')('takes a hash that openssl made, and signs answers so that openssl agrees', async () => {
+testWith('openssl')('accepts a hash made by openssl, and signs responses as openssl does', async () => {
   const app = await createTestGateway()
   const pong = await send(app, { raw: PING, headers: { 'x-data-hash': opensslSha512(PING + SECRET) } })
   expect(pong.body.success).toBe(true)
@@ -32,14 +32,14 @@ testWith('openssl')('takes a hash that openssl made, and signs answers so that o
   expect(refused.headers['x-data-hash']).toBe(opensslSha512(refused.text + SECRET))
 })
 
-test('hashes the bytes as they are: other blanks or another order of keys are another body', async () => {
+test('hashes the exact bytes: other whitespace or key order is another body', async () => {
   const app = await createTestGateway()
   const raw = ' {"params" : {},\n"method":"gateway.ping"}\t'
   expect((await send(app, { raw })).body.success).toBe(true)
   expect((await send(app, { raw, headers: signedHeaders(PING) })).body.error?.code).toBe(3000)
 })
 
-test('any change of one byte of the body is 3000', async () => {
+test('refuses any change of one byte of the body with 3000', async () => {
   const app = await createTestGateway()
   const body = Buffer.from('{"method":"gateway.ping","params":{}, "service_id": 5}')
   const headers = signedHeaders(body)
@@ -58,7 +58,7 @@ test('any change of one byte of the body is 3000', async () => {
 test.each([
   ['x-data-hash', [3000, 3002]],
   ['x-data-application-id', [3001, 3003]],
-])('any change of one character of %s is refused, unsigned', async (name, codes) => {
+])('refuses any change of one character of %s, unsigned', async (name, codes) => {
   const app = await createTestGateway()
   const text = signedHeaders(PING)[name] ?? ''
   await fc.assert(
@@ -94,7 +94,7 @@ test.each<[string, Record<string, string | undefined>, number]>([
   expect(shown['x-data-hash']).toBeUndefined()
 })
 
-test('both secrets of a rotation verify, and the answer is signed with the one that was used', async () => {
+test('accepts both secrets of a rotation, and signs the response with the one that signed the request', async () => {
   const app = await createTestGateway()
   for (const secret of [SECRET, OLD_SECRET]) {
     const { body, text, headers } = await send(app, { raw: PING, secret })
@@ -103,7 +103,7 @@ test('both secrets of a rotation verify, and the answer is signed with the one t
   }
 })
 
-test('the old secret ends at its time, whatever the cache holds', async () => {
+test('refuses the old secret after its expiry although the credential is cached', async () => {
   const old_secret_expires_ms = clock.now_ms() - 1
   expect(await codeOf({ secret: OLD_SECRET }, { old_secret_expires_ms })).toBe(3000)
   expect(await codeOf({ secret: SECRET }, { old_secret_expires_ms })).toBeUndefined()
@@ -114,20 +114,20 @@ const BROKEN = { status: CredentialStatus.UNSPECIFIED }
 test.each<[string, FixtureOptions, number]>([
   ['broken settings', { credential: BROKEN }, 3007],
   ['a broken allowlist', { credential: { ipAllowlist: ['10.0.0.0/99'] } }, 3007],
-  ['an environment that is none', { credential: { environment: Environment.UNSPECIFIED } }, 3007],
+  ['an unknown environment', { credential: { environment: Environment.UNSPECIFIED } }, 3007],
   ['a disabled credential', { credential: { status: CredentialStatus.DISABLED } }, 3004],
   ['a blocked credential', { credential: { status: CredentialStatus.BLOCKED } }, 3005],
   ['another address', { credential: { ipAllowlist: ['198.51.100.0/24', '2001:db8::/32'] } }, 3006],
   ['a v2 credential', { credential: { apiVersion: ApiVersion.V2 } }, 3008],
   ['an environment that is not the merchant’s', { merchant_environments: [Environment.PRODUCTION] }, 3008],
-  // The order, where several hold.
+  // Several errors at once: the first in the order is reported.
   [
     'disabled from another address',
     { credential: { status: CredentialStatus.DISABLED, ipAllowlist: ['::1'] } },
     3004,
   ],
   ['v2 from another address', { credential: { apiVersion: ApiVersion.V2, ipAllowlist: ['::1'] } }, 3006],
-])('refuses %s, and tells it only to who proved the secret', async (_what, options, code) => {
+])('refuses %s with its own code only after verifying the signature', async (_what, options, code) => {
   const app = await createTestGateway(options)
   const { body, headers, status } = await send(app, { raw: '{' })
   expect([status, body.error?.code]).toEqual([code === 3008 ? 403 : 400, code])
@@ -135,7 +135,7 @@ test.each<[string, FixtureOptions, number]>([
   expect((await send(app, { secret: 'wrong' })).body.error?.code).toBe(3000)
 })
 
-test('a secret that cannot be opened proves nothing', async () => {
+test('refuses every signature of a secret that cannot be decrypted', async () => {
   expect(await codeOf({}, { secrets_broken: true })).toBe(3000)
 })
 
@@ -144,7 +144,7 @@ const IPV6 = '2001:db8:a::/48'
 
 test.each<[string, readonly string[], string, string | undefined, number | undefined]>([
   ['an IPv4 address', ['203.0.113.9'], '203.0.113.9', undefined, undefined],
-  ['its neighbour', ['203.0.113.9'], '203.0.113.8', undefined, 3006],
+  ['a neighbouring address', ['203.0.113.9'], '203.0.113.8', undefined, 3006],
   ['an IPv4 address in its IPv6 spelling', ['203.0.113.0/24'], '::ffff:203.0.113.9', undefined, undefined],
   ['an IPv4 address in a mapped range', [MAPPED], '203.0.113.9', undefined, undefined],
   ['another one', [MAPPED], '203.0.114.9', undefined, 3006],
@@ -153,24 +153,24 @@ test.each<[string, readonly string[], string, string | undefined, number | undef
   ['an IPv6 address of another range', [IPV6], '2001:db8:b::1', undefined, 3006],
   ['IPv4 where all of IPv6 is allowed', ['::/0'], '203.0.113.9', undefined, 3006],
   ['one of several ranges', ['198.51.100.0/24', IPV6, '203.0.113.9/32'], '203.0.113.9', undefined, undefined],
-  ['a caller that calls itself another', ['203.0.113.0/24'], '192.0.2.1', '203.0.113.9', 3006],
+  ['a forged header without a trusted proxy', ['203.0.113.0/24'], '192.0.2.1', '203.0.113.9', 3006],
   ['a caller behind a trusted proxy', ['203.0.113.0/24'], '10.0.0.1', '203.0.113.9', undefined],
   ['a caller behind two', ['203.0.113.0/24'], '::ffff:10.0.0.1', '203.0.113.9, fd00::2', undefined],
   ['a caller that forged the front', ['203.0.113.0/24'], '10.0.0.1', '203.0.113.9, 192.0.2.1', 3006],
-  ['a proxy that says nothing', ['203.0.113.0/24'], '10.0.0.1', undefined, 3006],
+  ['a proxy without the header', ['203.0.113.0/24'], '10.0.0.1', undefined, 3006],
   ['an address that cannot be read', ['0.0.0.0/0', '::/0'], '10.0.0.1', 'unknown', 3006],
   ['an address with a port', ['0.0.0.0/0', '::/0'], '10.0.0.1', '203.0.113.9:4711', 3006],
   ['an address with a zone', ['0.0.0.0/0', '::/0'], '10.0.0.1', 'fe80::1%eth0', 3006],
   ['an empty address', ['0.0.0.0/0', '::/0'], '10.0.0.1', '203.0.113.9,', 3006],
   ['no allowlist, and no address that can be read', [], '10.0.0.1', 'unknown', undefined],
-])('judges by the allowlist: %s', async (_what, ipAllowlist, from, forwarded, code) => {
+])('checks the allowlist: %s', async (_what, ipAllowlist, from, forwarded, code) => {
   const trusted_proxies = ['10.0.0.0/8', 'fd00::/8']
   const headers = { 'x-forwarded-for': forwarded }
   const app = await createTestGateway({ credential: { ipAllowlist: [...ipAllowlist] }, trusted_proxies })
   expect((await send(app, { from, headers })).body.error?.code).toBe(code)
 })
 
-test('without trusted proxies nobody speaks for another', async () => {
+test('ignores X-Forwarded-For without trusted proxies', async () => {
   const credential = { ipAllowlist: ['203.0.113.0/24'] }
   const headers = { 'x-forwarded-for': '203.0.113.9' }
   expect(await codeOf({ from: '10.0.0.1', headers }, { credential })).toBe(3006)
@@ -192,19 +192,19 @@ test.each<[string, Record<string, string>, number | undefined]>([
   ['an empty nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': '' }, 3000],
   ['a nonce with a blank', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a b' }, 3000],
   ['a long nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a'.repeat(129) }, 3000],
-])('judges the replay pair: %s', async (_what, headers, code) => {
+])('checks the replay pair: %s', async (_what, headers, code) => {
   const { body, headers: shown } = await send(await createTestGateway(), { headers })
   expect(body.error?.code).toBe(code)
   expect(shown['x-data-hash']).toBeDefined()
 })
 
-test('freshness comes after the policy and before the body is parsed', async () => {
+test('checks freshness after the policy and before parsing the body', async () => {
   const stale = { headers: { 'x-data-nonce': 'n' }, raw: '{' }
   expect(await codeOf(stale)).toBe(3000)
   expect(await codeOf(stale, { credential: { apiVersion: ApiVersion.V2 } })).toBe(3008)
 })
 
-test('a registry that cannot be read is 2002, unsigned', async () => {
+test('answers 2002, unsigned, when the registry is unavailable', async () => {
   const directory = {
     getCredential: (): never => {
       throw new PublicError(2002)
@@ -214,7 +214,7 @@ test('a registry that cannot be read is 2002, unsigned', async () => {
   expect([status, body.error?.code, headers['x-data-hash']]).toEqual([400, 2002, undefined])
 })
 
-test('a credential is read once for many requests', async () => {
+test('reads a credential once for many requests', async () => {
   let reads = 0
   const directory = {
     getCredential: () => {

@@ -37,8 +37,8 @@ const hmac = (text: string, secret = SECRET): string =>
   createHmac('sha512', secret).update(text).digest('hex')
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The text that the signature of an answer must be over (spec: v2 request headers). */
-function answerText({ text, status, headers }: TestResponse, nonce: string): string {
+/** The text that the signature of a response must cover (spec: v2 request headers). */
+function responseText({ text, status, headers }: TestResponse, nonce: string): string {
   const lines = [
     'service-multihub-response-v2',
     APPLICATION_ID,
@@ -50,11 +50,11 @@ function answerText({ text, status, headers }: TestResponse, nonce: string): str
   return lines.join('\n')
 }
 
-const answerSignature = (answered: TestResponse, nonce: string, secret = SECRET): string =>
-  hmac(answerText(answered, nonce), secret)
+const responseSignature = (answered: TestResponse, nonce: string, secret = SECRET): string =>
+  hmac(responseText(answered, nonce), secret)
 
 testWith('openssl')(
-  'takes a signature that openssl made, and signs answers and refusals so that openssl agrees',
+  'accepts a signature made by openssl, and signs responses and refusals as openssl does',
   async () => {
     const app = await createTestGateway(V2)
     for (const raw of [PING, '{', '{"method":"none"}']) {
@@ -77,26 +77,26 @@ testWith('openssl')(
       }
       const answered = await send(app, { raw, path: V2_PATH, sign: () => headers })
       expect(answered.body.success).toBe(raw === PING)
-      const signature = opensslHmac('sha512', SECRET, answerText(answered, nonce))
+      const signature = opensslHmac('sha512', SECRET, responseText(answered, nonce))
       expect(answered.headers['x-data-signature']).toBe(signature)
       expect(answered.headers['x-data-hash']).toBeUndefined()
     }
   },
 )
 
-test('takes the envelope of v1', async () => {
+test('accepts the envelope of v1', async () => {
   const app = await createTestGateway({ ...V2, balances: { getBalances: () => ({}) } })
   const { body } = await send(app, { ...v2Request(), body: { method: 'balance.get', params: {} } })
   expect(body.result).toMatchObject({ balance: { id: 7001 } })
 })
 
-test('both secrets of a rotation verify, and the answer is signed with the one that was used', async () => {
+test('accepts both secrets of a rotation, and signs the response with the one that signed the request', async () => {
   const app = await createTestGateway(V2)
   for (const secret of [SECRET, OLD_SECRET]) {
     const pair = freshPair()
     const answered = await send(app, { ...v2Request(pair), secret })
     expect(answered.body.success).toBe(true)
-    expect(answered.headers['x-data-signature']).toBe(answerSignature(answered, pair.nonce, secret))
+    expect(answered.headers['x-data-signature']).toBe(responseSignature(answered, pair.nonce, secret))
   }
   expect(await codeOf({ secret: OLD_SECRET }, { ...V2, old_secret_expires_ms: clock.now_ms() })).toBe(3000)
 })
@@ -148,11 +148,11 @@ test.each<[string, { timestamp?: string; nonce?: string }, number | undefined]>(
   ['a long nonce, although it is signed', { nonce: 'n'.repeat(129) }, 3000],
   ['a timestamp with leading zeros', { timestamp: `00${now_s()}` }, undefined],
   ['milliseconds, although they are signed', { timestamp: `${now_s()}000` }, 3000],
-])('judges %s', async (_what, given, code) => {
+])('checks %s', async (_what, given, code) => {
   expect(await codeOf(v2Request({ ...freshPair(), ...given }))).toBe(code)
 })
 
-test('each header must come once', async () => {
+test('refuses a repeated header', async () => {
   const app = await createTestGateway(V2)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const address = app.server.address()
@@ -182,7 +182,7 @@ test('each header must come once', async () => {
   await app.close()
 })
 
-test('one byte changed in any signed part never succeeds', async () => {
+test('refuses a change of one byte in any signed part', async () => {
   const app = await createTestGateway(V2)
   const parts = [
     'path',
@@ -213,7 +213,7 @@ test('one byte changed in any signed part never succeeds', async () => {
   )
 })
 
-test('a signature for another path, verb or version of the text is 3000', async () => {
+test('refuses a signature over another path, verb or prefix with 3000', async () => {
   const pair = freshPair()
   const good = [
     'service-multihub-request-v2',
@@ -242,7 +242,7 @@ test('a signature for another path, verb or version of the text is 3000', async 
   ).toBe(undefined)
 })
 
-test('neither version proves itself by the other’s signature', async () => {
+test('refuses the signature of the other version', async () => {
   const hash = signedHeaders(PING)['x-data-hash'] ?? ''
   const signature = v2Request().sign(Buffer.from(PING), SECRET)['x-data-signature'] ?? ''
   expect(await codeOf({ raw: PING, headers: { 'x-data-signature': hash } })).toBe(3000)
@@ -250,11 +250,11 @@ test('neither version proves itself by the other’s signature', async () => {
   for (const options of [{}, V2]) expect(await codeOf(as_hash, options)).toBe(3000)
 })
 
-test('a credential of the other version is 3008, signed the way of the route', async () => {
+test('refuses a credential of the other version with 3008, signed by the scheme of the route', async () => {
   const pair = freshPair()
   const v1_on_v2 = await send(await createTestGateway(), v2Request(pair))
   expect([v1_on_v2.status, v1_on_v2.body.error?.code]).toEqual([403, 3008])
-  expect(v1_on_v2.headers['x-data-signature']).toBe(answerSignature(v1_on_v2, pair.nonce))
+  expect(v1_on_v2.headers['x-data-signature']).toBe(responseSignature(v1_on_v2, pair.nonce))
   expect(v1_on_v2.headers).not.toHaveProperty('x-data-hash')
   const v2_on_v1 = await send(await createTestGateway(V2), {})
   expect([v2_on_v1.status, v2_on_v1.body.error?.code]).toEqual([403, 3008])
@@ -262,14 +262,14 @@ test('a credential of the other version is 3008, signed the way of the route', a
   expect(v2_on_v1.headers).not.toHaveProperty('x-data-signature')
 })
 
-test('a nonce that nobody can reserve ends the request: 2002, HTTP 503, signed', async () => {
+test('refuses a request whose nonce cannot be checked with 2002, HTTP 503, signed', async () => {
   const app = await createTestGateway({ ...V2, store: kept.store })
   const pair = freshPair()
   kept.setAway(true)
   const refused = await send(app, v2Request(pair))
   kept.setAway(false)
   expect([refused.status, refused.body.error?.code]).toEqual([503, 2002])
-  expect(refused.headers['x-data-signature']).toBe(answerSignature(refused, pair.nonce))
-  // It was not spent.
+  expect(refused.headers['x-data-signature']).toBe(responseSignature(refused, pair.nonce))
+  // The nonce was not used up.
   expect((await send(app, v2Request(pair))).body.success).toBe(true)
 })

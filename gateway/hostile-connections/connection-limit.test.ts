@@ -12,8 +12,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** Opens a connection and says whether a request on it is answered; it stays open. */
-async function opener(trusted: readonly string[]) {
+/** Starts a server; returns a function that opens a connection and tells whether a request on it is answered. */
+async function startServer(trusted: readonly string[]) {
   const server = createServer((_request, response) => void response.end())
   limitConnectionsPerNetwork(server, parseIpRanges(trusted), 2)
   const { authority } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
@@ -28,17 +28,17 @@ async function opener(trusted: readonly string[]) {
   }
 }
 
-test('a network has its share of the connections, and each that closes makes room', async () => {
-  const open = await opener([])
+test('closes connections of a network beyond its limit, and accepts new ones after one has closed', async () => {
+  const open = await startServer([])
   const [first] = [await open(), await open()]
   expect([first.answered, (await open()).answered]).toEqual([true, false])
   first.socket.destroy()
   await once(first.socket, 'close')
-  // The server hears of it a moment later.
+  // The server notices the close a moment later.
   await eventually(open, (last) => last?.answered === true)
 })
 
-test('a trusted proxy brings as many as it likes', async () => {
-  const open = await opener(['127.0.0.1'])
+test('does not limit a trusted proxy', async () => {
+  const open = await startServer(['127.0.0.1'])
   for (let count = 0; count < 5; count += 1) expect((await open()).answered).toBe(true)
 })

@@ -14,30 +14,33 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const CRUMBS = '1\r\n \r\n'.repeat(20_000)
+const FRAGMENTS = '1\r\n \r\n'.repeat(20_000)
 const TOO_LONG = `${(1_100_000).toString(16)}\r\n${' '.repeat(1_100_000)}\r\n`
 
-/** A request whose body has no end, with what it begins with. */
-const endless = (head: RequestHead = {}, begin = ''): string =>
+/** A request whose chunked body does not end. */
+const unendingRequest = (head: RequestHead = {}, begin = ''): string =>
   requestText(PING, { header_lines: ['transfer-encoding: chunked'], ...head, body_on_wire: begin })
 
 const cases: [string, string, number | undefined][] = [
-  ['nothing else', endless(), 1003],
-  ['a wrong type', endless({ content_type: 'text/plain' }), 1006],
-  ['no such path', endless({ target: '/nowhere' }), 1001],
-  ['a path of others', endless({ target: '/%zz' }), 1001],
-  ['another verb', endless({ verb: 'PUT' }), 1007],
-  ['more than 1 MiB', endless({}, TOO_LONG), 1003],
-  ['what is shown to anybody', endless({ verb: 'GET', target: '/openapi.json' }), undefined],
+  ['nothing else', unendingRequest(), 1003],
+  ['a wrong type', unendingRequest({ content_type: 'text/plain' }), 1006],
+  ['no such path', unendingRequest({ target: '/nowhere' }), 1001],
+  ['a path that cannot be decoded', unendingRequest({ target: '/%zz' }), 1001],
+  ['another verb', unendingRequest({ verb: 'PUT' }), 1007],
+  ['more than 1 MiB', unendingRequest({}, TOO_LONG), 1003],
+  ['the reference', unendingRequest({ verb: 'GET', target: '/openapi.json' }), undefined],
 ]
 
-test.each(cases)('hangs up behind the answer on who sends crumbs with %s', async (_what, head, code) => {
-  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, head + CRUMBS)
-  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
-  expect(closed).toBe(true)
-})
+test.each(cases)(
+  'answers and closes when a request has too many fragments: %s',
+  async (_what, head, code) => {
+    const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, head + FRAGMENTS)
+    expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
+    expect(closed).toBe(true)
+  },
+)
 
-test.each(cases.slice(1))('and on who sends them once it is answered: %s', async (_what, head, code) => {
+test.each(cases.slice(1))('closes when the fragments follow the response: %s', async (_what, head, code) => {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
   socket.on('error', () => socket.destroy())
   let received = ''
@@ -47,24 +50,24 @@ test.each(cases.slice(1))('and on who sends them once it is answered: %s', async
   socket.write(head)
   await once(socket, 'data')
   const ended = once(socket, 'close')
-  socket.write(CRUMBS)
+  socket.write(FRAGMENTS)
   await ended
   expect(received).toContain(code === undefined ? '200 OK' : `"code":${code}`)
 })
 
-test('what is due before is answered before', async () => {
+test('answers earlier requests before it closes', async () => {
   const { responses: answers, closed_by_gateway: closed } = await sendBytes(
     app,
-    requestText(PING) + requestText('{') + endless({ content_type: 'text/plain' }) + CRUMBS,
+    requestText(PING) + requestText('{') + unendingRequest({ content_type: 'text/plain' }) + FRAGMENTS,
   )
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([undefined, 1005, 1006])
   expect(closed).toBe(true)
 })
 
-test('whatever is no crumb is dropped to its end, and the next request is found', async () => {
+test('drains a refused body of normal fragments and finds the next request', async () => {
   const pieces = `1f4\r\n${' '.repeat(500)}\r\n`.repeat(3_000)
-  const long = endless({}, `${pieces}0\r\n\r\n`)
-  const wrong = endless({ content_type: 'text/plain' }, `${pieces}0\r\n\r\n`)
+  const long = unendingRequest({}, `${pieces}0\r\n\r\n`)
+  const wrong = unendingRequest({ content_type: 'text/plain' }, `${pieces}0\r\n\r\n`)
   const { responses: answers } = await sendBytes(app, long + wrong + requestText(PING), 3)
   expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
 })
@@ -76,21 +79,24 @@ test.each([
     { content_type: 'text/plain', header_lines: ['connection: close', 'content-length: 3145728'] },
     1006,
   ],
-])('who sends all of %s before reading gets its last answer', async (_what, head: RequestHead, code) => {
-  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
-  await once(socket, 'connect')
-  const failed: unknown[] = []
-  socket.on('error', (error) => failed.push(error))
-  socket.write(requestText(PING, { ...head, body_on_wire: '' }))
-  for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
-    if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  let received = ''
-  socket.setEncoding('latin1').on('data', (text: string) => {
-    received += text
-  })
-  if (!socket.closed) await once(socket, 'close')
-  expect(failed).toEqual([])
-  expect(received).toContain(`"code":${code}`)
-})
+])(
+  'a client that sends all of %s before reading gets the response',
+  async (_what, head: RequestHead, code) => {
+    const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+    await once(socket, 'connect')
+    const failed: unknown[] = []
+    socket.on('error', (error) => failed.push(error))
+    socket.write(requestText(PING, { ...head, body_on_wire: '' }))
+    for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
+      if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    let received = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      received += text
+    })
+    if (!socket.closed) await once(socket, 'close')
+    expect(failed).toEqual([])
+    expect(received).toContain(`"code":${code}`)
+  },
+)

@@ -22,8 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-/** What an answer says: `pong`, or the code of its error. Whatever is no envelope fails here. */
-function saidBy({ http_status, headers, body }: SocketResponse): 'pong' | 'continue' | number {
+/** The content of a response: `pong`, or the code of its error. Fails when it is not an envelope. */
+function contentOf({ http_status, headers, body }: SocketResponse): 'pong' | 'continue' | number {
   if (http_status === 100) return 'continue'
   const envelope = JSON.parse(body)
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -50,7 +50,7 @@ const OPEN = false
 const CLOSED = true
 
 test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>([
-  // How the body is framed.
+  // The framing of the body.
   ['chunks', chunked(CHUNKS), ['pong'], OPEN],
   ['a coding in capitals', coded(' CHUNKED'), ['pong'], OPEN],
   ['a length with leading zeros', lines(`content-length: 00${PING.length}`), ['pong'], OPEN],
@@ -95,7 +95,7 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a length beyond doubles', lines('content-length: 9007199254740993'), [1003], OPEN],
   ['an empty length', lines('content-length: '), [1003], CLOSED],
   ['a length with a blank in it', lines('content-length: 3 7'), [1003], CLOSED],
-  // The line of the request.
+  // The request line.
   ['an absolute target', at(`http://a${V1_PATH}`), [1001], OPEN],
   ['an asterisk', ping({ verb: 'OPTIONS', target: '*' }), [1001], OPEN],
   ['a host as the target', at('a:80'), [1003], CLOSED],
@@ -103,7 +103,7 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a tunnel', ping({ verb: 'CONNECT', target: 'a:80' }), [1003], CLOSED],
   ['a tunnel to the route', ping({ verb: 'CONNECT' }), [1003], CLOSED],
   [
-    'a whole request, then a tunnel',
+    'a complete request, then a tunnel',
     ping() + ping({ verb: 'CONNECT', target: 'a:80' }),
     ['pong', 1003],
     CLOSED,
@@ -129,12 +129,12 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
     [1007],
     OPEN,
   ],
-  ['another verb elsewhere', ping({ verb: 'GET', target: '/' }), [1001], OPEN],
+  ['another verb on an unknown path', ping({ verb: 'GET', target: '/' }), [1001], OPEN],
   ['a long target', at(`/${'a'.repeat(15_000)}`), [1001], OPEN],
   ['a target beyond the head', at(`/${'a'.repeat(100_000)}`), [1003], CLOSED],
-  ['a letter in percents', at(V1_PATH.replace('m', '%6d')), [1001], OPEN],
-  ['a slash in percents', at(V1_PATH.replace('/m', '%2fm')), [1001], OPEN],
-  ['a percent that means nothing', at('/%zz'), [1001], OPEN],
+  ['a percent-encoded letter', at(V1_PATH.replace('m', '%6d')), [1001], OPEN],
+  ['a percent-encoded slash', at(V1_PATH.replace('/m', '%2fm')), [1001], OPEN],
+  ['an invalid percent encoding', at('/%zz'), [1001], OPEN],
   ['a percent after the route', at(`${V1_PATH}%`), [1001], OPEN],
   ['a double slash', at(`/${V1_PATH}`), [1001], OPEN],
   ['a slash at the end', at(`${V1_PATH}/`), [1001], OPEN],
@@ -164,11 +164,16 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['no type', ping({ content_type: '' }), [1006], OPEN],
   ['another type', ping({ content_type: 'text/plain' }), [1006], OPEN],
   ['another charset', ping({ content_type: 'application/json; charset=utf-16' }), [1006], OPEN],
-  ['the charset that it is', ping({ content_type: 'Application/JSON;Charset="UTF-8"' }), ['pong'], OPEN],
+  [
+    'the charset utf-8 in capitals',
+    ping({ content_type: 'Application/JSON;Charset="UTF-8"' }),
+    ['pong'],
+    OPEN,
+  ],
   ['an encoding', lines('content-encoding: gzip'), [1006], OPEN],
-  ['the encoding that is none', lines('content-encoding: identity'), [1006], OPEN],
+  ['the encoding identity', lines('content-encoding: identity'), [1006], OPEN],
   ['an expectation', lines('expect: 100-continue'), ['continue', 'pong'], OPEN],
-  ['one that is none', lines('expect: 200-ok'), ['pong'], OPEN],
+  ['an unknown expectation', lines('expect: 200-ok'), ['pong'], OPEN],
   ['an offer of WebSocket', lines('connection: upgrade', 'upgrade: websocket'), ['pong'], CLOSED],
   [
     'an offer of HTTP/2',
@@ -176,8 +181,8 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
     ['pong'],
     CLOSED,
   ],
-  ['an offer, and more behind it', lines('connection: upgrade', 'upgrade: h2c') + ping(), ['pong'], CLOSED],
-  // Several requests, or half of one.
+  ['an offer followed by a request', lines('connection: upgrade', 'upgrade: h2c') + ping(), ['pong'], CLOSED],
+  // Several requests, or a part of one.
   ['empty lines first', `\r\n\r\n${ping()}`, ['pong'], OPEN],
   [
     'many at once',
@@ -185,19 +190,19 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
     Array.from({ length: 10 }, () => ['pong', 1005, 1007] as const).flat(),
     OPEN,
   ],
-  ['one after a farewell', lines('connection: close') + ping(), ['pong'], CLOSED],
-  ['garbage behind a whole one', `${ping()}\0\0`, ['pong', 1003], CLOSED],
+  ['a request after connection: close', lines('connection: close') + ping(), ['pong'], CLOSED],
+  ['garbage after a complete request', `${ping()}\0\0`, ['pong', 1003], CLOSED],
   [
-    'chunks that are none, of a body that would be refused',
+    'invalid chunks of a body that is refused anyway',
     ping({ header_lines: [CHUNKED], content_type: 'text/plain', body_on_wire: 'zz\r\n' }),
     [1003],
     CLOSED,
   ],
 ])('%s', async (_what, bytes, expected, closed) => {
-  const heard = await sendBytes(app, bytes, closed === CLOSED ? undefined : expected.length)
-  expect(heard.responses.map(saidBy)).toEqual(expected)
-  expect(heard.closed_by_gateway).toBe(closed)
-  expect((await sendBytes(app, ping(), 1)).responses.map(saidBy)).toEqual(['pong'])
+  const result = await sendBytes(app, bytes, closed === CLOSED ? undefined : expected.length)
+  expect(result.responses.map(contentOf)).toEqual(expected)
+  expect(result.closed_by_gateway).toBe(closed)
+  expect((await sendBytes(app, ping(), 1)).responses.map(contentOf)).toEqual(['pong'])
 })
 
 test.each<[string, string, ('pong' | number)[]]>([
@@ -208,7 +213,7 @@ test.each<[string, string, ('pong' | number)[]]>([
   ['one request', ping(), ['pong']],
   ['two requests', ping() + ping(), ['pong', 'pong']],
   ['one and a half', ping({ verb: 'GET' }) + ping().slice(0, 50), [1007, 1003]],
-])('who sends %s and closes its side is answered what it can be', async (_what, bytes, expected) => {
+])('answers a client that sends %s and ends its side', async (_what, bytes, expected) => {
   const { responses: answers } = await sendBytes(app, bytes, 0)
-  expect(answers.map(saidBy)).toEqual(expected)
+  expect(answers.map(contentOf)).toEqual(expected)
 })

@@ -6,38 +6,38 @@ import { networkOf } from '../hostile-connections/network.ts'
 import { clientAddress } from './address.ts'
 import { PING, requestText, sendBytes } from './socket.fixture.ts'
 
-/** Only what the function reads of a request. */
+/** The parts of a request that the function reads. */
 const from = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage
 
 test.each([
-  ['nobody is trusted', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+  ['no proxy is trusted', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
   ['the proxy names its caller', '10.0.0.1', '203.0.113.9', '203.0.113.9'],
-  ['the caller forged the front', '10.0.0.1', '198.51.100.7, 203.0.113.9', '203.0.113.9'],
+  ['the caller forged the first hop', '10.0.0.1', '198.51.100.7, 203.0.113.9', '203.0.113.9'],
   ['two proxies', '10.0.0.1', '203.0.113.9, 10.0.0.2', '203.0.113.9'],
   ['a proxy without a header', '10.0.0.1', undefined, '10.0.0.1'],
   ['only proxies', '10.0.0.1', '10.0.0.3,10.0.0.2', '10.0.0.3'],
   ['an unreadable hop', '10.0.0.1', '203.0.113.9, unknown', undefined],
   ['a mapped proxy', '::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
-  ['no socket any more', undefined, '203.0.113.9', undefined],
+  ['the socket is closed', undefined, '203.0.113.9', undefined],
 ])('finds the caller when %s', (_when, socket, forwarded, expected) => {
   expect(clientAddress(from(socket, forwarded), parseIpRanges(['10.0.0.0/8']))).toBe(expected)
 })
 
 test.each([
   ['a host of IPv4', '192.0.2.1', '192.0.2.1'],
-  ['one that is written as IPv6', '::ffff:192.0.2.1', '192.0.2.1'],
+  ['an IPv4-mapped IPv6 address', '::ffff:192.0.2.1', '192.0.2.1'],
   ['a /48 of IPv6', '2001:db8:1:2::1', '8193:3512:1'],
   ['a zone', 'fe80::1%eth0', '65152:0:0'],
   ['a zone with a dot', 'fe80::1%eth0.100', '65152:0:0'],
   ['a zone with a dash', 'fe80::1%br-lan', '65152:0:0'],
-  ['no address', 'nonsense', 'unknown'],
-  ['nothing', undefined, 'unknown'],
+  ['text that is not an address', 'nonsense', 'unknown'],
+  ['a missing address', undefined, 'unknown'],
 ])('the network of %s', (_what, address, network) => {
   expect(networkOf(address)).toBe(network)
 })
 
-test('hops that came in several headers are one list, in their order', async () => {
+test('joins the hops of several headers in their order', async () => {
   const app = await createTestGateway({
     trusted_proxies: ['127.0.0.0/8'],
     credential: { ipAllowlist: ['203.0.113.9'] },

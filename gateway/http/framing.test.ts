@@ -28,17 +28,17 @@ test.each<[string, RequestHead, string]>([
   ['a query', { target: `${V1_PATH}?a=1` }, 'query'],
   ['too many headers', { header_lines: many(100) }, 'headers'],
   ['two hosts', { header_lines: ['host: b'] }, 'host'],
-  ['a body that is announced too big', { header_lines: ['content-length: 1048577'] }, 'body'],
+  ['a body that is announced too long', { header_lines: ['content-length: 1048577'] }, 'body'],
   [
     'a body that is coded twice',
     { header_lines: ['transfer-encoding: gzip, chunked'], body_on_wire: '0\r\n\r\n' },
     'transfer-encoding',
   ],
-])('%s is 1003 and says so', async (_what, head, description) => {
+])('refuses %s with 1003 and names it', async (_what, head, description) => {
   expect(await errorOf(requestText(PING, head))).toEqual([1003, description])
 })
 
-test('a body that grows too big is told as well', async () => {
+test('refuses a chunked body that grows too long', async () => {
   const chunk = ' '.repeat(0x100000)
   const sent = `100000\r\n${chunk}\r\n1\r\n \r\n0\r\n\r\n`
   expect(
@@ -50,7 +50,7 @@ test.each<[string, RequestHead, string]>([
   ['a query', { target: '/openapi.json?a=1' }, 'query'],
   ['too many headers', { target: '/openapi.json', header_lines: many(100) }, 'headers'],
   ['two hosts', { target: '/openapi.json', header_lines: ['host: b'] }, 'host'],
-])('what is shown to anybody is not shown with %s', async (_what, head, description) => {
+])('refuses a request for the reference with %s', async (_what, head, description) => {
   const text = requestText('', { verb: 'GET', ...head })
   expect(await errorOf(text)).toEqual([1003, description])
 })

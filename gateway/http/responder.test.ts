@@ -8,8 +8,8 @@ import { beginExchange } from './exchange.ts'
 import { createResponder } from './responder.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
-/** Sends requests to a gateway of their own and answers what it told them and what it wrote about them. */
-async function exchanged(heads: readonly RequestHead[], failures_per_minute = 1_000) {
+/** Sends requests to a new gateway; returns its responses and its log lines. */
+async function exchange(heads: readonly RequestHead[], failures_per_minute = 1_000) {
   const lines: Record<string, unknown>[] = []
   const log = createLog('gateway', {
     level: 'info',
@@ -33,8 +33,8 @@ test.each<[string, string[], string | undefined]>([
   ['a tab', ['x-request-id: a\tb'], undefined],
   ['a letter beyond ASCII', ['x-request-id: \xe9'], undefined],
   ['two headers', ['x-request-id: a', 'x-request-id: b'], undefined],
-])('the id that a caller gives its request is logged at the most: %s', async (_what, lines, logged) => {
-  const { answers, lines: written } = await exchanged([{ header_lines: lines }])
+])('logs the request id of the caller only if it is well-formed: %s', async (_what, lines, logged) => {
+  const { answers, lines: written } = await exchange([{ header_lines: lines }])
   const [line, ...more] = written
   expect(more).toEqual([])
   expect(line?.['client_request_id']).toBe(logged)
@@ -43,14 +43,14 @@ test.each<[string, string[], string | undefined]>([
   expect(line?.['request_id']).not.toBe(logged)
 })
 
-test('requests on one connection have ids of their own', async () => {
-  const { answers } = await exchanged([{}, {}, {}])
+test('gives each request on a connection its own id', async () => {
+  const { answers } = await exchange([{}, {}, {}])
   expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
 })
 
-test('who is told to wait is told how long in a header', async () => {
+test('sends Retry-After with a 429', async () => {
   const refused = { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }
-  const [first, second] = (await exchanged([refused, refused], 1)).answers
+  const [first, second] = (await exchange([refused, refused], 1)).answers
   expect([first?.http_status, first?.headers.has('retry-after')]).toEqual([400, false])
   expect(second?.http_status).toBe(429)
   const { retry_after_seconds } = JSON.parse(second?.body ?? '').error.details
@@ -60,10 +60,10 @@ test('who is told to wait is told how long in a header', async () => {
 test.each([
   [
     'with its cause',
-    new Error('nobody there'),
+    new Error('connection refused'),
     ['request failed because a dependency is unavailable', 'request answered'],
   ],
-  ['in one line if there is no cause', undefined, ['request answered']],
+  ['in one line if it has no cause', undefined, ['request answered']],
 ])('logs an unavailable dependency %s', (_what, cause, messages) => {
   const lines: Record<string, unknown>[] = []
   const log = createLog('gateway', {

@@ -19,20 +19,20 @@ import {
 
 let app: FastifyInstance
 let release: () => void
-let asked: Promise<void>
-let asked_count: number
+let balance_called: Promise<void>
+let balance_calls: number
 
-/** `balance.get` answers when the test lets it. */
+/** `balance.get` waits until the test calls `release`. */
 beforeEach(async () => {
   const gate = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
   release = () => gate.resolve()
-  asked = began.promise
-  asked_count = 0
+  balance_called = began.promise
+  balance_calls = 0
   app = await createTestGateway({
     balances: {
       async getBalances() {
-        asked_count += 1
+        balance_calls += 1
         began.resolve()
         await gate.promise
         return { balances: [] }
@@ -48,7 +48,7 @@ afterEach(async () => {
   await app.close()
 })
 
-/** Sends the same request so often, as many on each connection as it takes; answers the codes, in no certain order. */
+/** Sends the same request `count` times, on as few connections as possible; returns the codes in any order. */
 async function codesOfMany(count: number, text: string): Promise<readonly number[]> {
   const talks = Array.from({ length: Math.ceil(count / HTTP_LIMITS.pending_responses_max) }, (_, at) => {
     const left = count - at * HTTP_LIMITS.pending_responses_max
@@ -58,16 +58,16 @@ async function codesOfMany(count: number, text: string): Promise<readonly number
   return (await Promise.all(talks)).flatMap(codesIn)
 }
 
-/** The codes of the answers, 0 for a success. */
+/** The codes of the responses, 0 for a success. */
 const codesIn = ({ responses: answers }: SocketResult): readonly number[] =>
   answers.map(({ body }) => JSON.parse(body).error?.code ?? 0)
 
 test('answers pipelined requests in their order', async () => {
   const both = requestText(BALANCE) + requestText(PING) + requestText('{')
-  const heard = sendBytes(app, both, 3)
-  await asked
+  const pending = sendBytes(app, both, 3)
+  await balance_called
   release()
-  const [balance, pong, refused] = (await heard).responses
+  const [balance, pong, refused] = (await pending).responses
   expect(balance?.body).toMatch(/"balance"/)
   expect(pong?.body).toMatch(/pong/)
   expect(refused?.body).toMatch(/1005/)
@@ -89,24 +89,24 @@ test.each<[string, RequestHead, number]>([
   expect(codesIn(await sendBytes(app, requestText(PING, head), 1))).toEqual([code])
 })
 
-test('refuses no host', async () => {
+test('refuses a request without a host', async () => {
   expect(codesIn(await sendBytes(app, requestText(PING).replace('host: a\r\n', ''), 1))).toEqual([1003])
 })
 
 test.each([
-  ['no HTTP', 'hello\r\n\r\n'],
+  ['bytes that are not HTTP', 'hello\r\n\r\n'],
   ['TLS', Buffer.from('160301020001000001fc0303', 'hex')],
   ['a head of more than 16 KiB', requestText(PING, { header_lines: [`x-long: ${'a'.repeat(20_000)}`] })],
-  ['a blank before the colon', requestText(PING, { header_lines: ['x-a : b'] })],
+  ['a space before the colon', requestText(PING, { header_lines: ['x-a : b'] })],
   ['an unknown verb', requestText(PING, { verb: 'BREW' })],
 ])('refuses %s in the envelope and closes', async (_what, bytes) => {
-  const heard = await sendBytes(app, bytes)
-  expect(codesIn(heard)).toEqual([1003])
-  expect(heard.responses[0]).toMatchObject({
+  const pending = await sendBytes(app, bytes)
+  expect(codesIn(pending)).toEqual([1003])
+  expect(pending.responses[0]).toMatchObject({
     http_status: 400,
     body: expect.stringMatching(/^\{"success":false,/),
   })
-  expect(heard.responses[0]?.headers.get('connection')).toBe('close')
+  expect(pending.responses[0]?.headers.get('connection')).toBe('close')
 })
 
 test('answers HEAD with a head', async () => {
@@ -115,7 +115,7 @@ test('answers HEAD with a head', async () => {
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('takes a body that comes in pieces, and refuses one that grows beyond 1 MiB untold', async () => {
+test('accepts a chunked body, and refuses one that grows beyond 1 MiB', async () => {
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
   const chunked = (text: string, chunks: string): string =>
     requestText(text, { header_lines: ['transfer-encoding: chunked'], body_on_wire: `${chunks}0\r\n\r\n` })
@@ -125,20 +125,20 @@ test('takes a body that comes in pieces, and refuses one that grows beyond 1 MiB
   expect(codesIn(await sendBytes(app, large + requestText(PING), 2))).toEqual([1003, 0])
 })
 
-test('goes on with the connection after refusing a body that it did not read', async () => {
+test('keeps the connection after refusing a body that it did not read', async () => {
   const large = requestText(' '.repeat(1_100_000))
   const wrong_type = requestText(PING, { content_type: 'text/plain' })
   expect(codesIn(await sendBytes(app, large + wrong_type + requestText(PING), 3))).toEqual([1003, 1006, 0])
 })
 
-test('answers what came whole before it closes over what came broken', async () => {
-  const heard = sendBytes(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
-  await asked
+test('answers complete requests before it closes after an invalid one', async () => {
+  const pending = sendBytes(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
+  await balance_called
   release()
-  expect(codesIn(await heard)).toEqual([0, 1003])
+  expect(codesIn(await pending)).toEqual([0, 1003])
 })
 
-test('survives callers that go away at any point', async () => {
+test('survives callers that disconnect at any point', async () => {
   const text = requestText(BALANCE)
   for (const length of [1, 30, text.length - 1, text.length]) {
     const socket = connect({ port: portOf(app), host: '127.0.0.1' })
@@ -147,25 +147,25 @@ test('survives callers that go away at any point', async () => {
     await new Promise((resolve) => setImmediate(resolve))
     socket.resetAndDestroy()
   }
-  await asked
+  await balance_called
   release()
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('takes so many requests of a merchant at once and tells those beyond to come again', async () => {
+test('answers 2002 beyond the requests under way of one merchant', async () => {
   const { merchant_requests_max: most } = HTTP_LIMITS
-  const heard = codesOfMany(most + 2, requestText(BALANCE))
+  const pending = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
-    async () => asked_count,
+    async () => balance_calls,
     (count) => count === most,
   )
   release()
-  const refused = (await heard).filter((code) => code !== 0)
+  const refused = (await pending).filter((code) => code !== 0)
   expect(refused).toEqual([2002, 2002])
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('takes so many requests at once, whoever sends them, and tells those beyond to come again', async () => {
+test('answers 2002 beyond the requests under way of the process', async () => {
   const { requests_max: most } = HTTP_LIMITS
   const gate = Promise.withResolvers<void>()
   const lines: string[] = []
@@ -176,30 +176,30 @@ test('takes so many requests at once, whoever sends them, and tells those beyond
     log: createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const heard = codesOfMany(most + 2, requestText(PING))
+  const pending = codesOfMany(most + 2, requestText(PING))
   await eventually(
     async () => lines.length,
     (count) => count === 2,
   )
   gate.resolve()
-  const others = (await heard).filter((code) => code !== 3003)
+  const others = (await pending).filter((code) => code !== 3003)
   expect(others).toEqual([2002, 2002])
 })
 
 test.each([
-  ['requests that wait', requestText(BALANCE)],
-  ['what is shown to anybody', 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'],
-])('a connection that sends on and on ahead of its answers is closed: %s', async (_what, text) => {
+  ['requests under way', requestText(BALANCE)],
+  ['the reference', 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'],
+])('closes a connection with too many pending responses: %s', async (_what, text) => {
   const { closed_by_gateway: closed } = await sendBytes(
     app,
     text.repeat(HTTP_LIMITS.pending_responses_max + 1),
   )
   expect(closed).toBe(true)
-  expect(asked_count).toBeLessThanOrEqual(HTTP_LIMITS.pending_responses_max)
+  expect(balance_calls).toBeLessThanOrEqual(HTTP_LIMITS.pending_responses_max)
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('the time of an answer is in milliseconds, with three decimals at the most, from the head on', async () => {
+test('reports the processing time in milliseconds with at most three decimals', async () => {
   const { responses: answers } = await sendBytes(
     app,
     requestText(PING) + requestText('{') + requestText(PING, { verb: 'GET' }),
@@ -211,7 +211,7 @@ test('the time of an answer is in milliseconds, with three decimals at the most,
   }
 })
 
-test('has a limit of time for every part of an exchange', () => {
+test('has a time-out for every part of an exchange', () => {
   const { server } = app
   expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 75_000])
 })
@@ -230,11 +230,11 @@ test.each([
   expect(codesIn(await sendBytes(app, text))).toEqual(codes)
 })
 
-test('lets the request under way end when it is closed', async () => {
-  const heard = sendBytes(app, requestText(BALANCE))
-  await asked
+test('finishes the request under way when it is closed', async () => {
+  const pending = sendBytes(app, requestText(BALANCE))
+  await balance_called
   const closed = app.close()
   release()
-  expect(codesIn(await heard)).toEqual([0])
+  expect(codesIn(await pending)).toEqual([0])
   await closed
 })

@@ -3,24 +3,24 @@ import type { FastifyInstance } from 'fastify'
 import { signedHeaders } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
 
-/** The smallest request that is right. */
+/** The smallest valid request. */
 export const PING = '{"method":"gateway.ping","params":{}}'
 
-/** One that is answered when a test lets it be. */
+/** A request that a test can delay, because it calls another service. */
 export const BALANCE = '{"method":"balance.get","params":{}}'
 
-/** In what a request's head differs from that of a right one. Lines are taken as they are. */
+/** Changes to the head of a valid request. Header lines are sent as they are. */
 export interface RequestHead {
   readonly header_lines?: readonly string[]
   readonly verb?: string
   readonly target?: string
   readonly version?: string
   readonly content_type?: string
-  /** What is sent instead of the body that was signed. */
+  /** What is sent instead of the signed body. */
   readonly body_on_wire?: string
 }
 
-/** A signed request as text. Its length is told unless a line says how the body is framed. */
+/** Renders a signed request. It has a content length unless a header line frames the body. */
 export function requestText(body: string, head: RequestHead = {}): string {
   const {
     header_lines: lines = [],
@@ -42,23 +42,23 @@ export function requestText(body: string, head: RequestHead = {}): string {
   ].join('\r\n')
 }
 
-/** One answer as it came. */
+/** One response. */
 export interface SocketResponse {
   readonly http_status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
 
-/** What was said on one connection. */
+/** The result of one connection. */
 export interface SocketResult {
   readonly responses: readonly SocketResponse[]
-  /** Whether the gateway ended the connection, and not we. */
+  /** Whether the gateway closed the connection first. */
   readonly closed_by_gateway: boolean
 }
 
 /**
- * Sends bytes on a connection of their own and reads until the gateway closes it. Once `count` answers are there it
- * closes its own side, so that whatever else would come still does. Throws when anything but answers came.
+ * Sends bytes on a new connection and reads until the gateway closes it. After `count` responses it ends its own side and
+ * still reads what follows. Throws when the gateway sent anything but responses.
  */
 export async function sendBytes(
   app: FastifyInstance,
@@ -88,18 +88,19 @@ export async function sendBytes(
   await done.promise
   const answers = parseResponses(received)
   const length = answers.reduce((sum, { length: one }) => sum + one, 0)
-  if (length !== received.length) throw new Error(`no answer: ${JSON.stringify(received.slice(length))}`)
+  if (length !== received.length)
+    throw new Error(`not an HTTP response: ${JSON.stringify(received.slice(length))}`)
   return { responses: answers, closed_by_gateway: closed }
 }
 
-/** Where a gateway listens. */
+/** The port of a gateway. */
 export function portOf(app: FastifyInstance): number {
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('not listening')
   return address.port
 }
 
-/** The complete answers at the beginning of what came. */
+/** The complete responses at the start of the received text. */
 function parseResponses(received: string): (SocketResponse & { readonly length: number })[] {
   const answers: (SocketResponse & { readonly length: number })[] = []
   let at = 0

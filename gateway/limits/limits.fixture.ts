@@ -8,15 +8,15 @@ import type { Collection, Store } from '#lib/platform/store/port.ts'
 import { type GatewayStore, openGatewayStore } from '../store.ts'
 import type { LimitedCaller } from './limits.ts'
 
-/** The gateway's collections on an embedded store of their own. */
+/** The gateway's collections on their own embedded store. */
 export interface GatewayStoreFixture extends GatewayStore, AsyncDisposable {
   readonly store: Store
 }
 
-/** Time jumps in the tests, which is no reason for the store to give up what it is at. */
+/** Long, because tests move the clock while the store works. */
 const TIMEOUT_MS = 86_400_000
 
-/** Opens an empty one. */
+/** Opens empty collections. */
 export async function openGatewayStoreFixture(): Promise<GatewayStoreFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-limits-'))
   const store = await openStore({ database: 'gateway', directory, timeout_ms: TIMEOUT_MS })
@@ -30,19 +30,19 @@ export async function openGatewayStoreFixture(): Promise<GatewayStoreFixture> {
   }
 }
 
-/** A caller without a daily limit and with the default quotas, unless a test says otherwise. */
-export function limitedCaller(given: Partial<LimitedCaller> = {}): LimitedCaller {
-  return { application_id: '1001', daily_limit: 0n, rate_limits: new Map(), ...given }
+/** Makes a caller; by default without a daily limit and with the default quotas. */
+export function limitedCaller(changes: Partial<LimitedCaller> = {}): LimitedCaller {
+  return { application_id: '1001', daily_limit: 0n, rate_limits: new Map(), ...changes }
 }
 
-/** What became of a number of calls. */
+/** How many calls had each outcome. */
 export interface OutcomeCounts {
   readonly admitted: number
   readonly refused: number
   readonly unavailable: number
 }
 
-/** Makes calls at once and counts what became of them; what is neither admitted nor 429 nor 2002 is thrown. */
+/** Makes calls concurrently and counts their outcomes. Throws for an error that is neither 429 nor 2002. */
 export async function countOutcomes(
   count: number,
   call: (place: number) => Promise<void>,
@@ -63,30 +63,30 @@ async function outcomeOf(call: Promise<void>): Promise<keyof OutcomeCounts> {
   }
 }
 
-/** What a test does around a call of a collection: it calls `work` to let it through to the store. */
+/** Runs in place of a call to a collection; it calls `work` to pass the call to the store. */
 export type Interceptor = <T>(kind: 'read' | 'write', work: () => Promise<T>) => Promise<T>
 
-/** The collection, with something in its way. */
+/** Passes the calls of a collection through an interceptor. */
 export function interceptCalls<D extends object>(
   collection: Collection<D>,
-  around: Interceptor,
+  intercept: Interceptor,
 ): Collection<D> {
   return {
     ...collection,
-    get: (key) => around('read', () => collection.get(key)),
-    insert: (document) => around('write', () => collection.insert(document)),
-    replace: (document, version) => around('write', () => collection.replace(document, version)),
+    get: (key) => intercept('read', () => collection.get(key)),
+    insert: (document) => intercept('write', () => collection.insert(document)),
+    replace: (document, version) => intercept('write', () => collection.replace(document, version)),
   }
 }
 
-/** Lets the calls through from `first` on of the writes, but loses their answers until `last`, the first being 1. */
+/** Passes all calls, but loses the replies to the writes from number `first` to number `last`, counted from 1. */
 export function loseWriteResults(first: number, last: number): Interceptor {
   let writes = 0
   return async (kind, work) => {
     const result = await work()
     if (kind === 'read') return result
     writes += 1
-    if (writes >= first && writes <= last) throw new Ambiguous('the answer was lost')
+    if (writes >= first && writes <= last) throw new Ambiguous('the reply was lost')
     return result
   }
 }

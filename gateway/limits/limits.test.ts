@@ -17,7 +17,7 @@ import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
 const MINUTE_MS = 60_000
 const RARE = 'payment.notification'
 const OFTEN = 'payment.in'
-/** The first lease of the bucket for many calls. */
+/** The size of the first lease of this bucket. */
 const LEASE = 1_000
 
 let edge: GatewayStoreFixture
@@ -44,12 +44,12 @@ const usedOf = async (name: string): Promise<number | undefined> =>
   (await edge.counters.get({ application_id: '1001', name }))?.used
 const failureOf = async (work: Promise<void>): Promise<PublicError> =>
   work.then(
-    () => Promise.reject(new Error('it was admitted')),
+    () => Promise.reject(new Error('the call was admitted')),
     (error: PublicError) => error,
   )
 
-/** Limits whose reads and writes are counted. */
-function counted(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
+/** Makes limits whose store calls are counted. */
+function withCallCounts(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
   const calls = { read: 0, write: 0 }
   const counters = interceptCalls(edge.counters, (kind, work) => {
     calls[kind] += 1
@@ -59,7 +59,7 @@ function counted(): { readonly limits: Limits; readonly calls: { read: number; w
 }
 
 describe('a bucket', () => {
-  test('admits so many calls in a window that opens with the first, and tells the others when it ends', async () => {
+  test('admits its limit in a window that opens with the first call, and reports the time to wait', async () => {
     clock.stepWall(17_123)
     expect(await admit(4)).toMatchObject({ admitted: 4 })
     clock.stepWall(12_345)
@@ -75,7 +75,7 @@ describe('a bucket', () => {
     expect(await admit(11)).toMatchObject({ admitted: 10, refused: 1 })
   })
 
-  test('has room again when its caller has waited for what it was told', async () => {
+  test('admits a caller that waited as long as its refusal said', async () => {
     for (const late_ms of [0, 1, 999, 1_000, 31_415, 59_000, 59_999]) {
       expect(await admit(10)).toMatchObject({ admitted: 10 })
       clock.stepWall(late_ms)
@@ -86,26 +86,26 @@ describe('a bucket', () => {
     }
   })
 
-  test('is apart from other buckets and other applications', async () => {
+  test('is separate from other buckets and other applications', async () => {
     expect(await admit(11)).toMatchObject({ admitted: 10 })
     expect(await admit(11, caller, 'webhook.resend')).toMatchObject({ admitted: 10 })
     expect(await admit(11, limitedCaller({ application_id: '1002' }))).toMatchObject({ admitted: 10 })
   })
 
-  test('costs nothing where there is none', async () => {
+  test('does not exist for a method without a quota', async () => {
     for (const name of ['gateway.ping', 'no.such.method', '__proto__', '']) {
       expect(await admit(500, caller, name)).toMatchObject({ admitted: 500 })
       expect(await usedOf(name)).toBeUndefined()
     }
   })
 
-  test('has the quota that the operator gave the credential, also where there is none by default', async () => {
+  test('has the quota of the credential, even for a method without a default quota', async () => {
     expect(await admit(40, limitedTo(25))).toMatchObject({ admitted: 25 })
     expect(await admit(9, limitedTo(3, 'gateway.ping'), 'gateway.ping')).toMatchObject({ admitted: 3 })
     expect(await admit(9, limitedTo(0, 'ticket.get'), 'ticket.get')).toMatchObject({ refused: 9 })
   })
 
-  test('admits more at once when its limit is raised, and less when it is lowered', async () => {
+  test('admits more at once after its limit is raised, and fewer after it is lowered', async () => {
     expect(await admit(12, limitedTo(10))).toMatchObject({ admitted: 10 })
     expect(await admit(12, limitedTo(15))).toMatchObject({ admitted: 5 })
     expect(await admit(12, limitedTo(12))).toMatchObject({ refused: 12 })
@@ -115,14 +115,14 @@ describe('a bucket', () => {
     expect(await admit(1, limitedTo(1_000))).toMatchObject({ refused: 1 })
   })
 
-  test('holds for two gateways together', async () => {
+  test('is shared by two gateways', async () => {
     const other = createLimits(edge.counters)
     const results = await Promise.all([admit(200, limitedTo(50)), admit(200, limitedTo(50), RARE, other)])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(50)
     expect(results.every(({ unavailable }) => unavailable === 0)).toBe(true)
   })
 
-  test('locks nobody out because a clock was wrong for a while, and not for longer than six minutes', async () => {
+  test('locks callers out for at most six minutes after a clock was wrong', async () => {
     clock.stepWall(3_600_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
     clock.stepWall(-3_600_000)
@@ -136,7 +136,7 @@ describe('a bucket', () => {
     expect(await admit(11)).toMatchObject({ admitted: 10 })
   })
 
-  test('admits no more to gateways whose clocks are minutes apart', async () => {
+  test('admits its limit only, although the clocks of two gateways are minutes apart', async () => {
     const other = createLimits(edge.counters)
     clock.stepWall(200_000)
     expect(await admit(10)).toMatchObject({ admitted: 10 })
@@ -153,11 +153,11 @@ describe('the daily limit', () => {
   const count = (calls: number, from: LimitedCaller, by = limits) =>
     countOutcomes(calls, () => by.countRequest(from))
 
-  test('is none when it is 0', async () => {
+  test('is unlimited when it is 0', async () => {
     expect(await count(500, daily(0n))).toMatchObject({ admitted: 500 })
   })
 
-  test('ends at midnight in UTC, and says how long that is', async () => {
+  test('ends at midnight UTC, and reports the time to wait', async () => {
     clock.stepWall(3_600_500)
     expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
     expect(await failureOf(limits.countRequest(daily(50n)))).toMatchObject({
@@ -173,36 +173,36 @@ describe('the daily limit', () => {
     expect(await count(1, daily(50n))).toMatchObject({ refused: 1 })
   })
 
-  test('does not count what it refused', async () => {
+  test('does not count refused requests', async () => {
     expect(await count(30, daily(5n))).toMatchObject({ admitted: 5 })
     expect(await count(30, daily(6n))).toMatchObject({ admitted: 1 })
   })
 
-  test('holds for two gateways together', async () => {
+  test('is shared by two gateways', async () => {
     const other = createLimits(edge.counters)
     const results = await Promise.all([count(200, daily(75n)), count(200, daily(75n), other)])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(75)
   })
 
-  test('is counted in its own day by those who waited over midnight', async () => {
+  test('counts a request that waited over midnight in the day on which it began', async () => {
     const gate = Promise.withResolvers<void>()
-    const held = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const delayed = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
     await count(50, daily(50n))
     clock.stepWall(86_399_999)
-    const waiting = count(5, daily(50n), held)
+    const waiting = count(5, daily(50n), delayed)
     clock.stepWall(1)
     gate.resolve()
     expect(await waiting).toMatchObject({ refused: 5 })
   })
 
-  test('may be as large as the registry lets it be', async () => {
+  test('may be as large as the registry permits', async () => {
     expect(await count(500, daily(2n ** 53n - 1n))).toMatchObject({ admitted: 500 })
   })
 })
 
-describe('what limits cost', () => {
-  test('one write for a thousand calls of a large quota', async () => {
-    const { limits, calls } = counted()
+describe('the store calls of limits', () => {
+  test('are one read and one write per thousand calls of a large quota', async () => {
+    const { limits, calls } = withCallCounts()
     await limits.admit(OFTEN, caller)
     await countOutcomes(LEASE - 1, () => limits.admit(OFTEN, caller))
     expect(calls).toEqual({ read: 1, write: 1 })
@@ -210,33 +210,33 @@ describe('what limits cost', () => {
     expect(calls).toEqual({ read: 2, write: 2 })
   })
 
-  test('one write for all who wait', async () => {
-    const { limits, calls } = counted()
+  test('are shared by all callers that wait', async () => {
+    const { limits, calls } = withCallCounts()
     expect(await admit(200, limitedTo(500), RARE, limits)).toMatchObject({ admitted: 200 })
     expect(calls.write).toBeLessThanOrEqual(2)
   })
 
-  test('nothing for a refusal once it is known that the quota is used up', async () => {
-    const { limits, calls } = counted()
+  test('are none for a refusal once the quota is known to be exhausted', async () => {
+    const { limits, calls } = withCallCounts()
     await admit(10, caller, RARE, limits)
     const before = { ...calls }
     expect(await admit(500, caller, RARE, limits)).toMatchObject({ refused: 500 })
     expect(calls).toEqual(before)
-    const other = counted()
+    const other = withCallCounts()
     expect(await admit(500, caller, RARE, other.limits)).toMatchObject({ refused: 500 })
     expect(other.calls).toEqual({ read: 1, write: 0 })
   })
 
-  test('no more than a bounded queue of callers who wait', async () => {
+  test('have a bounded queue of waiting callers', async () => {
     const gate = Promise.withResolvers<void>()
-    const held = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
-    const all = admit(5_101, caller, OFTEN, held)
+    const delayed = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const all = admit(5_101, caller, OFTEN, delayed)
     await settled()
     gate.resolve()
     expect(await all).toEqual({ admitted: 5_001, refused: 0, unavailable: 100 })
   })
 
-  test('no deadline and no identity of the request that happened to ask first', async () => {
+  test('do not run under the deadline or identity of the first request that needs them', async () => {
     const seen: unknown[] = []
     const watched = interceptCalls(edge.counters, (_kind, work) => {
       seen.push(currentRequest())
@@ -249,39 +249,39 @@ describe('what limits cost', () => {
 })
 
 describe('without the store', () => {
-  test('it is asked again after a second, by one call, while the others are 2002 at once', async () => {
+  test('one call reads it again after a second, while all others get 2002 at once', async () => {
     const stalled = Promise.withResolvers<void>()
-    let answers: () => Promise<void> = () => Promise.reject(new Unavailable('nobody there'))
-    let asked = 0
+    let answers: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
+    let reads = 0
     const own = createLimits(
       interceptCalls(edge.counters, async (kind, work) => {
-        if (kind === 'read') asked += 1
+        if (kind === 'read') reads += 1
         await answers()
         return work()
       }),
     )
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
-    const first = asked
+    const first_reads = reads
     answers = () => stalled.promise
     await clock.advance(999)
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
-    expect(asked).toBe(first)
+    expect(reads).toBe(first_reads)
     await clock.advance(1)
     const probe = admit(1, caller, RARE, own)
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
     await clock.advance(60_000)
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
-    expect(asked).toBe(first + 1)
+    expect(reads).toBe(first_reads + 1)
     stalled.resolve()
     expect(await probe).toMatchObject({ admitted: 1 })
     expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 9, refused: 11 })
   })
 
   test.each([
-    ['is away', 2002, new Unavailable('nobody there')],
+    ['is down', 2002, new Unavailable('the store is down')],
     ['has a fault', 2001, new TypeError('a fault')],
   ])(
-    'the call that learns that it %s has the cause, those refused from memory have none',
+    'when it %s, the call that read it has the cause, and later refusals have none',
     async (_what, code, cause) => {
       const own = createLimits(interceptCalls(edge.counters, () => Promise.reject(cause)))
       expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
@@ -292,7 +292,7 @@ describe('without the store', () => {
     },
   )
 
-  test('calls go on as far as the lease goes, and are 2002 then', async () => {
+  test('admits calls from the lease, and then answers 2002', async () => {
     await limits.admit(OFTEN, caller)
     await edge.store.close()
     const result = await admit(LEASE + 9, caller, OFTEN)
@@ -300,13 +300,13 @@ describe('without the store', () => {
     expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({ code: 2002 })
   })
 
-  test('a known refusal stays one', async () => {
+  test('a quota that is known to be exhausted still refuses with 429', async () => {
     await admit(10)
     await edge.store.close()
     expect(await admit(5)).toMatchObject({ refused: 5 })
   })
 
-  test('an answer that was lost grants nothing, though the tokens are gone', async () => {
+  test('a lost reply grants nothing, although the tokens are counted as used', async () => {
     const own = createLimits(interceptCalls(edge.counters, loseWriteResults(1, 1)))
     expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
     await clock.advance(1_000)
@@ -314,7 +314,7 @@ describe('without the store', () => {
     expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 8, refused: 12 })
   })
 
-  test('a fault is no refusal and nothing of the quota', async () => {
+  test('a fault is reported as 2001 and does not count against the quota', async () => {
     const broken = interceptCalls(edge.counters, () => Promise.reject(new TypeError('a fault')))
     const failure = await failureOf(createLimits(broken).admit(RARE, caller))
     expect(failure).toMatchObject({ code: 2001, cause: expect.any(TypeError) })

@@ -11,11 +11,11 @@ import {
 } from './simulated-gateways.fixture.ts'
 
 const PLACES = Array.from({ length: GATEWAYS }, (_, place) => place)
-/** A gateway asks the store again a second after it said that nothing was left. */
-const REST_MS = 1_000
+/** A gateway reads the store again a second after the store reported an exhausted quota. */
+const STORE_RETRY_MS = 1_000
 
 const place = fc.nat(GATEWAYS - 1)
-const limits_drawn = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1_001, max: 3_000 }))
+const anyLimit = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1_001, max: 3_000 }))
 const demand = fc.record({
   kind: fc.constant('demand' as const),
   place,
@@ -23,9 +23,9 @@ const demand = fc.record({
 })
 const stop = fc.record({ kind: fc.constant('stop' as const), place })
 const settle = fc.record({ kind: fc.constant('settle' as const) })
-/** Time in which gateways sweep. */
+/** Time that passes, in which gateways return idle leases. */
 const idle = fc.record({ kind: fc.constant('idle' as const), time_ms: fc.integer({ min: 1, max: 8_000 }) })
-const trouble = fc.oneof(
+const anyStep = fc.oneof(
   { arbitrary: demand, weight: 8 },
   { arbitrary: settle, weight: 4 },
   { arbitrary: idle, weight: 2 },
@@ -36,13 +36,13 @@ const trouble = fc.oneof(
     place,
     offset_ms: fc.integer({ min: -100_000, max: 100_000 }),
   }),
-  fc.record({ kind: fc.constant('limit' as const), limit: limits_drawn }),
+  fc.record({ kind: fc.constant('limit' as const), limit: anyLimit }),
   fc.record({ kind: fc.constant('crash' as const), place }),
 )
-type Step = typeof trouble extends fc.Arbitrary<infer T> ? T : never
-const fates: fc.Arbitrary<readonly WriteFault[]> = fc.array(
+type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never
+const faults: fc.Arbitrary<readonly WriteFault[]> = fc.array(
   fc.oneof(
-    { arbitrary: fc.constant('well' as const), weight: 6 },
+    { arbitrary: fc.constant('ok' as const), weight: 6 },
     fc.constantFrom('unavailable' as const, 'ambiguous' as const),
   ),
   { minLength: 1, maxLength: 12 },
@@ -62,15 +62,15 @@ afterAll(async () => {
 
 let applications = 0
 
-/** Runs `work` with gateways of their own, in a window of their own. */
+/** Runs `work` with new gateways and a new application, in a new window. */
 async function withGateways(
   scheduler: fc.Scheduler,
-  write_fates: readonly WriteFault[],
+  write_faults: readonly WriteFault[],
   work: (gateways: SimulatedGateways) => Promise<void>,
 ): Promise<void> {
   applications += 1
   const application_id = String(applications)
-  const gateways = startGateways(edge.counters, { application_id, scheduler, fates: write_fates })
+  const gateways = startGateways(edge.counters, { application_id, scheduler, faults: write_faults })
   try {
     await work(gateways)
   } finally {
@@ -80,7 +80,7 @@ async function withGateways(
   }
 }
 
-async function take(step: Step, gateways: SimulatedGateways): Promise<void> {
+async function runStep(step: Step, gateways: SimulatedGateways): Promise<void> {
   if (step.kind === 'demand') gateways.demand(step.place, step.calls)
   else if (step.kind === 'settle') await gateways.settle()
   else if (step.kind === 'idle') await clock.advance(step.time_ms)
@@ -91,9 +91,9 @@ async function take(step: Step, gateways: SimulatedGateways): Promise<void> {
   else gateways.crash(step.place)
 }
 
-/** How many are admitted when every gateway is asked for the limit, first by one call, which finds out if all is well. */
-async function admittedOf(gateways: SimulatedGateways, limit: number): Promise<number> {
-  await clock.advance(REST_MS)
+/** How many calls are admitted when each gateway gets one call and then as many as the limit. The first call tells whether the store is available again. */
+async function admitUpTo(gateways: SimulatedGateways, limit: number): Promise<number> {
+  await clock.advance(STORE_RETRY_MS)
   let admitted = await gateways.settle()
   for (const calls of [1, limit]) {
     for (const at of PLACES) gateways.demand(at, calls)
@@ -102,23 +102,23 @@ async function admittedOf(gateways: SimulatedGateways, limit: number): Promise<n
   return admitted
 }
 
-test('whatever fails, no more is admitted than was counted and no more counted than the limit; later all of it is', async () => {
-  const steps = fc.array(trouble, { minLength: 5, maxLength: 25 })
+test('admits at most the counted calls and counts at most the limit, under any failures; admits the full limit afterwards', async () => {
+  const steps = fc.array(anyStep, { minLength: 5, maxLength: 25 })
   const property = fc.asyncProperty(
-    limits_drawn,
+    anyLimit,
     steps,
-    fates,
+    faults,
     fc.scheduler(),
-    (first, steps, fates, scheduler) =>
-      withGateways(scheduler, fates, async (gateways) => {
+    (first, steps, faults, scheduler) =>
+      withGateways(scheduler, faults, async (gateways) => {
         const drawn = steps.flatMap((step) => (step.kind === 'limit' ? [step.limit] : []))
         gateways.setLimit(first)
-        for (const step of steps) await take(step, gateways)
+        for (const step of steps) await runStep(step, gateways)
         await gateways.settle()
         expect(gateways.peak()).toBeLessThanOrEqual(Math.max(first, ...drawn))
         const counted = gateways.windows().reduce((sum, { used }) => sum + used, 0)
         expect(gateways.admitted()).toBeLessThanOrEqual(counted)
-        // However far apart the clocks are, no window opens before the one before it has ended.
+        // No window opens before the previous one has ended, even when the clocks differ.
         const opened_ms = gateways.windows().map(({ opened_at }) => opened_at.getTime())
         for (const [index, at_ms] of opened_ms.slice(1).entries())
           expect(at_ms - (opened_ms[index] ?? 0)).toBeGreaterThanOrEqual(60_000)
@@ -127,26 +127,26 @@ test('whatever fails, no more is admitted than was counted and no more counted t
         for (const at of PLACES) gateways.setClock(at, 0)
         clock.stepWall(7_200_000)
         const limit = drawn.at(-1) ?? first
-        expect(await admittedOf(gateways, limit)).toBe(limit)
+        expect(await admitUpTo(gateways, limit)).toBe(limit)
       }),
   )
   await fc.assert(property, { numRuns: 80 })
 })
 
-test('in each window exactly the limit is admitted when nothing fails, whoever idles or stops meanwhile', async () => {
+test('admits exactly the limit in each window when nothing fails, although gateways idle or stop', async () => {
   const steps = fc.array(fc.oneof({ arbitrary: demand, weight: 4 }, settle, idle, stop), {
     minLength: 1,
     maxLength: 6,
   })
   const rounds = fc.array(steps, { minLength: 1, maxLength: 4 })
-  const property = fc.asyncProperty(limits_drawn, rounds, fc.scheduler(), (limit, rounds, scheduler) =>
-    withGateways(scheduler, ['well'], async (gateways) => {
+  const property = fc.asyncProperty(anyLimit, rounds, fc.scheduler(), (limit, rounds, scheduler) =>
+    withGateways(scheduler, ['ok'], async (gateways) => {
       gateways.setLimit(limit)
       for (const round of rounds) {
         const before = gateways.admitted()
-        for (const step of round) await take(step, gateways)
+        for (const step of round) await runStep(step, gateways)
         await gateways.settle()
-        await admittedOf(gateways, limit)
+        await admitUpTo(gateways, limit)
         expect(gateways.admitted() - before).toBe(limit)
         clock.stepWall(60_000)
       }

@@ -35,13 +35,13 @@ describe('a take', () => {
     expect(decideGrant(minute(0), undefined, 1, NOW_MS).granted).toBe(0)
   })
 
-  test('never opens the window of a day again, also when it has ended meanwhile', () => {
+  test('never reopens the window of a day, even after it has ended', () => {
     const first = decideGrant(day, undefined, 10, NOW_MS)
     expect(first.counter.opened_at).toEqual(new Date(Date.UTC(2026, 10, 21)))
     expect(decideGrant(day, first.counter, 1, NOW_MS + 2 * DAY_MS).granted).toBe(0)
   })
 
-  test('writes a document that outlives its window by an hour, that of a day by a day', () => {
+  test('keeps the document for an hour after its window, and for a day after a daily window', () => {
     const kept = decideGrant(minute(10), undefined, 1, NOW_MS).counter.expires_at.getTime()
     expect(kept - (NOW_MS + MINUTE_MS)).toBeGreaterThanOrEqual(3_600_000)
     const day_kept = decideGrant(day, undefined, 1, NOW_MS).counter.expires_at
@@ -49,7 +49,7 @@ describe('a take', () => {
   })
 
   test.each([1_000, 60_000, 200_000, 300_000])(
-    'by clocks that are %i ms apart is in the windows of the faster one',
+    'uses the windows of the faster clock when clocks are %i ms apart',
     (apart_ms) => {
       let { counter } = decideGrant(minute(10), undefined, 1, NOW_MS + apart_ms)
       for (const passed_ms of [1, 20_000, 59_999]) {
@@ -62,7 +62,7 @@ describe('a take', () => {
     },
   )
 
-  test('grants what is asked for if it is there, more only as a lease, and never passes the limit', () => {
+  test('grants what callers need if it remains, more only as a lease, and never exceeds the limit', () => {
     const amounts = fc.tuple(fc.nat(2_000_000), fc.nat(2_000_000), fc.integer({ min: 1, max: 5_000 }))
     const property = fc.property(amounts, ([limit, used, waiting]) => {
       const before = { ...decideGrant(minute(1), undefined, 1, NOW_MS).counter, used }
@@ -86,6 +86,6 @@ test.each([
   [-300_000, true],
   [-300_001, false],
   [-3_600_000, false],
-])('a window that opened %i ms ago counts: %p', (age_ms, counts) => {
-  expect(isCurrentWindow(minute(1), NOW_MS - age_ms, NOW_MS)).toBe(counts)
+])('a window that opened %i ms ago is current: %p', (age_ms, is_current) => {
+  expect(isCurrentWindow(minute(1), NOW_MS - age_ms, NOW_MS)).toBe(is_current)
 })

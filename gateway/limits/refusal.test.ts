@@ -7,8 +7,8 @@ import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './
 const refusal = (bucket: string, retry_after_ms = 12_345): PublicError =>
   createLimitRefusal({ bucket, limit: 10, window_ms: 60_000, retry_after_ms })
 
-describe('the refusal of a quota', () => {
-  test('is 429 and 1000 with what a client needs to wait', () => {
+describe('the refusal of an exhausted quota', () => {
+  test('is 429 and 1000 with the time to wait', () => {
     expect(refusal('payment.notification')).toMatchObject({
       http: 429,
       code: 1000,
@@ -16,7 +16,7 @@ describe('the refusal of a quota', () => {
     })
   })
 
-  test('is 3009 for the day', () => {
+  test('is 3009 for the daily limit', () => {
     expect(
       createLimitRefusal({ bucket: DAILY_BUCKET, limit: 9, window_ms: 86_400_000, retry_after_ms: 1 }),
     ).toMatchObject({
@@ -34,7 +34,7 @@ describe('the refusal of a quota', () => {
     [1, 1],
     [0, 1],
     [-5_000, 1],
-  ])('of %i ms says %i whole seconds', (retry_after_ms, seconds) => {
+  ])('reports %i ms as %i whole seconds', (retry_after_ms, seconds) => {
     expect(refusal('payment.in', retry_after_ms).details?.['retry_after_seconds']).toBe(seconds)
   })
 
@@ -53,7 +53,7 @@ describe('the headers of a refusal', () => {
     expect(retryHeaders(refusal(bucket))).toEqual(['Retry-After', '13', name, '13'])
   })
 
-  test.each([DAILY_BUCKET, FLOOD_BUCKET])('of %s, which is no method, is Retry-After alone', (bucket) => {
+  test.each([DAILY_BUCKET, FLOOD_BUCKET])('of %s, which is not a method, are Retry-After only', (bucket) => {
     expect(retryHeaders(refusal(bucket))).toEqual(['Retry-After', '13'])
   })
 

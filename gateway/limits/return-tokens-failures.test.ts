@@ -14,9 +14,9 @@ import {
 import { createLimits, type Limits } from './limits.ts'
 
 const OFTEN = 'payment.in'
-/** The first lease of the bucket for many calls. */
+/** The size of the first lease of this bucket. */
 const LEASE = 1_000
-/** From this time on, and at most a second later, an unused lease is given back. */
+/** The tokens of an idle lease are returned after this time, and at most a second later. */
 const IDLE_MS = 5_000
 
 let edge: GatewayStoreFixture
@@ -34,7 +34,7 @@ afterEach(async () => {
   await edge[Symbol.asyncDispose]()
 })
 
-/** The limits of a gateway, which the test ends. */
+/** Makes the limits of a gateway; they are closed after the test. */
 function start(counters: GatewayStoreFixture['counters']): Limits {
   limits = createLimits(counters)
   return limits
@@ -47,7 +47,7 @@ const reaches = (count: number): Promise<unknown> => eventually(used, (seen) => 
 
 type Failure = readonly [kind: 'read' | 'write', error: Error]
 
-/** The counters, of which calls of these kinds fail in this order once there are any on the list. */
+/** Counters whose next calls of the given kinds fail, in the order of the list. */
 const failing = (failures: Failure[]) =>
   interceptCalls(edge.counters, (kind, work) => {
     const [next] = failures
@@ -56,21 +56,21 @@ const failing = (failures: Failure[]) =>
     return Promise.reject(next[1])
   })
 
-const refused = new Unavailable('the disk is full')
+const write_refused = new Unavailable('the disk is full')
 test.each<[string, Failure[]]>([
-  ['the store refuses the write', [['write', refused]]],
+  ['the store refuses the write', [['write', write_refused]]],
   [
-    'others are first and the store is away then',
+    'another gateway writes first and the store is then unavailable',
     [
       ['write', new Conflict()],
-      ['read', refused],
+      ['read', write_refused],
     ],
   ],
-])('an unused lease is kept when %s, and goes back later', async (_what, to_come) => {
+])('keeps an idle lease when %s, and returns it later', async (_what, planned) => {
   const failures: Failure[] = []
   const limits = start(failing(failures))
   await admit(1, limits)
-  failures.push(...to_come)
+  failures.push(...planned)
   await clock.advance(IDLE_MS)
   await eventually(
     async () => failures.length,
@@ -83,7 +83,7 @@ test.each<[string, Failure[]]>([
   await reaches(10)
 })
 
-test('an unused lease is kept beside what is taken while the store refuses it', async () => {
+test('keeps an idle lease together with tokens acquired while the store refuses the return', async () => {
   const [write, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let under_way: string | undefined
   let calls = 0
@@ -93,7 +93,7 @@ test('an unused lease is kept beside what is taken while the store refuses it', 
       if (calls === 4) {
         under_way = kind
         await write.promise
-        throw refused
+        throw write_refused
       }
       if (calls === 5) await read.promise
       return work()
@@ -114,11 +114,11 @@ test('an unused lease is kept beside what is taken while the store refuses it', 
   await reaches(2)
 })
 
-test('an unused lease is lost when nobody can say whether it went back', async () => {
+test('loses an idle lease when the reply to its return is lost', async () => {
   const failures: Failure[] = []
   const limits = start(failing(failures))
   await admit(1, limits)
-  failures.push(['write', new Ambiguous('the answer was lost')])
+  failures.push(['write', new Ambiguous('the reply was lost')])
   await clock.advance(IDLE_MS + 1_000)
   await eventually(
     async () => failures.length,

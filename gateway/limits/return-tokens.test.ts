@@ -17,9 +17,9 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const TODAY = 'daily:2026-11-21'
 const OFTEN = 'payment.in'
-/** The first lease of the bucket for many calls. */
+/** The size of the first lease of this bucket. */
 const LEASE = 1_000
-/** From this time on, and at most a second later, an unused lease is given back. */
+/** The tokens of an idle lease are returned after this time, and at most a second later. */
 const IDLE_MS = 5_000
 
 let edge: GatewayStoreFixture
@@ -38,7 +38,7 @@ afterEach(async () => {
   await edge[Symbol.asyncDispose]()
 })
 
-/** The limits of a gateway, which the test ends. */
+/** Makes the limits of a gateway; they are closed after the test. */
 function start(counters = edge.counters, leases_max?: number): Limits {
   const limits = createLimits(counters, leases_max === undefined ? {} : { leases_max })
   started.push(limits)
@@ -58,8 +58,8 @@ const reaches = (name: string, used: number, application_id?: string): Promise<u
     (seen) => seen === used,
   )
 
-describe('a lease that is not used', () => {
-  test('goes back, so that a day shared with an idle gateway is used up to its last request', async () => {
+describe('an idle lease', () => {
+  test('is returned, so that two gateways admit exactly the daily limit although one is idle', async () => {
     const [idle, busy] = [start(), start()]
     await count(1, idle)
     const { admitted } = await count(6_000, busy)
@@ -71,7 +71,7 @@ describe('a lease that is not used', () => {
     expect(await usedOf(TODAY)).toBe(5_000)
   })
 
-  test('goes back to the bucket of its window, and to no later one', async () => {
+  test('is returned to the counter of its own window only', async () => {
     const [first, second] = [start(), start()]
     await admit(3, first)
     await admit(1, first, 'payment.status')
@@ -85,7 +85,7 @@ describe('a lease that is not used', () => {
     await reaches(OFTEN, 1)
   })
 
-  test('stays while it is used', async () => {
+  test('is not returned while it is used', async () => {
     const limits = start()
     for (let round = 1; round <= 5; round += 1) {
       expect(await count(1, limits)).toMatchObject({ admitted: 1 })
@@ -94,40 +94,41 @@ describe('a lease that is not used', () => {
     }
   })
 
-  test('goes back also when others write its counter at that moment', async () => {
+  test('is returned when other gateways write the counter at the same time', async () => {
     const busy = start()
-    let rivals = 3
+    let concurrent_writes = 3
     const disturbed = interceptCalls(edge.counters, async (kind, work) => {
       const result = await work()
-      if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS && rivals-- > 0) await count(100, busy)
+      if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS && concurrent_writes-- > 0)
+        await count(100, busy)
       return result
     })
     await count(1, start(disturbed))
     await clock.advance(IDLE_MS + 1_000)
     await eventually(
-      async () => rivals,
+      async () => concurrent_writes,
       (left) => left !== undefined && left < 0,
     )
     await busy.close()
     await reaches(TODAY, 301)
   })
 
-  test('is kept when the store does not say what is there, and goes back later', async () => {
-    let away = false
+  test('is kept when the store is unavailable, and returned later', async () => {
+    let is_down = false
     const fragile = interceptCalls(edge.counters, (_kind, work) =>
-      away ? Promise.reject(new Unavailable('nobody there')) : work(),
+      is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
     const limits = start(fragile)
     await admit(1, limits)
-    away = true
+    is_down = true
     await clock.advance(IDLE_MS + 3_000)
     expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
-    away = false
+    is_down = false
     await clock.advance(IDLE_MS + 1_000)
     await reaches(OFTEN, 10)
   })
 
-  test('keeps what it takes in a new window at that moment', async () => {
+  test('keeps tokens of a new window that it acquires during the return', async () => {
     let reads = 0
     const taken = Promise.withResolvers<void>()
     const disturbed = interceptCalls(edge.counters, async (kind, work) => {
@@ -149,7 +150,7 @@ describe('a lease that is not used', () => {
     expect(reads).toBe(3)
   })
 
-  test('goes back once: an answer that was lost is not followed by another try', async () => {
+  test('is returned once: a lost reply is not retried', async () => {
     const limits = start(interceptCalls(edge.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)
@@ -162,11 +163,11 @@ describe('a lease that is not used', () => {
   })
 })
 
-describe('what others give back', () => {
+describe('tokens that another gateway returned', () => {
   test.each([
     ['a bucket', OFTEN, (by: Limits, calls: number) => admit(calls, by, OFTEN, quota)],
     ['a day', TODAY, (by: Limits, calls: number) => count(calls, by, quota)],
-  ])('can be used a second after %s was found used up', async (_what, name, take) => {
+  ])('are usable a second after the quota of %s was exhausted', async (_what, name, take) => {
     const [first, second] = [start(), start()]
     await take(first, 1)
     const { admitted } = await take(second, 1_280)
@@ -181,8 +182,8 @@ describe('what others give back', () => {
   const quota = limitedCaller({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })
 })
 
-describe('a gateway with more leases than it can hold', () => {
-  test('gives back the one that went unused for longest, and nothing of it is lost', async () => {
+describe('a gateway with more leases than its cache holds', () => {
+  test('returns the tokens of the least recently used lease', async () => {
     const limits = start(edge.counters, 2)
     const from = (application_id: string) => limitedCaller({ application_id, daily_limit: 5_000n })
     for (const id of ['1001', '1002', '1003'])
@@ -193,7 +194,7 @@ describe('a gateway with more leases than it can hold', () => {
     expect(await count(5_000, limits, from('1001'))).toMatchObject({ admitted: 4_999, refused: 1 })
   })
 
-  test('admits exactly what each quota holds, though every call pushes out a lease', async () => {
+  test('admits exactly each quota although every call evicts a lease', async () => {
     const limits = start(edge.counters, 1)
     const quotas = ['1001', '1002', '1003'].map((application_id) => ({ application_id, admitted: 0 }))
     const round = async (): Promise<number> => {
@@ -209,23 +210,23 @@ describe('a gateway with more leases than it can hold', () => {
     expect(quotas.map(({ admitted }) => admitted)).toEqual([1_234, 1_234, 1_234])
   })
 
-  test('gives back what was pushed out later when the store is away', async () => {
-    let away = false
+  test('returns the tokens of evicted leases later when the store is unavailable', async () => {
+    let is_down = false
     const fragile = interceptCalls(edge.counters, (_kind, work) =>
-      away ? Promise.reject(new Unavailable('nobody there')) : work(),
+      is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
     const limits = start(fragile, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
-    away = true
+    is_down = true
     await clock.advance(3_000)
     expect(await usedOf(OFTEN)).toBe(LEASE)
-    away = false
+    is_down = false
     await clock.advance(1_000)
     await reaches(OFTEN, 1)
   })
 
-  test('gives back what was pushed out when it stops', async () => {
+  test('returns the tokens of evicted leases when it stops', async () => {
     const limits = start(edge.counters, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
@@ -235,7 +236,7 @@ describe('a gateway with more leases than it can hold', () => {
 })
 
 describe('a gateway that stops', () => {
-  test('gives back what it did not use, also of a take under way, and admits nobody any more', async () => {
+  test('returns unused tokens, also of an acquisition under way, and admits no more calls', async () => {
     const limits = start()
     await admit(3, limits)
     const under_way = limits.admit('payment.status', caller)
@@ -248,7 +249,7 @@ describe('a gateway that stops', () => {
     expect(await usedOf(OFTEN)).toBe(3)
   })
 
-  test('gives nothing back to a window that is not the one it took from', async () => {
+  test('returns nothing to a window other than its own', async () => {
     const [limits, other] = [start(), start()]
     await admit(1, limits)
     clock.stepWall(MINUTE_MS)
@@ -258,7 +259,7 @@ describe('a gateway that stops', () => {
     expect(await usedOf(OFTEN)).toBe(LEASE)
   })
 
-  test('asks nothing of the store for days and windows that are over', async () => {
+  test('makes no store call for days and windows that have ended', async () => {
     let calls = 0
     const watched = interceptCalls(edge.counters, (_kind, work) => {
       calls += 1
@@ -273,19 +274,19 @@ describe('a gateway that stops', () => {
     expect(calls).toBe(0)
   })
 
-  test('stops without its store, after a bounded number of tries', async () => {
+  test('stops without its store after a bounded number of tries', async () => {
     let tries = 0
-    let away = false
+    let is_down = false
     const fragile = interceptCalls(edge.counters, (_kind, work) => {
-      if (!away) return work()
+      if (!is_down) return work()
       tries += 1
-      return Promise.reject(new Unavailable('nobody there'))
+      return Promise.reject(new Unavailable('the store is down'))
     })
     const limits = start(fragile)
     await countOutcomes(120, (place) =>
       limits.admit(OFTEN, limitedCaller({ application_id: `${place + 1}` })),
     )
-    away = true
+    is_down = true
     await limits.close()
     expect(tries).toBe(50)
   })
@@ -332,7 +333,7 @@ describe('a gateway that stops', () => {
     restore = useClock(clock)
   })
 
-  test('loses no more than its leases when it is killed', async () => {
+  test('loses at most its leases when it is killed', async () => {
     const lowered = limitedCaller({ rate_limits: new Map([[OFTEN, 3_200]]) })
     await admit(1, start(), OFTEN, lowered)
     expect(await admit(4_000, start(), OFTEN, lowered)).toMatchObject({ admitted: 3_150, refused: 850 })

@@ -9,38 +9,38 @@ import type { QuotaCounter } from '../store.ts'
 import { countOutcomes, interceptCalls, limitedCaller } from './limits.fixture.ts'
 import { createLimits, type Limits } from './limits.ts'
 
-/** How many gateways there are. */
+/** The number of gateways. */
 export const GATEWAYS = 3
 
 const BUCKET = 'payment.in'
 /** No pause of the compare-and-set loop (`lib/patterns/update.ts`) is longer. */
 const UPDATE_PAUSE_MAX_MS = 100
 
-/** What is the matter with a write: nothing, it did not arrive, or its answer did not. */
-export type WriteFault = 'well' | 'unavailable' | 'ambiguous'
+/** The outcome of a write: it succeeds, it does not arrive, or its reply is lost. */
+export type WriteFault = 'ok' | 'unavailable' | 'ambiguous'
 
-/** Gateways over one store. Each is known by its place, from 0; one that ended has a successor there. */
+/** Gateways on one store, addressed by their place from 0. A gateway that ended is replaced at its place. */
 export interface SimulatedGateways {
   setLimit(limit: number): void
-  /** From now on the clock of a gateway is wrong by so much. */
+  /** From now on the clock of a gateway is wrong by `offset_ms`. */
   setClock(place: number, offset_ms: number): void
-  /** From now on all writes go well. */
+  /** From now on all writes succeed. */
   heal(): void
-  /** Has a gateway asked for so many calls, which go on in the background. */
+  /** Starts `calls` calls to a gateway in the background. */
   demand(place: number, calls: number): void
-  /** Kills a gateway: what it was at fails, and what it held is lost. */
+  /** Kills a gateway: its calls fail, and its leases are lost. */
   crash(place: number): void
-  /** Has a gateway end as it should, in the background. */
+  /** Stops a gateway in the background; it returns its leases. */
   stop(place: number): void
-  /** Lets everything that goes on come to its end; answers how many calls were admitted meanwhile. */
+  /** Runs all pending work to its end; returns how many calls were admitted meanwhile. */
   settle(): Promise<number>
-  /** How many calls were admitted at all. */
+  /** How many calls were admitted in total. */
   admitted(): number
-  /** The counter as it was written last in each of its windows. */
+  /** The last written counter of each window. */
   windows(): readonly QuotaCounter[]
-  /** The most that was ever counted in a window. */
+  /** The highest `used` of any written counter. */
   peak(): number
-  /** Ends all gateways without a word. */
+  /** Kills all gateways. */
   end(): void
 }
 
@@ -50,10 +50,10 @@ interface SimulatedGateway {
   readonly life: { over: boolean }
 }
 
-/** By how much the clock of the gateway that is at work is wrong. */
+/** The clock error of the gateway that is running. */
 const clock_error = new AsyncLocalStorage<{ offset_ms: number }>()
 
-/** Sets the clock of the process to one that the test moves, and from which those of the gateways may differ. */
+/** Installs a manual clock for the process. The clock of each gateway may differ from it. */
 export function useGatewayClocks(): { readonly clock: ManualClock; readonly restore: () => void } {
   const clock = createManualClock()
   const restore = useClock({
@@ -69,11 +69,11 @@ export function useGatewayClocks(): { readonly clock: ManualClock; readonly rest
   return { clock, restore }
 }
 
-/** A way to the counters of which the scheduler says whose call is next, and that keeps what was written. */
+/** Makes counters whose calls run in the order of the scheduler, fail as `faults` says, and are recorded. */
 function createFaultyCounters(
   counters: Collection<QuotaCounter>,
   scheduler: Scheduler,
-  fates: readonly WriteFault[],
+  faults: readonly WriteFault[],
 ) {
   const history: Stored<QuotaCounter>[] = []
   let writes = 0
@@ -81,8 +81,8 @@ function createFaultyCounters(
   let healed = false
 
   const turn = (): Promise<void> => scheduler.schedule(Promise.resolve())
-  const fateOf = (kind: 'read' | 'write'): WriteFault | undefined =>
-    kind === 'read' || healed ? 'well' : fates[writes++ % fates.length]
+  const nextFault = (kind: 'read' | 'write'): WriteFault | undefined =>
+    kind === 'read' || healed ? 'ok' : faults[writes++ % faults.length]
   return {
     history,
     heal(): void {
@@ -91,21 +91,21 @@ function createFaultyCounters(
     countersOf: (life: SimulatedGateway['life']) =>
       interceptCalls(counters, async (kind, work) => {
         await turn()
-        const fate = fateOf(kind)
-        if (life.over || fate === 'unavailable') throw new Unavailable('it did not arrive')
+        const fault = nextFault(kind)
+        if (life.over || fault === 'unavailable') throw new Unavailable('the write did not arrive')
         under_way += 1
         try {
           const result = await work()
           if (kind === 'write') history.push(result as Stored<QuotaCounter>)
-          if (fate === 'ambiguous') throw new Ambiguous('the answer was lost')
+          if (fault === 'ambiguous') throw new Ambiguous('the reply was lost')
           return result
         } finally {
           under_way -= 1
           await turn()
         }
       }),
-    /** Lets them have their turns, the next one only when the call of the one before is through. */
-    async quiet(): Promise<void> {
+    /** Runs all scheduled calls, each after the previous one has finished. */
+    async runAll(): Promise<void> {
       await settled()
       while (scheduler.count() > 0) {
         await scheduler.waitOne()
@@ -116,13 +116,13 @@ function createFaultyCounters(
   }
 }
 
-/** Starts gateways that count the calls of one application in the shared counters. */
+/** Starts gateways that count the calls of one application in shared counters. */
 export function startGateways(
   shared: Collection<QuotaCounter>,
-  options: { application_id: string; scheduler: Scheduler; fates: readonly WriteFault[] },
+  options: { application_id: string; scheduler: Scheduler; faults: readonly WriteFault[] },
 ): SimulatedGateways {
-  const { application_id, scheduler, fates } = options
-  const way = createFaultyCounters(shared, scheduler, fates)
+  const { application_id, scheduler, faults } = options
+  const faulty = createFaultyCounters(shared, scheduler, faults)
   const started: SimulatedGateway[] = []
   let limit = 0
   let admitted = 0
@@ -130,7 +130,7 @@ export function startGateways(
   const start = (): SimulatedGateway => {
     const clock = { offset_ms: 0 }
     const life = { over: false }
-    const limits = clock_error.run(clock, () => createLimits(way.countersOf(life)))
+    const limits = clock_error.run(clock, () => createLimits(faulty.countersOf(life)))
     const gateway = { limits, clock, life }
     started.push(gateway)
     return gateway
@@ -149,12 +149,12 @@ export function startGateways(
     setClock(place, offset_ms) {
       at(place).clock.offset_ms = offset_ms
     },
-    heal: way.heal,
+    heal: faulty.heal,
     demand(place, calls) {
       const { limits, clock } = at(place)
       const caller = limitedCaller({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
-      const asking = clock_error.run(clock, () => countOutcomes(calls, () => limits.admit(BUCKET, caller)))
-      void asking.then((result) => {
+      const running = clock_error.run(clock, () => countOutcomes(calls, () => limits.admit(BUCKET, caller)))
+      void running.then((result) => {
         admitted += result.admitted
       })
     },
@@ -165,17 +165,17 @@ export function startGateways(
     },
     async settle() {
       const before = admitted
-      await way.quiet()
+      await faulty.runAll()
       return admitted - before
     },
     admitted: () => admitted,
     windows() {
-      const ordered = [...way.history].sort((a, b) => a.version - b.version)
+      const ordered = [...faulty.history].sort((a, b) => a.version - b.version)
       return ordered.filter(
         ({ opened_at }, index) => ordered[index + 1]?.opened_at.getTime() !== opened_at.getTime(),
       )
     },
-    peak: () => Math.max(0, ...way.history.map(({ used }) => used)),
+    peak: () => Math.max(0, ...faulty.history.map(({ used }) => used)),
     end: () => started.forEach(kill),
   }
 }

@@ -34,7 +34,7 @@ else limitsSuite('mongodb', { database, mongodb_uri: mongodb.uri })
 if ('skip' in proxy) test.skip(`limits without their database: ${proxy.skip}`, () => {})
 else
   describe('limits without their database', () => {
-    test('nonces are unsure, leases last, and what was lost grants nothing', async () => {
+    test('nonces are unknown, leases still admit calls, and lost replies grant nothing', async () => {
       const edge = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
       const nonces = createNonceStore(edge.nonces, { ttl_ms: 660_000 })
       const limits = createLimits(edge.counters)
@@ -68,9 +68,9 @@ else
       const later = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri })
       const again = createNonceStore(later.nonces, { ttl_ms: 660_000 })
       expect(await again.consume('5001', 'before')).toBe('reused')
-      const afresh = createLimits(later.counters)
-      // What did not get as far as its write took nothing away.
-      const rest = await countOutcomes(20, () => afresh.admit('webhook.resend', caller))
+      const restarted = createLimits(later.counters)
+      // Calls that failed before their write used no tokens.
+      const rest = await countOutcomes(20, () => restarted.admit('webhook.resend', caller))
       expect(rest).toEqual({ admitted: 9, refused: 11, unavailable: 0 })
       await later.store.close()
     })

@@ -4,7 +4,7 @@ import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixtur
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { type LimitsJob, type LimitsResult, openGatewayStoreAt } from './limits.system.ts'
 
-/** A gateway's limits in a process of their own, which does its job once its input has ended and says what came of it. */
+/** Runs the limits of one gateway in its own process. It starts its job when its input ends, and prints the result. */
 const job: LimitsJob = JSON.parse(process.argv[2] ?? '{}')
 
 const edge = await openGatewayStoreAt(job.place)
@@ -18,16 +18,16 @@ const caller = limitedCaller({
 process.stdout.write('ready\n')
 await text(process.stdin)
 
-const [bucket, day, spent] = await Promise.all([
+const [bucket, day, nonce_results] = await Promise.all([
   countOutcomes(job.calls, () => limits.admit(job.bucket, caller)),
   countOutcomes(job.calls, () => limits.countRequest(caller)),
   Promise.all(
     Array.from({ length: job.calls }, (_, at) => nonces.consume(job.application_id, `nonce-${at}`)),
   ),
 ])
-const nonces_spent = spent.filter((outcome) => outcome === 'consumed').length
+const nonces_consumed = nonce_results.filter((result) => result === 'consumed').length
 process.stdout.write(
-  `${JSON.stringify({ bucket, day, nonces_consumed: nonces_spent } satisfies LimitsResult)}\n`,
+  `${JSON.stringify({ bucket, day, nonces_consumed: nonces_consumed } satisfies LimitsResult)}\n`,
 )
 await limits.close()
 await edge.store.close()

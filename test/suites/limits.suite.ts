@@ -18,7 +18,7 @@ const CHILD = join(import.meta.dirname, 'limits.child.ts')
 const BUCKET = 'payment.notification'
 const TTL_MS = 660_000
 
-/** What the limits and nonces of several gateways promise together, on any store. */
+/** The promises of the limits and nonces of several gateways, on any store. */
 export function limitsSuite(name: string, place: Place): void {
   describe(`limits on ${name}`, () => {
     let edges: OpenGatewayStore[]
@@ -27,20 +27,20 @@ export function limitsSuite(name: string, place: Place): void {
     })
     afterAll(() => Promise.all(edges.map(({ store }) => store.close())))
 
-    test('of 200 calls at once two gateways admit what one bucket and one day hold', async () => {
+    test('two gateways admit exactly one bucket and one day of 200 concurrent calls', async () => {
       const gateways = edges.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[BUCKET, 50]]) })
-      const takes = await Promise.all(
+      const bucket_counts = await Promise.all(
         gateways.map((limits) => countOutcomes(100, () => limits.admit(BUCKET, caller))),
       )
-      expect([sumOf(takes, 'admitted'), sumOf(takes, 'refused')]).toEqual([50, 150])
+      expect([sumOf(bucket_counts, 'admitted'), sumOf(bucket_counts, 'refused')]).toEqual([50, 150])
       const counts = await Promise.all(
         gateways.map((limits) => countOutcomes(100, () => limits.countRequest(caller))),
       )
       expect([sumOf(counts, 'admitted'), sumOf(counts, 'refused')]).toEqual([75, 125])
     })
 
-    test('a large quota is used up to its last call by gateways that share it', async () => {
+    test('two gateways admit exactly a large quota', async () => {
       const gateways = edges.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[BUCKET, 4_000]]) })
       const rounds: OutcomeCounts[] = []
@@ -54,7 +54,7 @@ export function limitsSuite(name: string, place: Place): void {
       expect([sumOf(rounds, 'admitted'), sumOf(rounds, 'refused')]).toEqual([4_000, 5_000])
     })
 
-    test('what a gateway gives back when it stops, another one can use', async () => {
+    test('a gateway can use the tokens that another one returned when it stopped', async () => {
       const [first, second] = edges.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ application_id: '3001', rate_limits: new Map([[BUCKET, 1_280]]) })
       await first?.admit(BUCKET, caller)
@@ -63,16 +63,16 @@ export function limitsSuite(name: string, place: Place): void {
       expect(rest).toEqual({ admitted: 1_279, refused: 21, unavailable: 0 })
     })
 
-    test('of many who spend one nonce at once exactly one has spent it', async () => {
-      const spenders = edges.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
+    test('one of many concurrent requests consumes a nonce', async () => {
+      const stores = edges.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
       const outcomes = await Promise.all(
-        Array.from({ length: 40 }, (_, at) => spenders[at % 2]?.consume('1001', 'the same')),
+        Array.from({ length: 40 }, (_, at) => stores[at % 2]?.consume('1001', 'the same')),
       )
       expect(outcomes.filter((outcome) => outcome === 'consumed')).toHaveLength(1)
       expect(outcomes.filter((outcome) => outcome === 'reused')).toHaveLength(39)
     })
 
-    test('two processes with 200 calls each hold both limits exactly, and share the nonces', async () => {
+    test('two processes with 200 calls each admit exactly both limits and share the nonces', async () => {
       const job = { place, application_id: '4001', bucket: BUCKET, limit: 50, daily_limit: 75, calls: 200 }
       const results = await Promise.all((await Promise.all([begin(job), begin(job)])).map((go) => go()))
       expect(
@@ -101,14 +101,14 @@ function sumOf(tallies: readonly OutcomeCounts[], outcome: keyof OutcomeCounts):
   return tallies.reduce((sum, { [outcome]: count }) => sum + count, 0)
 }
 
-/** Starts a process and answers, when it is ready, how to let it begin: so that both begin at once. */
+/** Starts a process; returns, once it is ready, the function that starts its job, so that all jobs start together. */
 async function begin(job: LimitsJob): Promise<() => Promise<LimitsResult>> {
   const child = spawn(process.execPath, [...NODE_OPTIONS, CHILD, JSON.stringify(job)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const ready = await lines.next()
-  if (ready.value !== 'ready') throw new Error('a process of the contract did not start')
+  if (ready.value !== 'ready') throw new Error('a process of the suite did not start')
   return async () => {
     child.stdin.end('go')
     const { value } = await lines.next()

@@ -5,7 +5,7 @@ import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { Place } from '../support/effects-system.ts'
 
-/** What a process of the contract is to do, and where. */
+/** The job of one process, and the place of its store. */
 export interface LimitsJob {
   readonly place: Place
   readonly application_id: string
@@ -15,20 +15,20 @@ export interface LimitsJob {
   readonly calls: number
 }
 
-/** What came of it. */
+/** The result of a job. */
 export interface LimitsResult {
   readonly bucket: OutcomeCounts
   readonly day: OutcomeCounts
-  /** How many of the nonces, which are the same in every process, this one spent. */
+  /** How many nonces this process consumed; all processes use the same nonces. */
   readonly nonces_consumed: number
 }
 
-/** What a gateway keeps, opened. */
+/** The opened store of a gateway. */
 export interface OpenGatewayStore extends GatewayStore {
   readonly store: Store
 }
 
-/** Opens the gateway's own store at a place. */
+/** Opens the store of a gateway at a place. */
 export async function openGatewayStoreAt(
   { database, directory, mongodb_uri }: Place,
   timeout_ms = 5_000,
