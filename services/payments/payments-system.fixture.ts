@@ -29,37 +29,37 @@ import { role as sandbox } from '../sandbox/service.ts'
 import { startProvider, type TestProvider } from './scripted-provider.fixture.ts'
 import { role as payments } from './service.ts'
 
-/** Payments with everything that they need, and a consumer in the place of the notifier unless it is there itself. */
+/** The payments service with the services that it calls, and a consumer of events unless the notifier runs too. */
 export interface PaymentsSystem extends AsyncDisposable {
   readonly roles: TestRoles
   readonly provider: TestProvider
   readonly merchant_id: string
-  /** Creates a deposit on a route of these accounts. */
+  /** Creates a deposit on a new route. */
   deposit(amount: bigint, more?: DepositOptions): Promise<Payment>
-  /** The payment as it stands. */
+  /** Reads the payment. */
   payment(id: string): Promise<Payment>
-  /** Waits until the payment is in this status. */
+  /** Waits until the payment has this status. */
   reaches(id: string, status: PaymentStatus): Promise<Payment>
-  /** The events about a payment, in the order of their transitions; waits for so many. */
+  /** The events of a payment, in the order of their transitions. Waits until there are at least `count`. */
   events(payment_id: string, count: number): Promise<readonly MerchantEvent[]>
-  /** The ledger's entries about a payment. */
+  /** The ledger entries of a payment. */
   entries(payment_id: string): Promise<readonly { readonly reason: string }[]>
   anomalies(payment_id: string): Promise<readonly Anomaly[]>
 }
 
-/** What a test may want of a deposit. */
+/** The options of a deposit. */
 export interface DepositOptions {
   readonly c_id?: string
   readonly accounts?: readonly string[]
   readonly expires_in_seconds?: number
   readonly numeric_h_id?: true
-  /** Fields of the request beside the ordinary ones, or in their place. */
+  /** Fields that are added to the request or replace its ordinary ones. */
   readonly request?: CreateInit
 }
 
 type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
 
-/** Starts it. `acme` and `rival` are accounts at a provider that a test plays itself. */
+/** Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides. */
 export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
@@ -80,7 +80,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     MULTIHUB_CREATE_TIMEOUT: '3s',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
   })
-  const published = notifier ? new Map<string, MerchantEvent>() : await consume(roles)
+  const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
   const clients = {
     payments: roles.client(PaymentService, 'gateway'),
     operator: roles.client(PaymentService, 'operator'),
@@ -95,12 +95,12 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
   const merchantId = merchant?.merchantId ?? ''
   const payment = async (paymentId: string): Promise<Payment> => {
     const { payment: found } = await clients.operator.getPayment({ paymentId })
-    return shown(found)
+    return requirePayment(found)
   }
 
   const routeOf = async (options: DepositOptions): Promise<string> => {
     const { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id } = options
-    const wanted: MessageInitShape<typeof CreateRouteRequestSchema> = {
+    const request: MessageInitShape<typeof CreateRouteRequestSchema> = {
       merchantId,
       environment: Environment.TEST,
       direction: Direction.IN,
@@ -111,7 +111,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
       expiresInSeconds: expires_in_seconds,
       ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
     }
-    return (await clients.routes.createRoute(wanted)).route?.serviceId ?? ''
+    return (await clients.routes.createRoute(request)).route?.serviceId ?? ''
   }
   return {
     roles,
@@ -128,7 +128,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
         payer: { email: 'asha@example.com' },
         ...more.request,
       })
-      return shown(created)
+      return requirePayment(created)
     },
     payment,
     reaches: (id, status) =>
@@ -155,11 +155,11 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
   }
 }
 
-/** The key of the account `rival`, which no payment of `acme` is any business of. */
+/** The key of the account `rival`, which must not report about payments of `acme`. */
 export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
 
-/** Stores events and says so, as the notifier does; the same event twice must be the same. */
-async function consume({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
+/** Consumes events and sends receipts, as the notifier does. Throws when two events have the same key. */
+async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
   const published = new Map<string, MerchantEvent>()
   const receipts = createReceiptSender(bus)
   await bus.subscribe('events.>', ({ data, headers }) => {
@@ -173,13 +173,13 @@ async function consume({ bus }: TestRoles): Promise<ReadonlyMap<string, Merchant
   return published
 }
 
-function shown(payment: Payment | undefined): Payment {
-  if (!payment) throw new Error('a payment was not shown')
+function requirePayment(payment: Payment | undefined): Payment {
+  if (!payment) throw new Error('the response has no payment')
   return payment
 }
 
-/** The statuses that a payment has had. */
-export function storyOf({ history }: Payment): string[] {
+/** The names of the statuses in the history of a payment. */
+export function statusesOf({ history }: Payment): string[] {
   const names = Object.entries(PaymentStatus)
   return history.map(({ status }) => names.find(([, value]) => value === status)?.[0] ?? '')
 }

@@ -5,7 +5,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type PaymentsSystem, RIVAL_KEY, startPayments, storyOf } from './payments-system.fixture.ts'
+import { type PaymentsSystem, RIVAL_KEY, startPayments, statusesOf } from './payments-system.fixture.ts'
 import { post, type ReceivedOrder } from './scripted-provider.fixture.ts'
 
 const { SUCCESS, ERROR, CANCELED, DECLINED, PROCESSING } = PaymentStatus
@@ -19,11 +19,11 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
-/** Everything that must be true of a deposit that was paid once. */
+/** Checks a deposit that was paid once: one history, two events, one ledger entry. */
 async function expectPaidOnce(payment_id: string): Promise<void> {
   const payment = await system.reaches(payment_id, SUCCESS)
-  expect(storyOf(payment).at(-1)).toBe('SUCCESS')
-  expect(new Set(storyOf(payment)).size).toBe(payment.history.length)
+  expect(statusesOf(payment).at(-1)).toBe('SUCCESS')
+  expect(new Set(statusesOf(payment)).size).toBe(payment.history.length)
   const events = await system.events(payment_id, 2)
   expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.completed'])
   await eventually(
@@ -33,7 +33,7 @@ async function expectPaidOnce(payment_id: string): Promise<void> {
 }
 
 describe('a deposit in the sandbox', () => {
-  test('is paid by a callback, credited once, and its events are snapshots of their transitions', async () => {
+  test('is paid by a callback and credited once, and its events are snapshots of their transitions', async () => {
     const created = await system.deposit(AMOUNT)
     expect(created).toMatchObject({ status: PROCESSING, receiver: { qrPayload: expect.any(String) } })
     await expectPaidOnce(created.paymentId)
@@ -42,7 +42,7 @@ describe('a deposit in the sandbox', () => {
     expect(second?.resource.value).toMatchObject({ status: SUCCESS, finishTime: expect.anything() })
   })
 
-  test('is in the balance by the time that its completion is told', async () => {
+  test('is in the balance when its completion event is published', async () => {
     const { bus, client } = system.roles
     const { promise: read, resolve } = Promise.withResolvers<bigint>()
     const balances = client(BalanceService, 'operator')
@@ -66,7 +66,7 @@ describe('a deposit in the sandbox', () => {
     [902, ERROR, 6044, 'payment.failed'],
     [906, CANCELED, 6012, 'payment.cancelled'],
     [907, ERROR, 7001, 'payment.failed'],
-  ])('that ends in %d fails, and is not credited', async (digits, status, error, event) => {
+  ])('with an amount that ends in %d fails and is not credited', async (digits, status, error, event) => {
     const { paymentId } = await system.deposit(AMOUNT + BigInt(digits))
     expect(await system.reaches(paymentId, status)).toMatchObject({ errorCode: error })
     const events = await system.events(paymentId, 2)
@@ -74,7 +74,7 @@ describe('a deposit in the sandbox', () => {
     expect(await system.entries(paymentId)).toEqual([])
   })
 
-  test('whose callbacks come out of order, one with another amount, is paid once and tells of it', async () => {
+  test('is paid once when callbacks come out of order, one of them with another amount, which is an anomaly', async () => {
     const { paymentId } = await system.deposit(AMOUNT + 909n)
     await expectPaidOnce(paymentId)
     const anomalies = await eventually(
@@ -84,21 +84,21 @@ describe('a deposit in the sandbox', () => {
     expect(anomalies).toMatchObject([{ kind: 'amount_differs' }])
   })
 
-  test('that no callback tells of is found by polling, whatever became of its create', async () => {
+  test('is completed by polling without a callback, also after a failed create', async () => {
     const digits = [903n, 904n, 910n, 913n, 915n]
     const created = await Promise.all(digits.map((ending) => system.deposit(AMOUNT + ending)))
     expect(created.map(({ status }) => status)).toEqual(digits.map(() => PROCESSING))
     for (const { paymentId } of created) await expectPaidOnce(paymentId)
   })
 
-  test('that nobody pays expires', async () => {
+  test('expires when it is not paid', async () => {
     const { paymentId } = await system.deposit(AMOUNT + 905n, { expires_in_seconds: 1 })
     expect(await system.reaches(paymentId, DECLINED)).toMatchObject({ errorCode: 6011 })
     const events = await system.events(paymentId, 2)
     expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.failed'])
   })
 
-  test('goes over to the next account when the first cannot be reached, and fails without one', async () => {
+  test('uses the next account when the first cannot be reached, and fails without one', async () => {
     const { paymentId } = await system.deposit(AMOUNT, { accounts: ['sandbox-down', 'sandbox'] })
     await expectPaidOnce(paymentId)
     expect(await system.deposit(AMOUNT, { accounts: ['sandbox-down'] })).toMatchObject({
@@ -108,9 +108,13 @@ describe('a deposit in the sandbox', () => {
   })
 })
 
-describe('a provider', () => {
-  /** A deposit whose provider has the order and has not answered. */
-  async function ordered(): Promise<{ order: ReceivedOrder; created: Promise<string>; payment_id: string }> {
+describe('a callback', () => {
+  /** A deposit whose create the provider has received and not answered. */
+  async function startDeposit(): Promise<{
+    order: ReceivedOrder
+    created: Promise<string>
+    payment_id: string
+  }> {
     const { provider } = system
     provider.hold()
     const count = provider.orders() + 1
@@ -120,8 +124,8 @@ describe('a provider', () => {
     return { order, created, payment_id }
   }
 
-  test('reports before it answers the create', async () => {
-    const { order, created, payment_id } = await ordered()
+  test('is applied before the create is answered', async () => {
+    const { order, created, payment_id } = await startDeposit()
     expect(await system.provider.report(order)).toBe(200)
     await system.reaches(payment_id, SUCCESS)
     system.provider.answer('pending')
@@ -130,8 +134,8 @@ describe('a provider', () => {
     expect(await system.anomalies(payment_id)).toEqual([])
   })
 
-  test('says the same 20 times at once, to a poll and in its answer: one credit, one event a state', async () => {
-    const { order, created, payment_id } = await ordered()
+  test('that comes 20 times at once, with a poll and the answer, gives one credit and one event per status', async () => {
+    const { order, created, payment_id } = await startDeposit()
     expect(await system.provider.report(order, { status: 'pending' })).toBe(200)
     await system.provider.polled(order)
     const reports = Array.from({ length: 20 }, () => system.provider.report(order))
@@ -139,12 +143,12 @@ describe('a provider', () => {
     expect(new Set(await Promise.all(reports))).toEqual(new Set([200]))
     await created
     await expectPaidOnce(payment_id)
-    expect(storyOf(await system.payment(payment_id))).toEqual(['CREATED', 'PROCESSING', 'SUCCESS'])
+    expect(statusesOf(await system.payment(payment_id))).toEqual(['CREATED', 'PROCESSING', 'SUCCESS'])
     expect(await system.anomalies(payment_id)).toEqual([])
   })
 
-  test('that proves nothing is answered 401 and changes nothing', async () => {
-    const { order, payment_id, created } = await ordered()
+  test('without a valid signature gets 401 and changes nothing', async () => {
+    const { order, payment_id, created } = await startDeposit()
     const { provider } = system
     system.provider.answer('pending')
     await created
@@ -155,15 +159,15 @@ describe('a provider', () => {
     expect((await system.payment(payment_id)).status).toBe(PROCESSING)
   })
 
-  test('that speaks of what it was never asked for is answered 404 and changes nothing', async () => {
-    const { order, payment_id, created } = await ordered()
+  test('about a payment or attempt that was not sent to the account gets 404 and changes nothing', async () => {
+    const { order, payment_id, created } = await startDeposit()
     const { provider } = system
     system.provider.answer('pending')
     await created
     const url = order.callback_url
     const as_rival = { account_id: 'rival', key: RIVAL_KEY, url: url.replace('/acme/', '/rival/') }
     const other_payment = order.idempotency_key.replace(/^..../, '0000')
-    const wrong = [
+    const wrong_reports = [
       as_rival,
       { url: url.replace(/[0-9a-f]{4}$/, '0000') },
       { url: url.replace('/test/', '/production/') },
@@ -173,14 +177,14 @@ describe('a provider', () => {
       { idempotency_key: `${payment_id}:01` },
       { idempotency_key: payment_id },
     ]
-    for (const changes of wrong)
+    for (const changes of wrong_reports)
       expect([changes, await provider.report(order, changes)]).toEqual([changes, 404])
     expect((await system.payment(payment_id)).status).toBe(PROCESSING)
     expect(await system.anomalies(payment_id)).toEqual([])
   })
 
-  test('is told to report again while the store is away, and then it counts', async () => {
-    const { order, payment_id, created } = await ordered()
+  test('gets 503 while the store is unavailable, and its repetition is applied', async () => {
+    const { order, payment_id, created } = await startDeposit()
     system.provider.answer('pending')
     await created
     system.roles.setAway('payments', true)
@@ -191,8 +195,8 @@ describe('a provider', () => {
     await expectPaidOnce(payment_id)
   })
 
-  test('that contradicts what it said is written down for the operator', async () => {
-    const { order, payment_id, created } = await ordered()
+  test('that contradicts the final status is recorded once as an anomaly', async () => {
+    const { order, payment_id, created } = await startDeposit()
     system.provider.answer('pending')
     await created
     expect(await system.provider.report(order, { status: 'declined' })).toBe(200)
@@ -207,13 +211,13 @@ describe('a provider', () => {
   })
 })
 
-test('a process that is told to stop answers a create that waits for its provider at once', async () => {
+test('a process that stops returns a create in progress without waiting for the provider', async () => {
   await using stopping = await startPayments()
   const created = stopping.deposit(AMOUNT, { accounts: ['acme', 'rival'] })
   await stopping.provider.order(1)
   stopping.roles.announceStop()
   expect(await created).toMatchObject({ status: PROCESSING })
-  // One that comes even later is kept, not sent to every account in vain and failed.
+  // A later create stays open. It is not tried at every account and failed.
   expect(await stopping.deposit(AMOUNT, { accounts: ['acme', 'rival'] })).toMatchObject({
     status: PROCESSING,
   })

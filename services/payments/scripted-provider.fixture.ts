@@ -6,7 +6,7 @@ import { listen } from '#lib/platform/process/listen.ts'
 import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
-/** An order as this provider got it. */
+/** An order that this provider received. */
 export interface ReceivedOrder {
   readonly idempotency_key: string
   readonly amount: number
@@ -14,32 +14,32 @@ export interface ReceivedOrder {
   readonly callback_url: string
 }
 
-/** What is different about a report, or about the request that carries it. */
+/** Changes of a report or of the request that carries it. */
 export interface ReportChanges {
   readonly status?: string
   readonly amount?: number
   readonly idempotency_key?: string
-  /** Who signs: an account and its key, or nobody. */
+  /** The account that signs the request; `acme` unless given. */
   readonly account_id?: string
   readonly key?: string
   readonly url?: string
 }
 
-/** A provider that answers and reports just when a test wants it to. */
+/** A provider whose answers and callbacks a test decides. */
 export interface TestProvider {
   readonly url: string
   readonly key: string
-  /** Leaves whatever comes from now on without an answer. */
+  /** Leaves all following requests without an answer. */
   hold(): void
-  /** Answers what was held, and whatever comes from now on, with an operation in this status. */
+  /** Answers the held requests and all following ones with an operation in this status. */
   answer(status: string): void
-  /** Resolves with the last order as soon as there are so many. */
+  /** Resolves with the last order when at least `count` have come. */
   order(count: number): Promise<ReceivedOrder>
-  /** How many orders came so far. */
+  /** The number of orders so far. */
   orders(): number
-  /** Resolves when somebody has asked how an operation stands. */
+  /** Resolves when the operation has been looked up. */
   polled(order: ReceivedOrder): Promise<unknown>
-  /** Sends a callback as account `acme`, and resolves with the HTTP status of its answer. */
+  /** Sends a signed callback, and resolves with the HTTP status of the response. */
   report(order: ReceivedOrder, changes?: ReportChanges): Promise<number>
   stop(): Promise<void>
 }
@@ -59,11 +59,11 @@ export async function startProvider(): Promise<TestProvider> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const asked_key = request.url?.split('/').at(-1)
-    if (request.method === 'GET') polls.add(asked_key)
+    const path_key = request.url?.split('/').at(-1)
+    if (request.method === 'GET') polls.add(path_key)
     if (request.method === 'POST') orders.push(JSON.parse(Buffer.concat(chunks).toString()))
     const order =
-      request.method === 'POST' ? orders.at(-1) : orders.find((one) => one.idempotency_key === asked_key)
+      request.method === 'POST' ? orders.at(-1) : orders.find((one) => one.idempotency_key === path_key)
     if (!order) return void response.writeHead(404).end('{"accepted":false,"code":6010}')
     if (status === undefined) waiting.push({ order, response })
     else respond(order, response, status)
@@ -81,7 +81,7 @@ export async function startProvider(): Promise<TestProvider> {
         (length = 0) => length >= count,
       )
       const order = orders.at(-1)
-      if (!order) throw new Error('no order came')
+      if (!order) throw new Error('the provider received no order')
       return order
     },
     orders: () => orders.length,
@@ -114,7 +114,7 @@ function reportOf(order: ReceivedOrder, changes: ReportChanges): object {
   }
 }
 
-/** Posts bytes, and resolves with the HTTP status of the answer. */
+/** Posts bytes, and resolves with the HTTP status of the response. */
 export function post(url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(url, { method: 'POST', headers, agent: false }, (response) => {

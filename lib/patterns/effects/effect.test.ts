@@ -4,19 +4,19 @@ import { type Effect, type EffectDocument, isUnblocked, leaseDue, newEffect, wit
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)
-const anyKind = (): number => 5_000
+const leaseAll = (): number => 5_000
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
   return { ...newEffect({ id, kind: 'any', lane: 'timer' }, NOW), ...changes }
 }
 const documentOf = (...effects: Effect[]): EffectDocument => ({ effects })
-const claimed = (document: EffectDocument, instant = NOW): string[] =>
-  leaseDue(document, instant, anyKind)
+const leasedIds = (document: EffectDocument, instant = NOW): string[] =>
+  leaseDue(document, instant, leaseAll)
     .effects.filter((candidate) => candidate.tries > 0)
     .map(({ id }) => id)
 
 describe('a new effect', () => {
-  test('is due at once, or when it says', () => {
+  test('is due at once unless it has a due time', () => {
     expect(newEffect({ id: 'a', kind: 'any', lane: 'money' }, NOW)).toMatchObject({
       tries: 0,
       due_at: NOW,
@@ -27,54 +27,54 @@ describe('a new effect', () => {
 })
 
 describe('the lanes', () => {
-  test('money goes one after the other, and a stuck one holds up those behind it', () => {
+  test('money effects run one after the other, and a stuck one blocks the later ones', () => {
     const money = [one('a', { lane: 'money' }), one('b', { lane: 'money' })] as const
-    expect(claimed(documentOf(...money))).toEqual(['a'])
-    expect(claimed(documentOf(money[1]))).toEqual(['b'])
-    expect(claimed(documentOf({ ...money[0], stuck: true }, money[1]))).toEqual([])
-    expect(claimed(documentOf({ ...money[0], due_at: at(1) }, money[1]))).toEqual([])
+    expect(leasedIds(documentOf(...money))).toEqual(['a'])
+    expect(leasedIds(documentOf(money[1]))).toEqual(['b'])
+    expect(leasedIds(documentOf({ ...money[0], stuck: true }, money[1]))).toEqual([])
+    expect(leasedIds(documentOf({ ...money[0], due_at: at(1) }, money[1]))).toEqual([])
   })
 
-  test('timers and events go each by itself, whatever money does', () => {
+  test('timers and events do not depend on money effects', () => {
     const money = one('a', { lane: 'money', stuck: true })
-    expect(claimed(documentOf(money, one('b'), one('c', { lane: 'event' }), one('d')))).toEqual([
+    expect(leasedIds(documentOf(money, one('b'), one('c', { lane: 'event' }), one('d')))).toEqual([
       'b',
       'c',
       'd',
     ])
   })
 
-  test('an effect waits for the one that it names, until that is gone', () => {
+  test('an effect waits until the effect that it names is gone', () => {
     const waiting = one('b', { lane: 'event', after: 'a' })
-    expect(claimed(documentOf(one('a', { stuck: true }), waiting))).toEqual([])
-    expect(claimed(documentOf(waiting))).toEqual(['b'])
+    expect(leasedIds(documentOf(one('a', { stuck: true }), waiting))).toEqual([])
+    expect(leasedIds(documentOf(waiting))).toEqual(['b'])
   })
 })
 
-describe('a claim', () => {
-  test('counts the try and leases for as long as the kind says, under a token of its own', () => {
-    const { effects } = leaseDue(documentOf(one('a'), one('b')), NOW, anyKind)
+describe('a lease', () => {
+  test('counts the try and has its own token and the given duration', () => {
+    const { effects } = leaseDue(documentOf(one('a'), one('b')), NOW, leaseAll)
     const [first, second] = effects.map(({ lease }) => lease)
     expect(effects.map(({ tries }) => tries)).toEqual([1, 1])
     expect(first?.until).toEqual(at(5_000))
     expect(first?.token).not.toBe(second?.token)
   })
 
-  test('is not possible before its time, nor under the lease of another', () => {
+  test('is not given before the due time or before the present lease expires', () => {
     const leased = one('a', { lease: { token: 'another', until: at(10) } })
-    expect(claimed(documentOf(one('b', { due_at: at(1) })), at(0))).toEqual([])
-    expect(claimed(documentOf(one('b', { due_at: at(1) })), at(1))).toEqual(['b'])
-    expect(claimed(documentOf(leased), at(9))).toEqual([])
-    expect(claimed(documentOf(leased), at(10))).toEqual(['a'])
+    expect(leasedIds(documentOf(one('b', { due_at: at(1) })), at(0))).toEqual([])
+    expect(leasedIds(documentOf(one('b', { due_at: at(1) })), at(1))).toEqual(['b'])
+    expect(leasedIds(documentOf(leased), at(9))).toEqual([])
+    expect(leasedIds(documentOf(leased), at(10))).toEqual(['a'])
   })
 
-  test('leaves alone what the runner does not accept, and then gives the very document back', () => {
+  test('is not given for effects that the runner rejects, and the same document is returned', () => {
     const document = documentOf(one('a'))
     expect(leaseDue(document, NOW, () => undefined)).toBe(document)
   })
 })
 
-/** Documents with all sorts of effects, some of which name others. */
+/** Documents with random effects, some of which wait for others. */
 const documents = fc
   .array(
     fc.record({
@@ -100,8 +100,8 @@ const documents = fc
     ),
   )
 
-describe('the schedule', () => {
-  test('is the first instant at which something can be claimed, for events and for the rest apart', () => {
+describe('the due times', () => {
+  test('are the first times at which an event and another effect can be leased', () => {
     fc.assert(
       fc.property(documents, (document) => {
         const scheduled = withDueTimes(document, NOW)
@@ -113,7 +113,7 @@ describe('the schedule', () => {
           const first = instants.find(
             (instant) =>
               leaseDue(document, instant, (candidate) =>
-                (candidate.lane === 'event') === events ? anyKind() : undefined,
+                (candidate.lane === 'event') === events ? leaseAll() : undefined,
               ) !== document,
           )
           expect(scheduled[field]).toEqual(first)
@@ -122,20 +122,20 @@ describe('the schedule', () => {
     )
   })
 
-  test('knows since when something is stuck, and forgets it when nothing is', () => {
+  test('include since when an effect is stuck, and omit it when none is', () => {
     const stuck = withDueTimes(documentOf(one('a', { stuck: true })), NOW)
     expect(stuck.stuck_at).toEqual(NOW)
     expect(withDueTimes(stuck, at(5)).stuck_at).toEqual(NOW)
     expect(withDueTimes({ ...stuck, effects: [one('a')] }, at(5))).not.toHaveProperty('stuck_at')
   })
 
-  test('has no fields for what has no effects, also when it had some', () => {
+  test('are absent without effects', () => {
     expect(withDueTimes({ effects: [], effects_due_at: NOW, events_due_at: NOW }, NOW)).toEqual({
       effects: [],
     })
   })
 
-  test('never lets two money effects go at once', () => {
+  test('never unblock two money effects at once', () => {
     fc.assert(
       fc.property(documents, (document) => {
         const free = document.effects.filter((each) => each.lane === 'money' && isUnblocked(document, each))

@@ -28,52 +28,52 @@ afterEach(async () => {
   await bus.close()
 })
 
-/** What became of a promise so far. */
-function fate(work: Promise<unknown>): () => string {
-  let state = 'open'
+/** Reports the state of a promise so far. */
+function track(work: Promise<unknown>): () => string {
+  let state = 'pending'
   work.then(
-    () => (state = 'done'),
-    (error: unknown) => (state = error instanceof Unavailable ? 'unavailable' : 'fault'),
+    () => (state = 'resolved'),
+    (error: unknown) => (state = error instanceof Unavailable ? 'unavailable' : 'failed'),
   )
   return () => state
 }
 
-/** The receipts of a consumer that has stored events. */
+/** The receipt of a consumer for stored events. */
 const receiptOf = (...eventKeys: string[]): Uint8Array =>
   toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
 
 describe('a published event', () => {
-  test('is done when its consumer says so, and no sooner', async () => {
+  test('resolves only with the receipt of its consumer', async () => {
     const publisher = await createPublisher(bus)
     let receipt_to = ''
     await bus.subscribe('events.>', ({ headers }) => {
       receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
     })
-    const first = fate(publisher.publish('events.a', 'first', DATA))
-    const second = fate(publisher.publish('events.a', 'second', DATA))
+    const first = track(publisher.publish('events.a', 'first', DATA))
+    const second = track(publisher.publish('events.a', 'second', DATA))
     await clock.advance(1_999)
-    await bus.publish(receipt_to, receiptOf('second', 'nobody asked for this'))
+    await bus.publish(receipt_to, receiptOf('second', 'an unknown event'))
     await clock.advance(0)
-    expect([first(), second()]).toEqual(['open', 'done'])
+    expect([first(), second()]).toEqual(['pending', 'resolved'])
     await clock.advance(1)
     expect(first()).toBe('unavailable')
     await publisher.close()
   })
 
-  test('is given up in time by a bus that never takes it, and hurts nobody', async () => {
+  test('fails after 2 s when the bus hangs, and when the publisher is closed', async () => {
     const hanging: Bus = { ...bus, publish: () => new Promise(() => {}) }
     const publisher = await createPublisher(hanging)
-    const given_up = fate(publisher.publish('events.a', 'one', DATA))
+    const hanging_event = track(publisher.publish('events.a', 'one', DATA))
     await clock.advance(2_000)
     await settled()
-    expect(given_up()).toBe('unavailable')
-    const closed = fate(publisher.publish('events.a', 'two', DATA))
+    expect(hanging_event()).toBe('unavailable')
+    const unconfirmed = track(publisher.publish('events.a', 'two', DATA))
     await publisher.close()
     await settled()
-    expect(closed()).toBe('unavailable')
+    expect(unconfirmed()).toBe('unavailable')
   })
 
-  test('fails at once when the bus is away', async () => {
+  test('fails at once when the bus is unavailable', async () => {
     const publisher = await createPublisher(bus)
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
@@ -81,29 +81,29 @@ describe('a published event', () => {
   })
 })
 
-test('without receipts there is room for one event a second, and for all again after the first', async () => {
+test('the capacity is one event per second without receipts, and full again after the first receipt', async () => {
   const publisher = await createPublisher(bus)
   const plenty = publisher.capacity()
   expect(plenty).toBeGreaterThan(1_000)
-  const lost = fate(publisher.publish('events.a', 'lost', DATA))
+  const lost = track(publisher.publish('events.a', 'lost', DATA))
   expect(publisher.capacity()).toBe(plenty - 1)
   await clock.advance(2_000)
   expect([lost(), publisher.capacity()]).toEqual(['unavailable', 1])
   const receipts = createReceiptSender(bus)
-  const probe = fate(publisher.publish('events.a', 'probe', DATA))
+  const probe = track(publisher.publish('events.a', 'probe', DATA))
   expect(publisher.capacity()).toBe(0)
   await clock.advance(1_000)
   expect(publisher.capacity()).toBe(1)
   await bus.subscribe('events.>', ({ headers }) =>
     receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', headers[EVENT_KEY_HEADER] ?? ''),
   )
-  const heard = fate(publisher.publish('events.a', 'heard', DATA))
+  const confirmed = track(publisher.publish('events.a', 'heard', DATA))
   await clock.advance(100)
-  expect([probe(), heard(), publisher.capacity()]).toEqual(['open', 'done', plenty - 1])
+  expect([probe(), confirmed(), publisher.capacity()]).toEqual(['pending', 'resolved', plenty - 1])
   await publisher.close()
 })
 
-test('receipts go out in batches, and each goes to whom it is for', async () => {
+test('sends receipts in batches, each to the subject of its publisher', async () => {
   const messages: string[] = []
   await bus.subscribe('receipts.>', ({ subject }) => void messages.push(subject))
   const receipts = createReceiptSender(bus)

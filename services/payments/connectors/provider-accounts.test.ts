@@ -41,8 +41,8 @@ async function problemsOf(
   return error.problems
 }
 
-describe('the accounts', () => {
-  test('of the sandbox are there with its key and only with it', async () => {
+describe('accounts', () => {
+  test('of the sandbox exist only when its key is configured', async () => {
     const accounts = await readProviderAccounts(sources, {})
     const urls = ['sandbox', 'sandbox-down'].map((id) => accounts.get(id, 'test')?.base_url)
     expect(urls).toEqual(['http://127.0.0.1:9092', 'http://127.0.0.1:1'])
@@ -51,7 +51,7 @@ describe('the accounts', () => {
     expect(none.get('sandbox-down', 'test')).toBeUndefined()
   })
 
-  test('are given out for their own environment only', async () => {
+  test('are found in their own environment only', async () => {
     const accounts = await read({ accounts: [acme] })
     expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)
     expect(accounts.get('acme', 'test')).toBeUndefined()
@@ -62,7 +62,7 @@ describe('the accounts', () => {
 })
 
 describe('a file of accounts', () => {
-  test('reports all its problems at once, with their paths and without their values', async () => {
+  test('reports all problems at once, with their paths and without their values', async () => {
     const { key_env: _, ...keyless } = acme
     const problems = await problemsOf({
       accounts: [
@@ -90,7 +90,7 @@ describe('a file of accounts', () => {
     ['production over http', { ...acme, base_url: 'http://acme.example' }, 'accounts.0.base_url'],
     ['the sandbox in production', { ...acme, connector: 'sandbox' }, 'accounts.0.connector'],
     ['two keys', { ...acme, key: KEY }, 'accounts.0.key'],
-    ['the name of a built-in one', { ...acme, account_id: 'sandbox' }, 'accounts.0.account_id'],
+    ['the id of a built-in account', { ...acme, account_id: 'sandbox' }, 'accounts.0.account_id'],
     ['a variable that is not set', { ...acme, key_env: 'NOT_SET' }, 'accounts.0.key_env'],
     ['a query in its URL', { ...acme, base_url: 'https://acme.example/?a=1' }, 'accounts.0.base_url'],
   ])('refuses %s', async (_what, account, path) => {
@@ -99,11 +99,11 @@ describe('a file of accounts', () => {
     ])
   })
 
-  test('that is not JSON shows nothing of itself', async () => {
+  test('with invalid JSON is reported without its content', async () => {
     expect(await problemsOf(`{"key": "${KEY}`)).toEqual(['MULTIHUB_PROVIDERS_FILE cannot be read: not JSON'])
   })
 
-  test('that is not there is a problem', async () => {
+  test('is reported when it does not exist', async () => {
     const reading = readProviderAccounts({ ...sources, providers_file: join(directory, 'absent.json') }, {})
     await expect(reading).rejects.toThrow(/MULTIHUB_PROVIDERS_FILE cannot be read: .*ENOENT/)
   })

@@ -27,25 +27,25 @@ function post(agent: Agent, body: Buffer): Promise<number | undefined> {
   })
 }
 
-test('after a callback that is too large the provider goes on at once', async () => {
+test('refuses a body that is too large with 413 and serves the next request at once', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   await expect(post(agent, Buffer.alloc(200_000))).resolves.toBe(413)
   await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
   agent.destroy()
 }, 10_000)
 
-test('strangers that never finish their requests keep no provider out', async () => {
+test('serves providers while 1,100 other clients keep unfinished requests open', async () => {
   const port = Number(server.authority.split(':').at(-1))
-  const strangers: Socket[] = []
+  const slow_clients: Socket[] = []
   for (let count = 0; count < 1_100; count++) {
-    const stranger = connect(port, '127.0.0.1')
-    stranger.on('error', () => {})
-    strangers.push(stranger)
-    await once(stranger, 'connect')
-    stranger.write('POST /callbacks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n')
+    const slow_client = connect(port, '127.0.0.1')
+    slow_client.on('error', () => {})
+    slow_clients.push(slow_client)
+    await once(slow_client, 'connect')
+    slow_client.write('POST /callbacks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n')
   }
   const agent = new Agent()
   await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
-  for (const stranger of strangers) stranger.destroy()
+  for (const slow_client of slow_clients) slow_client.destroy()
   agent.destroy()
 }, 20_000)

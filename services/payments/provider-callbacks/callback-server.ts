@@ -6,36 +6,36 @@ import type { ProviderCallback } from '../connectors/connector.ts'
 import type { CallbackStatus } from '../use-cases/receive-provider-callback.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
-/** A provider sends its few hundred bytes at once; who does not is none. */
-const BODY_TIME_MS = 5_000
-/** Callbacks being applied. Those that are still being sent do not count: anybody can keep such a one open. */
-const APPLYING_MAX = 1_024
+/** A provider sends its few hundred bytes at once, so a slower body is not from a provider. */
+const BODY_TIMEOUT_MS = 5_000
+/** The number of complete callbacks in progress. Incomplete ones do not count: anybody can keep them open. */
+const IN_PROGRESS_MAX = 1_024
 const CONNECTIONS_MAX = 10_000
 
 /**
- * Takes the providers' callbacks, on a port of their own: they are no part of the merchants' interface (R2). What we
- * could not store is answered 503, so that the provider sends it again.
+ * Serves the callbacks of providers on a port of their own, because they are not part of the merchants' API (R2). A
+ * callback that could not be stored gets 503, so that the provider repeats it.
  */
 export async function serveCallbacks(
   receive: (callback: ProviderCallback) => Promise<CallbackStatus>,
   address: Address,
 ): Promise<Listening> {
-  let applying = 0
-  const apply = async (callback: ProviderCallback): Promise<number> => {
-    if (applying >= APPLYING_MAX) return 503
-    applying += 1
+  let in_progress = 0
+  const receiveWithinLimit = async (callback: ProviderCallback): Promise<number> => {
+    if (in_progress >= IN_PROGRESS_MAX) return 503
+    in_progress += 1
     try {
       return await receive(callback)
     } catch (error) {
-      log.error({ error }, 'a callback of a provider could not be taken')
+      log.error({ error }, 'provider callback failed; the provider repeats it')
       return 503
     } finally {
-      applying -= 1
+      in_progress -= 1
     }
   }
   const server = createServer((request, response) => {
-    answer(apply, request, response).catch((error: unknown) => {
-      log.info({ error }, 'a caller of the provider port broke off')
+    respond(receiveWithinLimit, request, response).catch((error: unknown) => {
+      log.info({ error }, 'client of the provider port disconnected')
       request.destroy()
     })
   })
@@ -46,21 +46,21 @@ export async function serveCallbacks(
   return listen(server, address)
 }
 
-async function answer(
-  apply: (callback: ProviderCallback) => Promise<number>,
+async function respond(
+  receive: (callback: ProviderCallback) => Promise<number>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { method = '', url: path = '', headers } = request
   if (method !== 'POST') return refuse(request, response, 405)
-  const late = clock.after(BODY_TIME_MS, () => request.destroy())
-  const body = await readBody(request).finally(() => late.cancel())
+  const timeout = clock.after(BODY_TIMEOUT_MS, () => request.destroy())
+  const body = await readBody(request).finally(() => timeout.cancel())
   if (!body) return refuse(request, response, 413)
-  const status = await apply({ method, path, headers, body })
+  const status = await receive({ method, path, headers, body })
   response.writeHead(status, { 'Content-Length': '0' }).end()
 }
 
-/** The bytes of the body; `undefined` when there are too many. Rejects when the caller breaks off. */
+/** Reads the body; `undefined` when it is too large. Rejects when the client disconnects. */
 function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -73,13 +73,13 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     request.on('end', () => resolve(Buffer.concat(chunks)))
     request.on('error', reject)
     request.on('close', () => {
-      // An error costs, and every request ends so.
-      if (!request.complete) reject(new Error('the connection was closed before the body had come'))
+      // Every request emits `close`, and an Error is expensive, so one is made only for an incomplete body.
+      if (!request.complete) reject(new Error('the connection was closed before the end of the body'))
     })
   })
 }
 
-/** What is left of the request is not worth reading, so the connection ends with the answer. */
+/** Refuses a request and closes the connection, because the rest of the request is not worth reading. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.writeHead(status, { 'Content-Length': '0', Connection: 'close' }).end()
   request.resume()

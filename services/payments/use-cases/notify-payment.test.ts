@@ -32,19 +32,19 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** Asks for a notification; whoever delivers it is away or not. */
-function notify(operation_id?: string, away = false) {
-  const parts = {
+/** Requests a notification, while the notifier is unavailable or not. */
+function notify(operation_id?: string, is_unavailable = false) {
+  const deps = {
     payments: fixture.store.payments,
     idempotency: createIdempotency(fixture.store.operations),
     notifier: {
       queueEvent: async () => {
-        if (away) throw new Error('the notifier is away')
+        if (is_unavailable) throw new Error('notifier unavailable')
         return create(QueueEventResponseSchema)
       },
     },
   }
-  return notifyPayment(parts, operation_id === undefined ? request : { ...request, operation_id })
+  return notifyPayment(deps, operation_id === undefined ? request : { ...request, operation_id })
 }
 
 const recordOf = (method: string, key: string) =>
@@ -54,24 +54,24 @@ const recordOfMinute = () => {
   return recordOf('payment.notification:minute', `${payment.payment_id}:the only payload:${minute}`)
 }
 
-describe('what is remembered of a notification', () => {
-  test('without an operation_id is forgotten after a day', async () => {
-    const { payment: told } = await notify()
-    expect((await notify()).payment).toEqual(told)
+describe('the idempotency record of a notification', () => {
+  test('without an operation_id expires after a day', async () => {
+    const { payment: first } = await notify()
+    expect((await notify()).payment).toEqual(first)
     const record = await recordOfMinute()
     expect(record?.result).toBeDefined()
     expect(record?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
   })
 
-  test('without an operation_id is forgotten as soon when it could not be done', async () => {
+  test('without an operation_id expires after a day also when the first request failed', async () => {
     clock.stepWall(60_000)
-    await expect(notify(undefined, true)).rejects.toThrow('away')
+    await expect(notify(undefined, true)).rejects.toThrow('unavailable')
     expect((await recordOfMinute())?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
     await notify()
     expect((await recordOfMinute())?.expires_at).toEqual(new Date(clock.now_ms() + DAY_MS))
   })
 
-  test('with one stays for ever', async () => {
+  test('with an operation_id never expires', async () => {
     await notify('once')
     const record = await recordOf('payment.notification', 'once')
     expect(record?.result).toBeDefined()

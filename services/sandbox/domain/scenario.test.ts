@@ -105,7 +105,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
       const order = orderOf(kind, digits)
       expect(await create(order)).toMatchObject({ kind: 'pending' })
       const [report] = await receiver.received(order.idempotency_key, 1)
-      expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, verdict: success(order) })
+      expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, status: success(order) })
       expect(await lookUp(order)).toEqual(report?.status)
       await afterLaterCallbacks()
       expect(reportsOf(order)).toHaveLength(1)
@@ -177,9 +177,9 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   test('909: three callbacks out of order, one with another amount', async () => {
     const order = orderOf(kind, 909)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
-    const verdicts = (await receiver.received(order.idempotency_key, 3)).map(({ status }) => status)
+    const statuses = (await receiver.received(order.idempotency_key, 3)).map(({ status }) => status)
     const other = { minor: order.amount.minor + 1n, currency: 'INR' }
-    expect(verdicts).toEqual([
+    expect(statuses).toEqual([
       { ...success(order), amount: other },
       success(order),
       { kind: 'pending', provider_id: expect.any(String) },
@@ -214,7 +214,7 @@ describe('refunds act by the digits of their deposit', () => {
     const refund = refundOf(await createPaid(912))
     expect(await create(refund)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(refund.idempotency_key, 1)
-    expect(report).toMatchObject({ kind: 'refund', verdict: success(refund) })
+    expect(report).toMatchObject({ kind: 'refund', status: success(refund) })
   })
 
   test('914: the response is lost; success is found by polling, without a callback', async () => {

@@ -63,8 +63,8 @@ const pending = {
 }
 const success = { ...pending, status: 'success', completed_at: '2026-11-21T12:00:00.000Z' }
 
-/** What a create and a look-up make of an answer. */
-async function outcomes(body: unknown, http_status = 200) {
+/** The results of a create and a look-up that get this answer. */
+async function resultsOf(body: unknown, http_status = 200) {
   answer = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
   return {
     created: await connector.create(account, order, TIMEOUT_MS),
@@ -75,9 +75,9 @@ async function outcomes(body: unknown, http_status = 200) {
 const unknown = { kind: 'unknown', reason: expect.any(String) }
 const bothUnknown = { created: unknown, found: unknown }
 
-describe('a proper answer', () => {
-  test('says what it says', async () => {
-    const verdict = {
+describe('a valid answer', () => {
+  test('is the status of the operation, with the details of the provider', async () => {
+    const expected_status = {
       kind: 'success',
       provider_id: 'p1',
       amount: { minor: 9_999n, currency: 'TRY' },
@@ -85,7 +85,7 @@ describe('a proper answer', () => {
       utr: 'u1',
     }
     const body = { ...success, amount: 9_999, currency: 'TRY', utr: 'u1', more: { to: 'come' } }
-    expect(await outcomes(body)).toEqual({ created: verdict, found: verdict })
+    expect(await resultsOf(body)).toEqual({ created: expected_status, found: expected_status })
   })
 
   test.each([
@@ -97,28 +97,34 @@ describe('a proper answer', () => {
     ['canceled', undefined, { code: 6012 }],
     ['canceled', 6043, { code: 6043 }],
   ] as const)('%s with %p', async (status, code, expected) => {
-    const verdict = { kind: status, provider_id: 'p1', ...expected }
-    expect(await outcomes({ ...pending, status, code })).toEqual({ created: verdict, found: verdict })
+    const expected_status = { kind: status, provider_id: 'p1', ...expected }
+    expect(await resultsOf({ ...pending, status, code })).toEqual({
+      created: expected_status,
+      found: expected_status,
+    })
   })
 
-  test('with a status that nobody knows is pending', async () => {
-    const verdict = { kind: 'pending', provider_id: 'p1' }
-    expect(await outcomes({ ...pending, status: 'on_hold' })).toEqual({ created: verdict, found: verdict })
+  test('with an unknown status is pending', async () => {
+    const expected_status = { kind: 'pending', provider_id: 'p1' }
+    expect(await resultsOf({ ...pending, status: 'on_hold' })).toEqual({
+      created: expected_status,
+      found: expected_status,
+    })
   })
 
-  test('counts only under HTTP 2xx and about what was asked', async () => {
-    expect(await outcomes(success, 500)).toEqual(bothUnknown)
-    expect(await outcomes(success, 302)).toEqual(bothUnknown)
-    expect(await outcomes({ ...success, idempotency_key: 'k2' })).toEqual(bothUnknown)
-    expect(await outcomes({ ...success, kind: 'withdrawal' })).toEqual(bothUnknown)
+  test('counts only with HTTP 2xx and for the requested operation', async () => {
+    expect(await resultsOf(success, 500)).toEqual(bothUnknown)
+    expect(await resultsOf(success, 302)).toEqual(bothUnknown)
+    expect(await resultsOf({ ...success, idempotency_key: 'k2' })).toEqual(bothUnknown)
+    expect(await resultsOf({ ...success, kind: 'withdrawal' })).toEqual(bothUnknown)
   })
 })
 
 describe('a refusal', () => {
   test.each([200, 400, 401, 500, 503])(
-    'under HTTP %i declines a create and tells a look-up nothing',
+    'with HTTP %i declines a create and proves nothing to a look-up',
     async (status) => {
-      expect(await outcomes({ accepted: false, code: 8600 }, status)).toEqual({
+      expect(await resultsOf({ accepted: false, code: 8600 }, status)).toEqual({
         created: { kind: 'declined', code: 8600 },
         found: unknown,
       })
@@ -126,33 +132,33 @@ describe('a refusal', () => {
   )
 
   test('without a usable code is 7001', async () => {
-    expect((await outcomes({ accepted: false })).created).toEqual({ kind: 'declined', code: 7001 })
-    const { created } = await outcomes({ accepted: false, code: 10_001 })
+    expect((await resultsOf({ accepted: false })).created).toEqual({ kind: 'declined', code: 7001 })
+    const { created } = await resultsOf({ accepted: false, code: 10_001 })
     expect(created).toEqual({ kind: 'declined', code: 7001, provider_code: 10_001 })
   })
 
   test('with 6010 is "not found" for a look-up', async () => {
-    expect((await outcomes({ accepted: false, code: 6010 }, 404)).found).toEqual({ kind: 'not_found' })
+    expect((await resultsOf({ accepted: false, code: 6010 }, 404)).found).toEqual({ kind: 'not_found' })
   })
 
-  test('with 1013, or of a repeated create, proves nothing', async () => {
-    expect((await outcomes({ accepted: false, code: 1013 })).created).toEqual(unknown)
+  test('with 1013, or after a repeated create, proves nothing', async () => {
+    expect((await resultsOf({ accepted: false, code: 1013 })).created).toEqual(unknown)
     answer = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
     expect(await connector.create(account, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
   })
 })
 
 describe('no connection', () => {
-  const nowhere = accountAt(1)
+  const unreachable = accountAt(1)
 
-  test('is not_sent for a create and unknown for all that follows', async () => {
-    expect(await connector.create(nowhere, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
-    expect(await connector.create(nowhere, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
-    expect(await connector.lookUp(nowhere, 'k1', 'deposit', TIMEOUT_MS)).toEqual(unknown)
+  test('is not_sent for a first create and unknown for repeated creates and look-ups', async () => {
+    expect(await connector.create(unreachable, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
+    expect(await connector.create(unreachable, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
+    expect(await connector.lookUp(unreachable, 'k1', 'deposit', TIMEOUT_MS)).toEqual(unknown)
   })
 })
 
-/** JSON that means itself, with what JavaScript stumbles over. */
+/** JSON values, with those that JavaScript handles in a special way. */
 const json = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
   fc.constantFrom(0, -0, 1.5, -1, 2 ** 53, 1e308, 'NaN', 'Infinity', '100', '', [], {}, null, true),
@@ -172,11 +178,11 @@ describe('hostile answers', () => {
     utr: (value) => typeof value !== 'string' || !/^[!-~]{1,128}$/.test(value),
   }
 
-  test('one wrong field makes any report unknown', async () => {
+  test('with one invalid field are unknown', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...Object.keys(wrong)), json, async (name, value) => {
         fc.pre(wrong[name]?.(value) ?? false)
-        expect(await outcomes({ ...success, [name]: value })).toEqual(bothUnknown)
+        expect(await resultsOf({ ...success, [name]: value })).toEqual(bothUnknown)
       }),
       { numRuns: 300 },
     )
@@ -193,14 +199,14 @@ describe('hostile answers', () => {
     'completed_at',
   ])('a report without %s is unknown', async (name) => {
     const { [name as keyof typeof success]: _, ...rest } = success
-    expect(await outcomes(rest)).toEqual(bothUnknown)
+    expect(await resultsOf(rest)).toEqual(bothUnknown)
   })
 
-  test('no other JSON means anything, under any HTTP status', async () => {
+  test('with other JSON are unknown, with any HTTP status', async () => {
     await fc.assert(
       fc.asyncProperty(json, fc.constantFrom(200, 201, 204, 400, 500), async (body, http_status) => {
         fc.pre(!(typeof body === 'object' && body !== null && 'accepted' in body))
-        expect(await outcomes(body, http_status)).toEqual(bothUnknown)
+        expect(await resultsOf(body, http_status)).toEqual(bothUnknown)
       }),
       { numRuns: 300 },
     )
@@ -212,20 +218,20 @@ describe('hostile answers', () => {
     ['more than 2^53-1', '"amount":10000', '"amount":9007199254740993'],
     ['infinity', '"amount":10000', '"amount":1e400'],
     ['NaN', '"amount":10000', '"amount":NaN'],
-    ['its truth in the prototype', '"accepted":true', '"__proto__":{"accepted":true}'],
+    ['a field in the prototype', '"accepted":true', '"__proto__":{"accepted":true}'],
     ['a byte order mark inside', '{"accepted"', '{\ufeff"accepted"'],
   ])('a report with %s is unknown', async (_what, from, to) => {
-    expect(await outcomes(Buffer.from(JSON.stringify(success).replace(from, to)))).toEqual(bothUnknown)
+    expect(await resultsOf(Buffer.from(JSON.stringify(success).replace(from, to)))).toEqual(bothUnknown)
   })
 
-  test('neither are bytes that are not UTF-8, very deep, or very many', async () => {
+  test('are unknown when they are not UTF-8, very deep or very long', async () => {
     const not_utf8 = Buffer.concat([
       Buffer.from(JSON.stringify(success).slice(0, -1)),
       Buffer.from(',"a":"\xff"}', 'latin1'),
     ])
-    expect(await outcomes(not_utf8)).toEqual(bothUnknown)
-    expect(await outcomes(Buffer.from('['.repeat(60_000)))).toEqual(bothUnknown)
-    expect(await outcomes({ ...success, filler: 'x'.repeat(70_000) })).toEqual(bothUnknown)
+    expect(await resultsOf(not_utf8)).toEqual(bothUnknown)
+    expect(await resultsOf(Buffer.from('['.repeat(60_000)))).toEqual(bothUnknown)
+    expect(await resultsOf({ ...success, filler: 'x'.repeat(70_000) })).toEqual(bothUnknown)
   })
 
   test.each([
@@ -236,15 +242,15 @@ describe('hostile answers', () => {
     ['a list', []],
     ['an account that is a number', { bank_account: { id: 1 } }],
   ])(
-    'instructions with %s make a pending deposit unknown, and are nothing to a success',
+    'instructions with %s make a pending deposit unknown and are ignored with a success',
     async (_what, instructions) => {
-      expect(await outcomes({ ...pending, instructions })).toEqual(bothUnknown)
-      expect((await outcomes({ ...success, instructions })).found.kind).toBe('success')
+      expect(await resultsOf({ ...pending, instructions })).toEqual(bothUnknown)
+      expect((await resultsOf({ ...success, instructions })).found.kind).toBe('success')
     },
   )
 })
 
-test('whatever bytes come instead of HTTP, the outcome is unknown', async () => {
+test('the result is unknown when the answer is not HTTP', async () => {
   let bytes = Buffer.alloc(0)
   const tcp = createTcpServer((socket) => {
     socket.on('error', () => {})
@@ -278,30 +284,38 @@ describe('a callback', () => {
   const path = '/callbacks/acme?x=1'
   const { accepted: _, ...report } = success
   const body = Buffer.from(JSON.stringify(report))
-  const proved = (given: Buffer, key = account.key) =>
+  const signatureOf = (given: Buffer, key = account.key) =>
     signRequest(key, { account_id: 'acme', method: 'POST', path, body: given })
 
-  test('that is proved is a report', () => {
-    expect(connector.verifyCallback(account, { method: 'POST', path, headers: proved(body), body })).toEqual({
+  test('with a valid signature is a report', () => {
+    expect(
+      connector.verifyCallback(account, { method: 'POST', path, headers: signatureOf(body), body }),
+    ).toEqual({
       kind: 'deposit',
       idempotency_key: 'k1',
       status: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
     })
   })
 
-  test('that is not proved, or no report, is nothing', () => {
+  test('with an invalid signature or body is refused', () => {
     const verify = (changes: object) =>
-      connector.verifyCallback(account, { method: 'POST', path, headers: proved(body), body, ...changes })
+      connector.verifyCallback(account, {
+        method: 'POST',
+        path,
+        headers: signatureOf(body),
+        body,
+        ...changes,
+      })
     const foreign = Buffer.from('{"status":"success"}')
     expect(verify({ headers: {} })).toBeUndefined()
-    expect(verify({ headers: proved(body, new Secret('another key')) })).toBeUndefined()
+    expect(verify({ headers: signatureOf(body, new Secret('another key')) })).toBeUndefined()
     expect(verify({ path: '/callbacks/acme' })).toBeUndefined()
     expect(verify({ body: Buffer.concat([body, Buffer.from(' ')]) })).toBeUndefined()
-    expect(verify({ body: foreign, headers: proved(foreign) })).toBeUndefined()
+    expect(verify({ body: foreign, headers: signatureOf(foreign) })).toBeUndefined()
   })
 })
 
-test('an order that the protocol cannot say is a fault of the caller, before anything is sent', async () => {
+test('an order that the protocol cannot express throws before anything is sent', async () => {
   const too_much = { ...order, amount: { minor: 2n ** 53n, currency: 'INR' } }
   await expect(connector.create(account, too_much, TIMEOUT_MS)).rejects.toThrow(TypeError)
   await expect(connector.create(account, { ...order, idempotency_key: 'a/b' }, TIMEOUT_MS)).rejects.toThrow(
