@@ -64,6 +64,24 @@ function anchorsOf(page: string): ReadonlySet<string> {
   return new Set([...written, ...headings])
 }
 
+test('every file of the project that a page names exists', async () => {
+  const path =
+    /(?<![\w./-])(?:bench|deploy|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|sh|proto)\b/g
+  const named = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(path)].map(([file]) => ({ page, file })),
+  )
+  const dead = await Promise.all(
+    named.map(({ page, file }) =>
+      access(join(ROOT, file)).then(
+        () => [],
+        () => [`${page} names ${file}`],
+      ),
+    ),
+  )
+  expect(named.length).toBeGreaterThan(10)
+  expect(dead.flat()).toEqual([])
+})
+
 test('every setting and metric that a page names exists in the code', async () => {
   const code = (await readSources()).map(({ text }) => text).join('\n')
   const named = [...texts].flatMap(([page, text]) =>
