@@ -75,7 +75,7 @@ export const paymentIn = defineMethod({
   description:
     'Once the payment is stored, the answer is HTTP 200 with the payment, even if the provider refused it: read ' +
     '`payment.status`. An error other than 6009, 2001 and 2002 means that nothing was stored and the `c_id` is still free. ' +
-    'After 2001, 2002 or no answer, call `payment.status` with the `c_id` to find out. Wait at least 35 seconds for an ' +
+    'After 2001, 2002 or no answer, call `payment.status` with the `c_id`. Wait at least 35 seconds for an ' +
     'answer.',
   example: {
     method: 'payment.in',

@@ -1,5 +1,6 @@
 import type { PublicMethod } from '../methods/method.ts'
 import { ENVELOPE_METHODS } from '../methods/registry.generated.ts'
+import { PUBLIC_METHODS } from '../methods/registry.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 import { codesByStatus, failureSchema, successSchema } from './envelope-schemas.ts'
@@ -76,7 +77,7 @@ export function openApiDocument(): JsonSchema {
     paths: Object.fromEntries(routes.map((route) => [route.path, { post: operationOf(route) }])),
     components: {
       schemas: {
-        ...methodSchemas([...ENVELOPE_METHODS, webhookResend]),
+        ...methodSchemas(PUBLIC_METHODS),
         ...failureSchemas(),
       },
       parameters: PARAMETERS,

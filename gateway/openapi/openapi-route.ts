@@ -4,8 +4,8 @@ import type { PublicRoute } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The route that serves the reference to everybody, without a signature, in a gateway whose settings ask for it. The text
- * is made once. `serve` rejects with the refusal of a request whose head is wrong.
+ * The route that serves the reference without a signature, in a gateway whose settings ask for it. The text is made
+ * once. `serve` rejects with the refusal of a request whose head is wrong.
  */
 export function openApiRoute(document: JsonSchema): PublicRoute {
   const text = JSON.stringify(document)

@@ -12,7 +12,7 @@ import { connectMethods } from '../methods/registry.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { boundaryRequestsOf, requestsOf } from './reference-requests.fixture.ts'
 
-/** No service answers: a request that gets that far was accepted. */
+/** There are no services: a request that reaches one was accepted. */
 const no_services = createRouterTransport(() => {})
 const deps: MethodDeps = {
   client: (service) => createClient(service, no_services),
