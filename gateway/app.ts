@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { createShares, type Shares } from '#lib/patterns/keyed-concurrency.ts'
+import { createKeyedConcurrency, type KeyedConcurrency } from '#lib/patterns/keyed-concurrency.ts'
 import { withRequest } from '#lib/platform/context.ts'
 import {
   type AuthenticationDeps,
@@ -62,7 +62,7 @@ interface MethodRoute extends Omit<PublicRoute, 'serve'> {
 
 /** What the requests of all routes share. */
 interface SharedCapacity {
-  readonly merchant_requests: Shares
+  readonly merchant_requests: KeyedConcurrency
   readonly body_memory: BodyMemoryBudget
 }
 
@@ -83,7 +83,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   ]
   const responder = createResponder(log)
   const capacity: SharedCapacity = {
-    merchant_requests: createShares(HTTP_LIMITS.merchant_requests_max),
+    merchant_requests: createKeyedConcurrency(HTTP_LIMITS.merchant_requests_max),
     body_memory: createBodyMemoryBudget(),
   }
   const method_routes = routes.map((route): PublicRoute => {
@@ -136,7 +136,7 @@ function createPipeline(
     try {
       const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
-      releaseMerchant = merchant_requests.enter(caller.merchant_id)
+      releaseMerchant = merchant_requests.acquire(caller.merchant_id)
       await limits.countRequest(caller)
       return { caller, releaseMerchant, request: parseRequest(body) }
     } catch (error) {

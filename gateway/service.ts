@@ -91,7 +91,7 @@ export const role: Role = {
       reference: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),
-      isServing: () => directory.answered() && !stopping.aborted,
+      isServing: () => directory.hasResponded() && !stopping.aborted,
       log,
     })
     let listening: Listening | undefined
@@ -105,7 +105,7 @@ export const role: Role = {
         return { base_url: `http://${listening.authority}` }
       },
       async check() {
-        if (!directory.answered())
+        if (!directory.hasResponded())
           throw new Unavailable(
             'the registry was not read yet; check that the merchants service is reachable',
           )

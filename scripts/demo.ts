@@ -10,7 +10,7 @@ import { Direction as DirectionProto, HIdFormat, type Route } from '#gen/multihu
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import { SCOPES } from '#lib/contract/vocabulary.ts'
+import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ReadyUrls } from '#lib/platform/process/run.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import { readDemo, writePrivately } from './local.ts'

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { createShares } from '#lib/patterns/keyed-concurrency.ts'
+import { createKeyedConcurrency } from '#lib/patterns/keyed-concurrency.ts'
 import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { networkOf } from './network.ts'
@@ -14,12 +14,12 @@ export function limitConnectionsPerNetwork(
   trusted_proxies: IpRanges | undefined,
   each_max: number = HTTP_LIMITS.network_connections_max,
 ): void {
-  const shares = createShares(each_max)
+  const shares = createKeyedConcurrency(each_max)
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress: address } = socket
     if (address !== undefined && trusted_proxies?.contain(address)) return
     try {
-      socket.once('close', shares.enter(networkOf(address)))
+      socket.once('close', shares.acquire(networkOf(address)))
     } catch {
       socket.destroy()
     }

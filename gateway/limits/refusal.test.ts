@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './refusal.ts'
 

@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { methodTitle } from '../methods/method.ts'
 

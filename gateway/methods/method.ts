@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import type { MethodName, RESEND_BUCKET, Scope } from '#lib/contract/vocabulary.ts'
+import type { MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import type { Scope } from '#lib/contract/scopes.ts'
 import type { Directory } from '#lib/patterns/directory/directory.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from './registry.ts'
 
 const GATEWAY = join(import.meta.dirname, '..')

@@ -1,16 +1,16 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 
 /** Counts what each of many has under way. */
-export interface Shares {
+export interface KeyedConcurrency {
   /** Takes a place for one request; answers what gives it back. Throws 2002 when all of its owner's are taken. */
-  enter(owner: string): () => void
+  acquire(owner: string): () => void
 }
 
 /** Makes shares of `each_max` places. Owners with nothing under way take no memory. */
-export function createShares(each_max: number): Shares {
+export function createKeyedConcurrency(each_max: number): KeyedConcurrency {
   const under_way = new Map<string, number>()
   return {
-    enter(owner) {
+    acquire(owner) {
       const count = (under_way.get(owner) ?? 0) + 1
       if (count > each_max) throw new PublicError(2002)
       under_way.set(owner, count)

@@ -2,21 +2,21 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { clock } from '#lib/platform/time.ts'
 
 /** How much may be under way, and how much may wait for that. */
-export interface TurnLimits {
+export interface SemaphoreLimits {
   /** The most reads under way at once. */
-  readonly reads_max: number
+  readonly concurrency_max: number
   /** The most reads that wait for their turn; who needs one more is told 2002. */
   readonly waiting_max: number
   /** A read that waited longer than this, in milliseconds, is not made any more: 2002. */
-  readonly waiting_max_ms: number
+  readonly wait_max_ms: number
 }
 
 /** Turns, given in the order of asking. */
-export interface Turns {
+export interface Semaphore {
   /** Answers nothing when it is the caller's turn at once, else a promise of it, which may reject: `PublicError` 2002. */
-  take(): Promise<void> | undefined
+  acquire(): Promise<void> | undefined
   /** Ends a turn that was taken. */
-  end(): void
+  release(): void
 }
 
 interface Waiting {
@@ -29,12 +29,16 @@ interface Waiting {
  * Makes turns. Waiting costs no timer: whether somebody waited for too long is seen when a turn ends, and each does
  * because each read has a time limit.
  */
-export function createTurns({ reads_max, waiting_max, waiting_max_ms }: TurnLimits): Turns {
+export function createSemaphore({
+  concurrency_max: reads_max,
+  waiting_max,
+  wait_max_ms: waiting_max_ms,
+}: SemaphoreLimits): Semaphore {
   const waiting: Waiting[] = []
   let taken = 0
 
   return {
-    take() {
+    acquire() {
       if (taken < reads_max) {
         taken += 1
         return undefined
@@ -44,7 +48,7 @@ export function createTurns({ reads_max, waiting_max, waiting_max_ms }: TurnLimi
       waiting.push({ since_ms: clock.monotonic_ms(), begin, refuse })
       return promise
     },
-    end() {
+    release() {
       taken -= 1
       while (taken < reads_max) {
         const next = waiting.shift()

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { METHODS } from '#lib/contract/vocabulary.ts'
+import { METHODS } from '#lib/contract/methods.ts'
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'gateway', 'methods')
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { answerName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'

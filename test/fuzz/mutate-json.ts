@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { METHODS } from '#lib/contract/vocabulary.ts'
+import { METHODS } from '#lib/contract/methods.ts'
 import type { Dice } from './dice.ts'
 import { type ObjectTree, objectsOf, type Place, placesOf, type Tree, textOf, treeOf } from './json-tree.ts'
 

@@ -1,4 +1,4 @@
-import { METHODS, RESEND_BUCKET } from '#lib/contract/vocabulary.ts'
+import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import type { Operator } from '../support/operator.ts'
 import type { FuzzCredential } from './proof.ts'
 

@@ -1,4 +1,4 @@
-import { METHODS } from '#lib/contract/vocabulary.ts'
+import { METHODS } from '#lib/contract/methods.ts'
 import type { Dice } from './dice.ts'
 import type { Registry } from './registry.ts'
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { CACHE_LIMITS, createCache, type Found } from './cache.ts'
+import { CACHE_LIMITS, type CachedValue, createRegistryCache } from './cache.ts'
 
 let clock: ManualClock
 let restore: () => void
@@ -16,7 +16,7 @@ afterEach(() => restore())
 /** A registry whose every read waits to be answered by the test, and a cache over it. */
 function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_INFINITY) {
   const waiting: { key: string; answer: (value: string | undefined) => void; fail: () => void }[] = []
-  const read = (key: string): Promise<Found<string> | undefined> =>
+  const read = (key: string): Promise<CachedValue<string> | undefined> =>
     new Promise((resolve, reject) => {
       waiting.push({
         key,
@@ -24,18 +24,18 @@ function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_IN
         fail: () => reject(new Error('away')),
       })
     })
-  return { waiting, cache: createCache(read, confirmedAt, limits) }
+  return { waiting, cache: createRegistryCache(read, confirmedAt, limits) }
 }
 
 /** A cache whose reads are answered at once from `values`, and counted. */
 function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, confirmedAt?: () => number) {
   const reads: string[] = []
-  const read = async (key: string): Promise<Found<string> | undefined> => {
+  const read = async (key: string): Promise<CachedValue<string> | undefined> => {
     reads.push(key)
     const value = values[key]
     return value === undefined ? undefined : { value, merchant_id: '1001' }
   }
-  return { reads, cache: createCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits) }
+  return { reads, cache: createRegistryCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits) }
 }
 
 describe('reading', () => {
@@ -59,7 +59,7 @@ describe('reading', () => {
   })
 
   test('no more reads than the limit are under way, and the next one waits for its turn', async () => {
-    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 2 })
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 2 })
     const keys = ['a', 'b', 'c', 'd', 'c']
     const outcomes = Promise.allSettled(keys.map((key) => cache.get(key)))
     await settled()
@@ -78,7 +78,7 @@ describe('reading', () => {
   })
 
   test('a read whose turn comes late begins late: its value is as old as its turn', async () => {
-    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     await clock.advance(1_500)
     waiting[0]?.answer('one')
@@ -94,7 +94,7 @@ describe('reading', () => {
   test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
     'a read that waits for its turn at %s will see the change: it is joined and kept',
     async (how) => {
-      const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+      const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
       const answers = [cache.get('a'), cache.get('b')]
       cache[how](how === 'drop' ? 'b' : '1001')
       answers.push(cache.get('b'))
@@ -107,7 +107,7 @@ describe('reading', () => {
   )
 
   test('a read that began after its turn came is overtaken by a change like any other', async () => {
-    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     waiting[0]?.answer('one')
     await settled()
@@ -120,7 +120,7 @@ describe('reading', () => {
   })
 
   test('who needs one more than may wait is told 2002 at once, and the others get their turn', async () => {
-    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1, waiting_max: 1 })
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1, waiting_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     await expect(cache.get('c')).rejects.toBeInstanceOf(PublicError)
     waiting[0]?.answer('one')
@@ -133,7 +133,7 @@ describe('reading', () => {
   })
 
   test('what waited for too long is not read any more', async () => {
-    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, reads_max: 1 })
+    const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b'), cache.get('c')]
     await clock.advance(1_000)
     const later = cache.get('d')

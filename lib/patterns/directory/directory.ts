@@ -12,9 +12,15 @@ import { type Environment, environmentToProto } from '#lib/contract/environment.
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { clock } from '#lib/platform/time.ts'
-import { CACHE_LIMITS, type Cache, type CacheLimits, createCache, type Found } from './cache.ts'
-import { createGivenNumbers } from './issued-id-range.ts'
-import { createWatch, READ_TIMEOUT_MS } from './watch.ts'
+import {
+  CACHE_LIMITS,
+  type CachedValue,
+  type CacheLimits,
+  createRegistryCache,
+  type RegistryCache,
+} from './cache.ts'
+import { createIssuedIdRange } from './issued-id-range.ts'
+import { createChangeWatch, READ_TIMEOUT_MS } from './watch.ts'
 
 /** A route with what a payment needs of its merchant. */
 export interface RouteEntry {
@@ -56,7 +62,7 @@ export interface Directory {
     instant: Date,
   ): Promise<readonly Frozen<SealedEndpoint>[]>
   /** Whether the registry has answered since the start: before that nobody can say who may do what. */
-  answered(): boolean
+  hasResponded(): boolean
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -69,33 +75,42 @@ interface Owner {
 /** Makes a directory. Reads work before `start`, but nothing is noticed; call it when the role starts. */
 export function createDirectory(options: DirectoryOptions): Directory {
   const { client, bus, role, limits = CACHE_LIMITS } = options
-  const credentialCaches: Cache<unknown>[] = []
-  const numbers = createGivenNumbers(() => clock.monotonic_ms() - watch.confirmedAt() < limits.trusted_ms)
-  const watch = createWatch({ client, bus, role, told: numbers.told, changed, changedAll })
+  const credentialCaches: RegistryCache<unknown>[] = []
+  const numbers = createIssuedIdRange(
+    () => clock.monotonic_ms() - watch.confirmedAtMs() < limits.unconfirmed_max_ms,
+  )
+  const watch = createChangeWatch({
+    client,
+    bus,
+    role,
+    onResponse: numbers.update,
+    onChange: changed,
+    onUnknownChanges: changedAll,
+  })
   const call = { timeoutMs: READ_TIMEOUT_MS }
 
-  const routes = createCache<RouteEntry>(
+  const routes = createRegistryCache<RouteEntry>(
     async (serviceId) => {
       const { route, timezone } = await client.getRoute({ serviceId }, call)
       return route && { merchant_id: route.merchantId, value: deepFreeze({ route, timezone }) }
     },
-    watch.confirmedAt,
+    watch.confirmedAtMs,
     limits,
   )
   const routeLists = listsBy(async (owner) => (await client.listMerchantRoutes(owner, call)).routes)
   const endpointLists = listsBy(async (owner) => (await client.listMerchantEndpoints(owner, call)).endpoints)
 
-  function listsBy<T>(read: (owner: Owner) => Promise<readonly T[]>): Cache<readonly Frozen<T>[]> {
-    const readFrozen = async (key: string): Promise<Found<readonly Frozen<T>[]>> => {
+  function listsBy<T>(read: (owner: Owner) => Promise<readonly T[]>): RegistryCache<readonly Frozen<T>[]> {
+    const readFrozen = async (key: string): Promise<CachedValue<readonly Frozen<T>[]>> => {
       const owner = ownerOf(key)
       return { merchant_id: owner.merchantId, value: deepFreeze(await read(owner)) }
     }
-    return createCache(readFrozen, watch.confirmedAt, limits)
+    return createRegistryCache(readFrozen, watch.confirmedAtMs, limits)
   }
 
   function changed({ kind, id, merchantId }: Change): void {
     if (kind === ChangeKind.CREDENTIAL) {
-      numbers.exists(id)
+      numbers.include(id)
       for (const cache of credentialCaches) cache.drop(id)
     }
     if (kind === ChangeKind.ROUTE) routes.drop(id)
@@ -113,18 +128,18 @@ export function createDirectory(options: DirectoryOptions): Directory {
 
   return {
     credentials<C>(open: (answer: GetCredentialResponse) => C) {
-      const cache = createCache<C>(
+      const cache = createRegistryCache<C>(
         async (applicationId) => {
           const answer = await client.getCredential({ applicationId }, call)
           const { credential } = answer
           return credential && { merchant_id: credential.merchantId, value: open(answer) }
         },
-        watch.confirmedAt,
+        watch.confirmedAtMs,
         limits,
       )
       credentialCaches.push(cache)
       return (application_id) =>
-        numbers.mayExist(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
+        numbers.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
     },
     route: (service_id) => routes.get(service_id),
     merchantRoutes: async (merchant_id, environment) =>
@@ -133,7 +148,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       (await endpointLists.get(keyOf(merchant_id, environment))) ?? [],
     endpointsAsOf: async (merchant_id, environment, instant) =>
       (await endpointLists.getSince(keyOf(merchant_id, environment), instant)) ?? [],
-    answered: () => watch.confirmedAt() > Number.NEGATIVE_INFINITY,
+    hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,
   }

@@ -7,32 +7,32 @@ const AHEAD_MAX = 1_000
  * Which application ids can name a credential at all. Merchants gives numbers in order, so strangers who try others
  * need not cost it a read each.
  */
-export interface GivenNumbers {
+export interface IssuedIdRange {
   /** Takes what an answer about changes says. The last number only rises: answers may overtake each other. */
-  told(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>): void
+  update(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>): void
   /** Takes the id of a credential that there is. */
-  exists(application_id: string): void
-  mayExist(application_id: string): boolean
+  include(application_id: string): void
+  mayContain(application_id: string): boolean
 }
 
 /**
  * Knows nothing at first, and again while `isTrusted` says that what was told is too old, or when an answer came from
  * a version of merchants that does not tell: then any number may exist.
  */
-export function createGivenNumbers(isTrusted: () => boolean): GivenNumbers {
+export function createIssuedIdRange(isTrusted: () => boolean): IssuedIdRange {
   let given: { lowest: number; highest: number } | undefined
 
   return {
-    told(response) {
+    update(response) {
       const highest = Number(response.highestApplicationId)
       const lowest = Number(response.lowestApplicationId)
       given = highest === 0 ? undefined : { lowest, highest: Math.max(highest, given?.highest ?? 0) }
     },
-    exists(application_id) {
+    include(application_id) {
       const number = Number(application_id)
       if (given && number > given.highest) given.highest = number
     },
-    mayExist(application_id) {
+    mayContain(application_id) {
       if (!given || !isTrusted()) return true
       const number = Number(application_id)
       return number >= given.lowest && number <= given.highest + AHEAD_MAX

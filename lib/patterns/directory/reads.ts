@@ -1,11 +1,11 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createTurns, type TurnLimits } from '#lib/patterns/semaphore.ts'
+import { createSemaphore, type SemaphoreLimits } from '#lib/patterns/semaphore.ts'
 import { withoutRequest } from '#lib/platform/context.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 
 /** What a read gave, and when it began: it may be as old as that. */
 export interface ReadResult<F> {
-  readonly found: F
+  readonly value: F
   /** On the monotonic clock. */
   readonly started_ms: number
   /** On the wall clock. */
@@ -13,7 +13,7 @@ export interface ReadResult<F> {
 }
 
 /** Reads by key, at most one under way for each. All of them throw `PublicError` 2002 when there is no answer. */
-export interface Reads<F> {
+export interface SharedReads<F> {
   /** The read that is under way, or a new one. */
   shared(key: string): Promise<ReadResult<F>>
   /** A read that begins after this call, and `pace_ms` after the last one began; all who ask until then share it. */
@@ -35,14 +35,14 @@ interface UnderWay<F> {
  * Makes reads. `keep` is given each result, unless the key was forgotten while it was read: a change came between, and
  * nobody can tell which side of it the read saw.
  */
-export function createReads<F>(
+export function createSharedReads<F>(
   read: (key: string) => Promise<F>,
   keep: (key: string, result: ReadResult<F>) => void,
-  limits: TurnLimits,
-): Reads<F> {
+  limits: SemaphoreLimits,
+): SharedReads<F> {
   const under_way = new Map<string, UnderWay<F>>()
   const coming = new Map<string, Promise<ReadResult<F>>>()
-  const turns = createTurns(limits)
+  const turns = createSemaphore(limits)
 
   const readInTurn = async (key: string, turn: Promise<void> | undefined): Promise<ReadResult<F>> => {
     if (turn !== undefined) await turn
@@ -51,17 +51,17 @@ export function createReads<F>(
     try {
       // It serves everybody who waits, so the deadline of the request that came first does not bind it.
       const found = await withoutRequest(() => read(key))
-      return { found, started_ms, started_at_ms }
+      return { value: found, started_ms, started_at_ms }
     } catch (cause) {
       // A registry that cannot be read is, for whoever asked, a dependency that is down (E13).
       throw new PublicError(2002, { cause })
     } finally {
-      turns.end()
+      turns.release()
     }
   }
 
   const begin = (key: string): Promise<ReadResult<F>> => {
-    const turn = turns.take()
+    const turn = turns.acquire()
     const coming_turn = turn?.then(() => {
       one.begun = true
     })

@@ -28,29 +28,29 @@ const age = gauge(
 )
 
 /** What a watch needs, and whom it tells. */
-export interface WatchOptions {
+export interface ChangeWatchOptions {
   readonly client: Pick<Client<typeof DirectoryService>, 'listChanges'>
   readonly bus: Bus
   /** Whose cache it is, for the log and the metric. */
   readonly role: string
   /** An answer came, before its changes are told. */
-  readonly told: (response: ListChangesResponse) => void
-  readonly changed: (change: Change) => void
+  readonly onResponse: (response: ListChangesResponse) => void
+  readonly onChange: (change: Change) => void
   /** Anything may have changed. */
-  readonly changedAll: () => void
+  readonly onUnknownChanges: () => void
 }
 
 /** Learns what changed in the registry: by asking once a second, which decides, and by notices, which only hasten. */
-export interface Watch {
+export interface ChangeWatch {
   /** The instant of the monotonic clock up to which every change is known; minus infinity before the first answer. */
-  confirmedAt(): number
+  confirmedAtMs(): number
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Makes a watch. Each question begins where the answer before ended, so an outage of any length leaves no gap. */
-export function createWatch(options: WatchOptions): Watch {
-  const { client, bus, role, told, changed, changedAll } = options
+export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
+  const { client, bus, role, onResponse: told, onChange: changed, onUnknownChanges: changedAll } = options
   const stopping = new AbortController()
   let since: Timestamp | undefined
   let confirmed_ms = Number.NEGATIVE_INFINITY
@@ -94,7 +94,7 @@ export function createWatch(options: WatchOptions): Watch {
   const notice = (message: Message): void => changed(fromBinary(ChangeSchema, message.data))
 
   return {
-    confirmedAt: () => confirmed_ms,
+    confirmedAtMs: () => confirmed_ms,
     async start() {
       started_ms = clock.monotonic_ms()
       subscription = await bus.subscribe(CHANGES_SUBJECT, notice)

@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { METHODS, type MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
-import { METHODS, type MethodName, RESEND_BUCKET, SCOPES, type Scope } from '#lib/contract/vocabulary.ts'
+import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
 import { checkCount, checkInteger, checkQuantity, checkWords, invalid, notFound } from './field-checks.ts'
 import { parseNumericId } from './numeric-id.ts'

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/vocabulary.ts'
+import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { type CallbackUrlRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
 import { checkInteger, checkWords, invalid, missing } from './field-checks.ts'
 

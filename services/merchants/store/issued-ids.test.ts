@@ -66,7 +66,7 @@ test('requests with invented application ids cost the registry at most 1,000 rea
   const find = directory.credentials(({ credential }) => credential?.applicationId)
   await directory.start()
   await eventually(
-    async () => directory.answered(),
+    async () => directory.hasResponded(),
     (answered) => answered === true,
   )
   const tried: Promise<unknown>[] = []

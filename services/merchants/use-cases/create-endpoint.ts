@@ -1,7 +1,7 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
 import { endpointContext } from '#lib/contract/sealing-contexts.ts'
-import { PAYMENT_EVENTS } from '#lib/contract/vocabulary.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'

@@ -1,0 +1,38 @@
+/** The names of all public methods, as requests carry them (spec: Endpoints). */
+export const METHODS = [
+  'payment.in',
+  'payment.out',
+  'payment.status',
+  'payment.notification',
+  'balance.get',
+  'gateway.ping',
+  'ticket.create',
+  'ticket.get',
+  'ticket.list',
+  'ticket.summary',
+  'ticket.description.update',
+  'ticket.reopen',
+  'ticket.comment.create',
+  'ticket.comments.list',
+  'ticket.comment.update',
+  'refund.request',
+  'refund.get',
+  'refund.list',
+  'refund.summary',
+  'refund.comment.create',
+  'refund.comments.list',
+  'chargeback.get',
+  'chargeback.list',
+  'chargeback.summary',
+  'chargeback.attachments.list',
+  'attachment.prepare',
+  'attachment.finalize',
+  'attachment.status',
+  'attachment.get',
+] as const
+
+/** The name of a public method. */
+export type MethodName = (typeof METHODS)[number]
+
+/** The rate-limit bucket of the resend route (E10). The route is not a method of the envelope, but is counted like one. */
+export const RESEND_BUCKET = 'webhook.resend'
