@@ -18,7 +18,7 @@ import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { rotateSecret } from '../use-cases/rotate-secret.ts'
 import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
-import { timesToProto } from './proto.ts'
+import { timesToProto } from './times-to-proto.ts'
 
 const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
   v1: ApiVersionProto.V1,

@@ -8,7 +8,7 @@ import { createEndpoint } from '../use-cases/create-endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
-import { timesToProto } from './proto.ts'
+import { timesToProto } from './times-to-proto.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
 export function endpointRpc(deps: MerchantsDeps): RpcService {

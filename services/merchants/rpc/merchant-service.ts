@@ -9,7 +9,7 @@ import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { listMerchants } from '../use-cases/list-merchants.ts'
 import { updateMerchant } from '../use-cases/update-merchant.ts'
-import { timesToProto } from './proto.ts'
+import { timesToProto } from './times-to-proto.ts'
 
 /** Serves the operator's RPCs for merchants. */
 export function merchantRpc(deps: MerchantsDeps): RpcService {

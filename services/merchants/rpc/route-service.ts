@@ -14,7 +14,7 @@ import { createRoute } from '../use-cases/create-route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { getMerchant } from '../use-cases/get-merchant.ts'
 import { updateRoute } from '../use-cases/update-route.ts'
-import { timesToProto } from './proto.ts'
+import { timesToProto } from './times-to-proto.ts'
 
 const DIRECTIONS = createEnumMap<Route['direction'], DirectionProto>({
   in: DirectionProto.IN,
