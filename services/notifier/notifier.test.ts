@@ -92,12 +92,12 @@ async function waitForDelivery(
   paymentId: string,
   status: DeliveryStatus,
 ): Promise<Delivery> {
-  const [found] = await eventually(
+  const [delivery] = await eventually(
     () => deliveriesOf(merchantId, paymentId),
     (listed) => listed?.[0]?.status === status,
   )
-  if (!found) throw new Error('there is no delivery')
-  return found
+  if (!delivery) throw new Error('there is no delivery')
+  return delivery
 }
 
 /** The `callback` field of an event whose payment has its own `webhook_url`, and the secret that signs there. */
@@ -214,7 +214,7 @@ describe('a callback', () => {
     const firstFailure = async (payment_id: string): Promise<string> => {
       const [listed] = await eventually(
         () => deliveriesOf(merchant_id, payment_id),
-        (found) => (found?.[0]?.attempts.length ?? 0) > 0,
+        (deliveries) => (deliveries?.[0]?.attempts.length ?? 0) > 0,
       )
       return listed?.attempts[0]?.failure ?? ''
     }
@@ -284,8 +284,8 @@ describe('the operator', () => {
     await newEndpoint(merchant_id, receiver.url)
     const payment_id = await publish(merchant_id)
     const { deliveryId } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const { delivery: found } = await deliveries.getDelivery({ deliveryId })
-    expect(found).toMatchObject({ deliveryId, merchantId: merchant_id, paymentId: payment_id })
+    const { delivery } = await deliveries.getDelivery({ deliveryId })
+    expect(delivery).toMatchObject({ deliveryId, merchantId: merchant_id, paymentId: payment_id })
     expect(receiver.callbacks[0]?.headers['x-webhook-id']).toBe(deliveryId)
   })
 

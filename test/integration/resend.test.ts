@@ -31,11 +31,11 @@ function fieldsOf({ raw, headers }: ReceivedCallback) {
 async function lastCallback(payment: Payment, count: number): Promise<ReturnType<typeof fieldsOf>> {
   const all = await system.waitForCallbacks(payment, count)
   const last = all[count - 1]
-  if (!last) throw new Error('there is no such callback')
+  if (!last) throw new Error('a callback is missing')
   return fieldsOf(last)
 }
 
-/** Counts the callbacks about a payment. It sends one more and waits for it, so that none is still under way. */
+/** Counts the callbacks about a payment. It sends one more and waits for it, so that no earlier one is still being sent. */
 async function countCallbacks(payment: Payment): Promise<number> {
   const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
   await system.waitForCallback(deliveryIds[0])

@@ -134,19 +134,19 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
 
     test('a handler runs after the call of the publisher and outside its request context', async () => {
       const { near, far } = await open()
-      const seen: unknown[] = []
+      const contexts: unknown[] = []
       const { handle, until } = recorder()
       await far.subscribe('a', (message) => {
-        seen.push(currentRequest())
+        contexts.push(currentRequest())
         handle(message)
       })
       await withRequest({ request_id: 'r' }, async () => {
         const published = near.publish('a', text(''))
-        expect(seen).toEqual([])
+        expect(contexts).toEqual([])
         await published
         await until(1)
       })
-      expect(seen).toEqual([undefined])
+      expect(contexts).toEqual([undefined])
     })
 
     test('runs at most `concurrency` handlers of a subscription at once', async () => {
@@ -213,17 +213,17 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
         await release.opened
         ended.push(read(message))
       })
-      await near.publish('a', text('under way'))
+      await near.publish('a', text('running'))
       await started.opened
       const closed = subscription.close()
       release.open()
       await closed
-      expect(ended).toEqual(['under way'])
+      expect(ended).toEqual(['running'])
       const end = recorder()
       await far.subscribe('a', end.handle)
       await near.publish('a', text('after'))
       await end.until(1)
-      expect(ended).toEqual(['under way'])
+      expect(ended).toEqual(['running'])
     })
 
     test('closing the bus handles received messages, then refuses publish and subscribe', async () => {

@@ -9,7 +9,7 @@ export interface ReceivedCallback {
   readonly body: CallbackBody
 }
 
-/** The parts of a callback's body that tests look at. */
+/** The fields of a callback's body that tests check. */
 export interface CallbackBody {
   readonly id: string
   readonly merchant_id: string

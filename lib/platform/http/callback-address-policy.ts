@@ -18,7 +18,7 @@ export const CALLBACK_ALLOW_SETTING = described(
   }),
 )
 
-/** Makes the address policy of each environment. Production permits public addresses only, whatever is configured. */
+/** Makes the address policy of each environment. Production always permits public addresses only. */
 export function createCallbackAddressPolicies(
   allow: readonly string[],
 ): (environment: Environment) => AddressPolicy {

@@ -46,7 +46,7 @@ export function checkCallbackUrl(text: string, { environment, allow }: CallbackU
     return refused('an absolute http or https URL without user info, fragment and control characters')
   }
   if (environment === 'production' && url.protocol !== 'https:') return refused('an https URL in production')
-  if (!isPermittedPort(url)) return refused('port 80, 443, or one from 1024 on that is no database')
+  if (!isPermittedPort(url)) return refused('port 80, 443, or one from 1024 that is not a database port')
 
   const is_ipv6 = host.startsWith('[')
   if (!is_ipv6 && host !== url.hostname) return refused('a host in its usual spelling')

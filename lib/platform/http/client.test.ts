@@ -43,8 +43,8 @@ async function serveHostile(speak: (socket: Socket) => void): Promise<HostileSer
   return server
 }
 
-async function serveHttp(answer: RequestListener): Promise<string> {
-  const { authority } = await serve(createHttp(answer))
+async function serveHttp(listener: RequestListener): Promise<string> {
+  const { authority } = await serve(createHttp(listener))
   return `http://${authority}/`
 }
 
@@ -81,10 +81,10 @@ describe('a request', () => {
       ...post(`${url}p%20q?x=1#f`),
       headers: { 'content-type': 'application/json', 'X-Own': 'y' },
     }
-    const answer = await client().request(sent)
-    expect(answer).toMatchObject({ status: 201, truncated: false })
-    expect(answer.headers).toMatchObject({ 'x-mixed': 'a', 'set-cookie': 'b, c' })
-    expect(JSON.parse(`${Buffer.from(answer.body)}`)).toMatchObject({
+    const response = await client().request(sent)
+    expect(response).toMatchObject({ status: 201, truncated: false })
+    expect(response.headers).toMatchObject({ 'x-mixed': 'a', 'set-cookie': 'b, c' })
+    expect(JSON.parse(`${Buffer.from(response.body)}`)).toMatchObject({
       method: 'POST',
       path: '/p%20q?x=1',
       headers: { 'x-own': 'y', 'content-length': '7', 'accept-encoding': 'identity' },
@@ -161,21 +161,21 @@ describe('a request fails as not_sent', () => {
   test('when the name server does not answer in time', async () => {
     const clock = stopClock()
     const http = client({ resolve: () => new Promise(() => {}) })
-    const answer = failure(http.request(post('http://slow.example/')))
+    const failed = failure(http.request(post('http://slow.example/')))
     await clock.advance(TIMEOUT_MS)
-    expect(await answer).toBe('not_sent timeout_connect')
+    expect(await failed).toBe('not_sent timeout_connect')
   })
 
   test('when all connections are busy until its timeout', async () => {
     const clock = stopClock()
     const { url, requests, read } = await serveHostile(() => {})
     const http = client({ connections_per_host: 2 })
-    const answers = Array.from({ length: 5 }, (_, n) =>
+    const failures = Array.from({ length: 5 }, (_, n) =>
       failure(http.request(post(url, { timeout_ms: n < 2 ? 400 : 100 }))),
     )
     await read(2)
     await clock.advance(400)
-    expect((await Promise.all(answers)).sort()).toEqual([
+    expect((await Promise.all(failures)).sort()).toEqual([
       ...Array.from({ length: 3 }, () => 'not_sent timeout_connect'),
       ...Array.from({ length: 2 }, () => 'unknown timeout'),
     ])
@@ -262,7 +262,7 @@ describe('the address policy', () => {
 describe('a request fails as unknown', () => {
   test.each<[string, (socket: Socket) => void, string]>([
     ['resets after the request was read', (socket) => void socket.resetAndDestroy(), 'reset'],
-    ['closes without an answer', (socket) => void socket.end(), 'reset'],
+    ['closes without a response', (socket) => void socket.end(), 'reset'],
     ['closes within the header', (socket) => void socket.end(`${OK}x: `), 'reset'],
     ['does not speak HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response'],
     ['sends huge headers', (socket) => pour(socket, `${OK}x: ${'y'.repeat(65_536)}`), 'too_large'],
@@ -311,10 +311,10 @@ describe('a request fails as unknown', () => {
   ])('at the timeout when the server %s', async (_name, speak) => {
     const clock = stopClock()
     const { url, requests, read } = await serveHostile(speak)
-    const answer = failure(client().request(post(url)))
+    const failed = failure(client().request(post(url)))
     await read(1)
     await clock.advance(TIMEOUT_MS)
-    expect(await answer).toBe('unknown timeout')
+    expect(await failed).toBe('unknown timeout')
     expect(requests()).toBe(1)
   })
 
@@ -327,10 +327,10 @@ describe('a request fails as unknown', () => {
   test.each(['POST', 'GET'] as const)(
     'when a kept connection breaks: a %s is not sent again',
     async (method) => {
-      let seen = 0
+      let connections = 0
       const { url, requests } = await serveHostile((socket) => {
-        seen += 1
-        if (seen === 1) socket.write(`${OK}content-length: 0\r\n\r\n`)
+        connections += 1
+        if (connections === 1) socket.write(`${OK}content-length: 0\r\n\r\n`)
         else socket.resetAndDestroy()
       })
       const http = client()
@@ -355,8 +355,8 @@ describe('with body_grace_ms', () => {
     ],
   ])('a body that is %s is cut', async (_name, speak, length) => {
     const { url } = await serveHostile(speak)
-    const answer = await client().request(post(url, grace))
-    expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, length, true])
+    const response = await client().request(post(url, grace))
+    expect([response.status, response.body.length, response.truncated]).toEqual([200, length, true])
   })
 
   test('a body of exactly the permitted size is not cut', async () => {
@@ -368,17 +368,17 @@ describe('with body_grace_ms', () => {
 
   test('a body that is late is cut when the grace time ends', async () => {
     const { url } = await serveHostile((socket) => void socket.write(`${OK}content-length: 99\r\n\r\nx`))
-    const answer = await client().request(post(url, { ...grace, body_grace_ms: 100 }))
-    expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, 1, true])
+    const response = await client().request(post(url, { ...grace, body_grace_ms: 100 }))
+    expect([response.status, response.body.length, response.truncated]).toEqual([200, 1, true])
   })
 
   test('timeout_ms still limits the header', async () => {
     const clock = stopClock()
     const { url, read } = await serveHostile((socket) => void socket.write(OK))
-    const answer = failure(client().request(post(url, grace)))
+    const failed = failure(client().request(post(url, grace)))
     await read(1)
     await clock.advance(TIMEOUT_MS)
-    expect(await answer).toBe('unknown timeout')
+    expect(await failed).toBe('unknown timeout')
   })
 })
 

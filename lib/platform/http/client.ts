@@ -8,14 +8,14 @@ import { type HttpRequest, type HttpResponse, sendRequest } from './send-request
 
 /** The policy and the limits of a client. */
 export interface HttpClientOptions {
-  /** Which IP addresses may be connected to, whatever host name resolved to them. */
+  /** Which IP addresses may be connected to, for every host name. */
   readonly allow: AddressPolicy
   /** Connections to one origin; further requests wait for one within their own time limit. 64 unless given. */
   readonly connections_per_host?: number
   /** Requests to all origins; a request beyond it fails at once as `busy`. 10,000 unless given. */
   readonly in_flight_max?: number
   readonly connect_timeout_ms?: number
-  /** How long an idle connection is kept for the next request; 0 closes it at once. At most 10 s. */
+  /** How long an idle connection stays open for the next request; 0 closes it at once. At most 10 s. */
   readonly keep_alive_ms?: number
   readonly resolve?: ResolveHost
 }

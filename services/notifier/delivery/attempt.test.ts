@@ -121,7 +121,7 @@ describe('an attempt', () => {
     },
   )
 
-  test('records the reason when there was no answer', async () => {
+  test('records the reason when there was no response', async () => {
     const { after } = await attempt({ post: async () => ({ failure: 'timeout' }) })
     expect(after.attempts).toMatchObject([{ number: 1, failure: 'timeout' }])
   })
@@ -170,7 +170,7 @@ describe('an attempt', () => {
     ).rejects.toThrow()
   })
 
-  test('takes capacity until it ends, also when it fails', async () => {
+  test('uses capacity until it ends, also when it fails', async () => {
     const gate = Promise.withResolvers<{ http_status: number }>()
     const handler = bindAttempt({
       findEvent: async () => stored,

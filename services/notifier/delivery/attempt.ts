@@ -27,7 +27,7 @@ const attempt = defineEffect({
     `${delivery_id}:attempt:${number}`,
 })
 
-/** The time of an attempt beyond its limit: reading the event, and reading the rest of the answer's body. */
+/** The time of an attempt beyond its limit: reading the event, and reading the rest of the response body. */
 const LEASE_SLACK_MS = 10_000
 /** How many processes may crash during one attempt before it is stuck. */
 const CRASHES_MAX = 10

@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 
-/** The result of one POST: the HTTP status of the answer, or the reason why there is none. */
+/** The result of one POST: the HTTP status of the response, or the reason why there is none. */
 export interface PostResult {
   readonly http_status?: number
   readonly failure?: string
@@ -18,12 +18,12 @@ export type PostDelivery = (
   environment: Environment,
 ) => Promise<PostResult>
 
-/** How much of the answer's body is read, and how long after its header. Only the status counts (N4). */
-const ANSWER_MAX_BYTES = 64 * 1024
-const ANSWER_GRACE_MS = 1_000
+/** How much of the response body is read, and how long after its header. Only the status counts (N4). */
+const RESPONSE_MAX_BYTES = 64 * 1024
+const RESPONSE_GRACE_MS = 1_000
 
 /**
- * Posts callbacks with the HTTP client of each environment. A receiver that cannot be reached or answers badly is a
+ * Posts callbacks with the HTTP client of each environment. A receiver that cannot be reached or sends an invalid response is a
  * `failure` in the result. A request that `stopping` aborts throws `Unavailable` instead: another process tries again,
  * and the receiver loses no attempt.
  */
@@ -39,8 +39,8 @@ export function createPostDelivery(
         headers,
         body,
         timeout_ms,
-        response_max_bytes: ANSWER_MAX_BYTES,
-        body_grace_ms: ANSWER_GRACE_MS,
+        response_max_bytes: RESPONSE_MAX_BYTES,
+        body_grace_ms: RESPONSE_GRACE_MS,
         signal: stopping,
       })
       return { http_status }

@@ -3,7 +3,7 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 import type { StoredEvent } from '../domain/event.ts'
 
-/** How long events and their deliveries are kept for the operator: 90 days. */
+/** How long events and their deliveries are stored for the operator: 90 days. */
 export const RETENTION_MS = 90 * 24 * 3_600_000
 
 /** The key of an event. */

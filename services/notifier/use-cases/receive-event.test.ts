@@ -194,7 +194,7 @@ describe('an event queued on request', () => {
     expect((await deliveryIds()).sort()).toEqual([...ids].sort())
   })
 
-  test('keeps its deliveries under its key, whatever happens to endpoints and payment later', async () => {
+  test('keeps its deliveries when its key is repeated after endpoints and payment changed', async () => {
     const ids = await queue()
     const before = await deliveries()
     const { body } = (await notifier.events.get(KEY)) ?? {}

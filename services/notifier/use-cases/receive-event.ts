@@ -39,8 +39,8 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
  * with the event's key when all of that is durable, so that the publisher may drop the event. A redelivered event keeps
- * its first destinations and delivery ids; a redelivered event that has no subscription any more is ignored, and
- * deliveries of it that were never created stay uncreated. Throws for an event that it cannot read.
+ * its first destinations and delivery ids. A redelivered event whose last subscription has ended is ignored: deliveries
+ * of it that a crash left uncreated are not created. Throws for an event that it cannot read.
  */
 export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
   // Most events have no subscription, and the resource is nearly all of the cost of decoding: read the head first.
@@ -55,7 +55,7 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
 
 /**
  * Queues an event on request, and returns the ids of its deliveries when all of it is durable. The key of the event is
- * its idempotency key: a repetition returns the same ids, whatever the endpoints are by then, and sends nothing again.
+ * its idempotency key: a repetition returns the same ids and sends nothing again, even if the endpoints have changed.
  * Throws 1003, and stores nothing, when the event has no destination.
  */
 export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {

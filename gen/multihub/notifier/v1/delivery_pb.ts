@@ -37,7 +37,7 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * http_status is the HTTP status of the answer; 0 without an answer.
+   * http_status is the HTTP status of the response; 0 without a response.
    *
    * @generated from field: int32 http_status = 3;
    */
