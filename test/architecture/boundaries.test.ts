@@ -155,6 +155,8 @@ describe('of resources', () => {
   })
 
   test('only the listed files make a server; they listen through lib', () => {
+    const fastify = writtenOutside(/^$/, /\bFastify\(/)
+    expect(fastify.filter((path) => !SERVERS.includes(path))).toEqual([])
     const makers = networkValues().filter(({ names }) => names.some((name) => /^create.*Server$/.test(name)))
     expect(makers.map(({ path }) => path).filter((path) => !SERVERS.includes(path))).toEqual([])
     const listening = writtenOutside(/^lib\/platform\//, /\.listen\(/)
