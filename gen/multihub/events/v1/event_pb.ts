@@ -19,27 +19,27 @@ export const file_multihub_events_v1_event: GenFile = /*@__PURE__*/
   fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJGCg5DYWxsYmFja1RhcmdldBILCgN1cmwYASABKAkSFQoNc2VhbGVkX3NlY3JldBgCIAEoCRIQCghib3VuZF90bxgDIAEoCSKhAgoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASNAoIY2FsbGJhY2sYByABKAsyIi5tdWx0aWh1Yi5ldmVudHMudjEuQ2FsbGJhY2tUYXJnZXRCCgoIcmVzb3VyY2Ui5wEKEU1lcmNoYW50RXZlbnRIZWFkEhEKCWV2ZW50X2tleRgBIAEoCRINCgVldmVudBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRI0CgtlbnZpcm9ubWVudBgEIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoIY2FsbGJhY2sYByABKAsyIi5tdWx0aWh1Yi5ldmVudHMudjEuQ2FsbGJhY2tUYXJnZXQiHQoHUmVjZWlwdBISCgpldmVudF9rZXlzGAEgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
 
 /**
- * CallbackTarget is an address that overrides the merchant's endpoints for one event.
+ * CallbackTarget is a callback address that replaces the merchant's endpoints for one event.
  *
  * @generated from message multihub.events.v1.CallbackTarget
  */
 export type CallbackTarget = Message<"multihub.events.v1.CallbackTarget"> & {
   /**
-   * url is where the callback goes.
+   * url is the destination of the callback.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * sealed_secret signs it; it is bound to bound_to.
+   * sealed_secret is the sealed signing secret.
    *
    * @generated from field: string sealed_secret = 2;
    */
   sealedSecret: string;
 
   /**
-   * bound_to is what the sealed secret was bound to when it was sealed.
+   * bound_to is the sealing context of sealed_secret.
    *
    * @generated from field: string bound_to = 3;
    */
@@ -54,13 +54,14 @@ export const CallbackTargetSchema: GenMessage<CallbackTarget> = /*@__PURE__*/
   messageDesc(file_multihub_events_v1_event, 0);
 
 /**
- * MerchantEvent is published when something happened that a merchant may want to know.
+ * MerchantEvent is an event that can be delivered to a merchant.
  *
  * @generated from message multihub.events.v1.MerchantEvent
  */
 export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   /**
-   * event_key is unique and deterministic: aggregate id and number of its transition, or id of the request for it.
+   * event_key is unique and deterministic: the id of the resource and the number of its transition, or an id from the
+   * seed of the request for the event.
    *
    * @generated from field: string event_key = 1;
    */
@@ -74,34 +75,34 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   event: string;
 
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the resource.
    *
    * @generated from field: string merchant_id = 3;
    */
   merchantId: string;
 
   /**
-   * environment is that of the resource.
+   * environment is the environment of the resource.
    *
    * @generated from field: multihub.common.v1.Environment environment = 4;
    */
   environment: Environment;
 
   /**
-   * create_time is when it happened.
+   * create_time is when the event happened.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * resource is a snapshot as of this event.
+   * resource is a snapshot at the time of the event.
    *
    * @generated from oneof multihub.events.v1.MerchantEvent.resource
    */
   resource: {
     /**
-     * payment is the payment as of its transition.
+     * payment is the payment after its transition.
      *
      * @generated from field: multihub.payments.v1.Payment payment = 6;
      */
@@ -110,7 +111,7 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * callback, when given, is the only destination.
+   * callback is the only destination if it is present.
    *
    * @generated from field: multihub.events.v1.CallbackTarget callback = 7;
    */
@@ -125,7 +126,8 @@ export const MerchantEventSchema: GenMessage<MerchantEvent> = /*@__PURE__*/
   messageDesc(file_multihub_events_v1_event, 1);
 
 /**
- * MerchantEventHead is the event without its resource, field by field the same: enough to see whether anybody wants it.
+ * MerchantEventHead has the same fields as MerchantEvent except the resource. A consumer decodes it first to find out
+ * cheaply whether the event has a destination.
  *
  * @generated from message multihub.events.v1.MerchantEventHead
  */
@@ -181,13 +183,13 @@ export const MerchantEventHeadSchema: GenMessage<MerchantEventHead> = /*@__PURE_
   messageDesc(file_multihub_events_v1_event, 2);
 
 /**
- * Receipt tells a publisher which of its events are stored.
+ * Receipt confirms to a publisher that events are stored.
  *
  * @generated from message multihub.events.v1.Receipt
  */
 export type Receipt = Message<"multihub.events.v1.Receipt"> & {
   /**
-   * event_keys are those that need not be published again.
+   * event_keys are the keys of the stored events.
    *
    * @generated from field: repeated string event_keys = 1;
    */

@@ -301,7 +301,7 @@ export const ReceiverSchema: GenMessage<Receiver> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 7);
 
 /**
- * Redirect says where the customer goes on.
+ * Redirect holds the addresses to which the customer is sent.
  *
  * @generated from message multihub.payments.v1.Redirect
  */
@@ -356,21 +356,21 @@ export type HistoryEntry = Message<"multihub.payments.v1.HistoryEntry"> & {
   status: PaymentStatus;
 
   /**
-   * create_time is when it was entered.
+   * create_time is when the status was entered.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * reason is a short text for the merchant, when there is one.
+   * reason is a short text for the merchant; absent for a status without one.
    *
    * @generated from field: optional string reason = 3;
    */
   reason?: string | undefined;
 
   /**
-   * amount is the payment's amount, or that of a refund.
+   * amount is the amount of the payment or of the refund.
    *
    * @generated from field: multihub.common.v1.Money amount = 4;
    */
@@ -405,28 +405,28 @@ export type Operation = Message<"multihub.payments.v1.Operation"> & {
   type: OperationType;
 
   /**
-   * amount is what moves.
+   * amount is the amount that moves.
    *
    * @generated from field: multihub.common.v1.Money amount = 3;
    */
   amount?: Money | undefined;
 
   /**
-   * create_time is when it began.
+   * create_time is when the operation was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * status is how it stands.
+   * status is the status of the operation.
    *
    * @generated from field: multihub.payments.v1.PaymentStatus status = 5;
    */
   status: PaymentStatus;
 
   /**
-   * error_code is a code of the error table, when it failed.
+   * error_code is a code of the error table; absent unless the status is a failure.
    *
    * @generated from field: optional int32 error_code = 6;
    */
@@ -447,7 +447,7 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
  */
 export type Payment = Message<"multihub.payments.v1.Payment"> & {
   /**
-   * payment_id is the UUIDv7 by which everything inside knows the payment.
+   * payment_id is the internal id, a UUIDv7.
    *
    * @generated from field: string payment_id = 1;
    */
@@ -468,28 +468,28 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   cId: string;
 
   /**
-   * p_id is the provider's reference, when it is known.
+   * p_id is the provider's reference; absent until the provider reports it.
    *
    * @generated from field: optional string p_id = 4;
    */
   pId?: string | undefined;
 
   /**
-   * utr is the bank's tracking reference, when it is known.
+   * utr is the bank's tracking reference; absent until the provider reports it.
    *
    * @generated from field: optional string utr = 5;
    */
   utr?: string | undefined;
 
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 6;
    */
   merchantId: string;
 
   /**
-   * environment is the one environment of the payment.
+   * environment is test or production.
    *
    * @generated from field: multihub.common.v1.Environment environment = 7;
    */
@@ -503,7 +503,7 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   direction: Direction;
 
   /**
-   * service_id is the route that it was created on.
+   * service_id is the route of the payment.
    *
    * @generated from field: int64 service_id = 9 [jstype = JS_STRING];
    */
@@ -517,7 +517,7 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   method: string;
 
   /**
-   * amount is what was asked for.
+   * amount is the requested amount.
    *
    * @generated from field: multihub.common.v1.Money amount = 11;
    */
@@ -545,7 +545,7 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   receiver?: Receiver | undefined;
 
   /**
-   * redirect says where the customer goes on.
+   * redirect holds the addresses to which the customer is sent.
    *
    * @generated from field: multihub.payments.v1.Redirect redirect = 15;
    */
@@ -559,42 +559,42 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   status: PaymentStatus;
 
   /**
-   * error_code is a code of the error table, when it failed.
+   * error_code is a code of the error table; absent unless the status is a failure.
    *
    * @generated from field: optional int32 error_code = 17;
    */
   errorCode?: number | undefined;
 
   /**
-   * history holds every status entered, oldest first.
+   * history holds every status that the payment has had, oldest first.
    *
    * @generated from field: repeated multihub.payments.v1.HistoryEntry history = 18;
    */
   history: HistoryEntry[];
 
   /**
-   * operations are its movements of money; the first is the primary one.
+   * operations are the movements of money; the first is the deposit or withdrawal itself.
    *
    * @generated from field: repeated multihub.payments.v1.Operation operations = 19;
    */
   operations: Operation[];
 
   /**
-   * create_time is when it was stored.
+   * create_time is when the payment was stored.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 20;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * update_time is when it last changed.
+   * update_time is when the payment last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 21;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * finish_time is when it ended; for a success, the provider's time.
+   * finish_time is when the status became final; for a success, the provider's time.
    *
    * @generated from field: google.protobuf.Timestamp finish_time = 22;
    */
@@ -609,20 +609,20 @@ export const PaymentSchema: GenMessage<Payment> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 11);
 
 /**
- * Anomaly is a provider's verdict that could not be applied and waits for the operator.
+ * Anomaly is a provider update that was not applied and waits for the operator.
  *
  * @generated from message multihub.payments.v1.Anomaly
  */
 export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   /**
-   * anomaly_id names it.
+   * anomaly_id is the id of the anomaly.
    *
    * @generated from field: string anomaly_id = 1;
    */
   anomalyId: string;
 
   /**
-   * payment_id is the payment that it is about.
+   * payment_id is the payment that the update is about.
    *
    * @generated from field: string payment_id = 2;
    */
@@ -636,28 +636,28 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   merchantId: string;
 
   /**
-   * environment is that of the payment.
+   * environment is the environment of the payment.
    *
    * @generated from field: multihub.common.v1.Environment environment = 4;
    */
   environment: Environment;
 
   /**
-   * kind says what does not fit, e.g. contradicts_final_state.
+   * kind is contradicts_final_status, amount_differs or success_of_earlier_attempt.
    *
    * @generated from field: string kind = 5;
    */
   kind: string;
 
   /**
-   * description says it in words.
+   * description is what the provider reported, as a sentence.
    *
    * @generated from field: string description = 6;
    */
   description: string;
 
   /**
-   * create_time is when it was first seen.
+   * create_time is when the update first arrived.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
@@ -678,63 +678,63 @@ export const AnomalySchema: GenMessage<Anomaly> = /*@__PURE__*/
  */
 export const PaymentStatus = {
   /**
-   * PAYMENT_STATUS_UNSPECIFIED is never given.
+   * PAYMENT_STATUS_UNSPECIFIED is not a status; no payment has it.
    *
    * @generated from enum value: PAYMENT_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * PAYMENT_STATUS_CREATED is stored and admitted.
+   * PAYMENT_STATUS_CREATED: the payment is stored and was not sent to a provider yet.
    *
    * @generated from enum value: PAYMENT_STATUS_CREATED = 1;
    */
   CREATED: 1,
 
   /**
-   * PAYMENT_STATUS_PROCESSING is with the provider.
+   * PAYMENT_STATUS_PROCESSING: the provider may have the payment and has not decided.
    *
    * @generated from enum value: PAYMENT_STATUS_PROCESSING = 2;
    */
   PROCESSING: 2,
 
   /**
-   * PAYMENT_STATUS_SUCCESS was paid.
+   * PAYMENT_STATUS_SUCCESS: the payment was paid.
    *
    * @generated from enum value: PAYMENT_STATUS_SUCCESS = 3;
    */
   SUCCESS: 3,
 
   /**
-   * PAYMENT_STATUS_ERROR failed; error_code says why.
+   * PAYMENT_STATUS_ERROR: the payment failed; error_code is the reason.
    *
    * @generated from enum value: PAYMENT_STATUS_ERROR = 4;
    */
   ERROR: 4,
 
   /**
-   * PAYMENT_STATUS_CANCELED was canceled by the customer or the provider.
+   * PAYMENT_STATUS_CANCELED: the customer or the provider canceled the payment.
    *
    * @generated from enum value: PAYMENT_STATUS_CANCELED = 5;
    */
   CANCELED: 5,
 
   /**
-   * PAYMENT_STATUS_DECLINED expired.
+   * PAYMENT_STATUS_DECLINED: the payment was not paid before its expiry time.
    *
    * @generated from enum value: PAYMENT_STATUS_DECLINED = 6;
    */
   DECLINED: 6,
 
   /**
-   * PAYMENT_STATUS_REFUNDED was paid back in full.
+   * PAYMENT_STATUS_REFUNDED: the payment was refunded in full.
    *
    * @generated from enum value: PAYMENT_STATUS_REFUNDED = 7;
    */
   REFUNDED: 7,
 
   /**
-   * PAYMENT_STATUS_PARTIALLY_REFUNDED was paid back in part.
+   * PAYMENT_STATUS_PARTIALLY_REFUNDED: the payment was refunded in part.
    *
    * @generated from enum value: PAYMENT_STATUS_PARTIALLY_REFUNDED = 8;
    */
@@ -761,7 +761,7 @@ export const PaymentStatusSchema: GenEnum<PaymentStatus> = /*@__PURE__*/
  */
 export const OperationType = {
   /**
-   * OPERATION_TYPE_UNSPECIFIED is never given.
+   * OPERATION_TYPE_UNSPECIFIED is not a type; no operation has it.
    *
    * @generated from enum value: OPERATION_TYPE_UNSPECIFIED = 0;
    */

@@ -23,7 +23,7 @@ export const file_multihub_payments_v1_payment_service: GenFile = /*@__PURE__*/
   fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki7QQKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgIIAEoCUgAiAEBEioKBXBheWVyGAkgASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISNgoLYmVuZWZpY2lhcnkYCiABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CZW5lZmljaWFyeRIXCgpvbl9zdWNjZXNzGAsgASgJSAGIAQESFAoHb25fZmFpbBgMIAEoCUgCiAEBEhUKCGxhbmd1YWdlGA0gASgJSAOIAQESFAoHY291bnRyeRgOIAEoCUgEiAEBEi4KB3dlYmhvb2sYDyABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5XZWJob29rQg4KDF9kZXNjcmlwdGlvbkINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbEILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnkiRwoVQ3JlYXRlUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItEBChRMb29rVXBQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQFCBwoFX2NfaWRCBwoFX2hfaWQiRwoVTG9va1VwUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IpMCChROb3RpZnlQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQESGQoMb3BlcmF0aW9uX2lkGAYgASgJSAKIAQESFAoMcGF5bG9hZF9oYXNoGAcgASgJQgcKBV9jX2lkQgcKBV9oX2lkQg8KDV9vcGVyYXRpb25faWQiRwoVTm90aWZ5UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItQBChVSZXNlbmRDYWxsYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNgoGcG9saWN5GAMgASgLMiYubXVsdGlodWIucGF5bWVudHMudjEuQ3JlZGVudGlhbFBvbGljeRIMCgRoX2lkGAQgASgJEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkiLgoWUmVzZW5kQ2FsbGJhY2tSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAkiJwoRR2V0UGF5bWVudFJlcXVlc3QSEgoKcGF5bWVudF9pZBgBIAEoCSJEChJHZXRQYXltZW50UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQioAIKE0xpc3RQYXltZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNQoIc3RhdHVzZXMYAyADKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50U3RhdHVzEjAKDGNyZWF0ZWRfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkiYAoUTGlzdFBheW1lbnRzUmVzcG9uc2USLwoIcGF5bWVudHMYASADKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI9ChRMaXN0QW5vbWFsaWVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJiChVMaXN0QW5vbWFsaWVzUmVzcG9uc2USMAoJYW5vbWFsaWVzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipwEKC1N0dWNrRWZmZWN0EhEKCWVmZmVjdF9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEgwKBGtpbmQYBCABKAkSDQoFdHJpZXMYBSABKAUSDwoHZmFpbHVyZRgGIAEoCRIuCgpzdHVja190aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJAChdMaXN0U3R1Y2tFZmZlY3RzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJnChhMaXN0U3R1Y2tFZmZlY3RzUmVzcG9uc2USMgoHZWZmZWN0cxgBIAMoCzIhLm11bHRpaHViLnBheW1lbnRzLnYxLlN0dWNrRWZmZWN0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI7ChJSZXRyeUVmZmVjdFJlcXVlc3QSEgoKcGF5bWVudF9pZBgBIAEoCRIRCgllZmZlY3RfaWQYAiABKAkiRQoTUmV0cnlFZmZlY3RSZXNwb25zZRIuCgdwYXltZW50GAEgASgLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudDLEBwoOUGF5bWVudFNlcnZpY2USaAoNQ3JlYXRlUGF5bWVudBIqLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWF0ZVBheW1lbnRSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFJlc3BvbnNlEmgKDUxvb2tVcFBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5Mb29rVXBQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLkxvb2tVcFBheW1lbnRSZXNwb25zZRJoCg1Ob3RpZnlQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuTm90aWZ5UGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5Ob3RpZnlQYXltZW50UmVzcG9uc2USawoOUmVzZW5kQ2FsbGJhY2sSKy5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNlbmRDYWxsYmFja1JlcXVlc3QaLC5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNlbmRDYWxsYmFja1Jlc3BvbnNlEl8KCkdldFBheW1lbnQSJy5tdWx0aWh1Yi5wYXltZW50cy52MS5HZXRQYXltZW50UmVxdWVzdBooLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXNwb25zZRJlCgxMaXN0UGF5bWVudHMSKS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFBheW1lbnRzUmVzcG9uc2USaAoNTGlzdEFub21hbGllcxIqLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RBbm9tYWxpZXNSZXF1ZXN0GisubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1Jlc3BvbnNlEnEKEExpc3RTdHVja0VmZmVjdHMSLS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0U3R1Y2tFZmZlY3RzUmVxdWVzdBouLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXNwb25zZRJiCgtSZXRyeUVmZmVjdBIoLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVxdWVzdBopLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment]);
 
 /**
- * CredentialPolicy is what the credential that authenticated the request may touch.
+ * CredentialPolicy restricts a credential to routes and currencies.
  *
  * @generated from message multihub.payments.v1.CredentialPolicy
  */
@@ -36,14 +36,14 @@ export type CredentialPolicy = Message<"multihub.payments.v1.CredentialPolicy"> 
   applicationId: string;
 
   /**
-   * service_ids restricts it to these routes; empty means all of the merchant's.
+   * service_ids are the permitted routes; empty permits all routes of the merchant.
    *
    * @generated from field: repeated int64 service_ids = 2 [jstype = JS_STRING];
    */
   serviceIds: string[];
 
   /**
-   * currencies restricts it to these currencies; empty means all.
+   * currencies are the permitted currencies; empty permits all.
    *
    * @generated from field: repeated string currencies = 3;
    */
@@ -58,20 +58,21 @@ export const CredentialPolicySchema: GenMessage<CredentialPolicy> = /*@__PURE__*
   messageDesc(file_multihub_payments_v1_payment_service, 0);
 
 /**
- * Webhook is the callback address that belongs to one payment.
+ * Webhook is a callback address for one payment.
  *
  * @generated from message multihub.payments.v1.Webhook
  */
 export type Webhook = Message<"multihub.payments.v1.Webhook"> & {
   /**
-   * url is where the payment's callbacks go, and only there.
+   * url is the only destination of the payment's callbacks.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * sealed_secret is bound to webhook:<merchant_id>:<c_id>; it outlives the API secret that it was derived from.
+   * sealed_secret is sealed under webhook:<merchant_id>:<c_id>. It stays valid when the API secret from which it was
+   * derived is replaced.
    *
    * @generated from field: string sealed_secret = 2;
    */
@@ -92,35 +93,35 @@ export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
  */
 export type CreatePaymentRequest = Message<"multihub.payments.v1.CreatePaymentRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is that of the credential.
+   * environment is the environment of the credential.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * policy is that of the credential.
+   * policy is the policy of the credential.
    *
    * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
    */
   policy?: CredentialPolicy | undefined;
 
   /**
-   * service_id names the route.
+   * service_id is the route.
    *
    * @generated from field: int64 service_id = 4 [jstype = JS_STRING];
    */
   serviceId: string;
 
   /**
-   * direction is the one that the method asks for.
+   * direction is the direction of the public method. It must be that of the route.
    *
    * @generated from field: multihub.merchants.v1.Direction direction = 5;
    */
@@ -134,7 +135,7 @@ export type CreatePaymentRequest = Message<"multihub.payments.v1.CreatePaymentRe
   cId: string;
 
   /**
-   * amount is in minor units.
+   * amount is the requested amount in minor units.
    *
    * @generated from field: multihub.common.v1.Money amount = 7;
    */
@@ -190,7 +191,7 @@ export type CreatePaymentRequest = Message<"multihub.payments.v1.CreatePaymentRe
   country?: string | undefined;
 
   /**
-   * webhook is given when the payment calls back to an address of its own.
+   * webhook is the payment's own callback address; absent when it uses the endpoints of the merchant.
    *
    * @generated from field: multihub.payments.v1.Webhook webhook = 15;
    */
@@ -205,13 +206,13 @@ export const CreatePaymentRequestSchema: GenMessage<CreatePaymentRequest> = /*@_
   messageDesc(file_multihub_payments_v1_payment_service, 2);
 
 /**
- * CreatePaymentResponse holds the payment as it stands when the provider has answered, or the time for that is over.
+ * CreatePaymentResponse holds the payment after the provider has answered or the time for that is over.
  *
  * @generated from message multihub.payments.v1.CreatePaymentResponse
  */
 export type CreatePaymentResponse = Message<"multihub.payments.v1.CreatePaymentResponse"> & {
   /**
-   * payment is as it stands.
+   * payment is the present payment.
    *
    * @generated from field: multihub.payments.v1.Payment payment = 1;
    */
@@ -226,27 +227,27 @@ export const CreatePaymentResponseSchema: GenMessage<CreatePaymentResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 3);
 
 /**
- * LookUpPaymentRequest names a payment by c_id, h_id or both, which then must match one payment.
+ * LookUpPaymentRequest identifies a payment by c_id, h_id or both, which then must belong to the same payment.
  *
  * @generated from message multihub.payments.v1.LookUpPaymentRequest
  */
 export type LookUpPaymentRequest = Message<"multihub.payments.v1.LookUpPaymentRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is that of the credential.
+   * environment is the environment of the credential.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * policy is that of the credential; it is judged by the stored route.
+   * policy is the policy of the credential. It is checked against the route of the stored payment.
    *
    * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
    */
@@ -281,7 +282,7 @@ export const LookUpPaymentRequestSchema: GenMessage<LookUpPaymentRequest> = /*@_
  */
 export type LookUpPaymentResponse = Message<"multihub.payments.v1.LookUpPaymentResponse"> & {
   /**
-   * payment is as it stands.
+   * payment is the present payment.
    *
    * @generated from field: multihub.payments.v1.Payment payment = 1;
    */
@@ -296,27 +297,27 @@ export const LookUpPaymentResponseSchema: GenMessage<LookUpPaymentResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 5);
 
 /**
- * NotifyPaymentRequest names a payment by c_id, h_id or both, which then must match one payment.
+ * NotifyPaymentRequest identifies a payment by c_id, h_id or both, which then must belong to the same payment.
  *
  * @generated from message multihub.payments.v1.NotifyPaymentRequest
  */
 export type NotifyPaymentRequest = Message<"multihub.payments.v1.NotifyPaymentRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is that of the credential.
+   * environment is the environment of the credential.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * policy is that of the credential; it is judged by the stored route.
+   * policy is the policy of the credential. It is checked against the route of the stored payment.
    *
    * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
    */
@@ -337,14 +338,15 @@ export type NotifyPaymentRequest = Message<"multihub.payments.v1.NotifyPaymentRe
   hId?: string | undefined;
 
   /**
-   * operation_id is the idempotency key; without it equal requests about a payment within a minute are one.
+   * operation_id is the idempotency key. Without it, equal requests about a payment within the same minute are one
+   * operation.
    *
    * @generated from field: optional string operation_id = 6;
    */
   operationId?: string | undefined;
 
   /**
-   * payload_hash tells the same payload from another; it is taken over the request without its operation_id.
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
    *
    * @generated from field: string payload_hash = 7;
    */
@@ -359,13 +361,13 @@ export const NotifyPaymentRequestSchema: GenMessage<NotifyPaymentRequest> = /*@_
   messageDesc(file_multihub_payments_v1_payment_service, 6);
 
 /**
- * NotifyPaymentResponse holds the payment; a repeat under the same key gets the very first answer.
+ * NotifyPaymentResponse holds the payment. A repetition under the same key gets the first response.
  *
  * @generated from message multihub.payments.v1.NotifyPaymentResponse
  */
 export type NotifyPaymentResponse = Message<"multihub.payments.v1.NotifyPaymentResponse"> & {
   /**
-   * payment is as it stood when its event was queued.
+   * payment is the payment when its event was queued.
    *
    * @generated from field: multihub.payments.v1.Payment payment = 1;
    */
@@ -380,27 +382,27 @@ export const NotifyPaymentResponseSchema: GenMessage<NotifyPaymentResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 7);
 
 /**
- * ResendCallbackRequest names a payment that has ended.
+ * ResendCallbackRequest identifies a payment with a final status.
  *
  * @generated from message multihub.payments.v1.ResendCallbackRequest
  */
 export type ResendCallbackRequest = Message<"multihub.payments.v1.ResendCallbackRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * environment is that of the credential.
+   * environment is the environment of the credential.
    *
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * policy is that of the credential; it is judged by the stored route.
+   * policy is the policy of the credential. It is checked against the route of the stored payment.
    *
    * @generated from field: multihub.payments.v1.CredentialPolicy policy = 3;
    */
@@ -421,7 +423,7 @@ export type ResendCallbackRequest = Message<"multihub.payments.v1.ResendCallback
   operationId: string;
 
   /**
-   * payload_hash tells the same payload from another; it is taken over the request without its operation_id.
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
    *
    * @generated from field: string payload_hash = 6;
    */
@@ -436,13 +438,13 @@ export const ResendCallbackRequestSchema: GenMessage<ResendCallbackRequest> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 8);
 
 /**
- * ResendCallbackResponse tells what was queued; a repeat under the same key gets the very first answer.
+ * ResendCallbackResponse holds the new deliveries. A repetition under the same key gets the first response.
  *
  * @generated from message multihub.payments.v1.ResendCallbackResponse
  */
 export type ResendCallbackResponse = Message<"multihub.payments.v1.ResendCallbackResponse"> & {
   /**
-   * delivery_ids are the fresh deliveries, one for each destination.
+   * delivery_ids are the ids of the new deliveries, one per destination.
    *
    * @generated from field: repeated string delivery_ids = 1;
    */
@@ -457,13 +459,13 @@ export const ResendCallbackResponseSchema: GenMessage<ResendCallbackResponse> = 
   messageDesc(file_multihub_payments_v1_payment_service, 9);
 
 /**
- * GetPaymentRequest names a payment.
+ * GetPaymentRequest identifies a payment.
  *
  * @generated from message multihub.payments.v1.GetPaymentRequest
  */
 export type GetPaymentRequest = Message<"multihub.payments.v1.GetPaymentRequest"> & {
   /**
-   * payment_id is the UUID inside, or the public h_id.
+   * payment_id is the payment_id or the h_id.
    *
    * @generated from field: string payment_id = 1;
    */
@@ -484,7 +486,7 @@ export const GetPaymentRequestSchema: GenMessage<GetPaymentRequest> = /*@__PURE_
  */
 export type GetPaymentResponse = Message<"multihub.payments.v1.GetPaymentResponse"> & {
   /**
-   * payment is as it stands.
+   * payment is the present payment.
    *
    * @generated from field: multihub.payments.v1.Payment payment = 1;
    */
@@ -499,13 +501,13 @@ export const GetPaymentResponseSchema: GenMessage<GetPaymentResponse> = /*@__PUR
   messageDesc(file_multihub_payments_v1_payment_service, 11);
 
 /**
- * ListPaymentsRequest asks for a page of a merchant's payments.
+ * ListPaymentsRequest requests a page of a merchant's payments.
  *
  * @generated from message multihub.payments.v1.ListPaymentsRequest
  */
 export type ListPaymentsRequest = Message<"multihub.payments.v1.ListPaymentsRequest"> & {
   /**
-   * merchant_id is the owner.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -540,14 +542,14 @@ export type ListPaymentsRequest = Message<"multihub.payments.v1.ListPaymentsRequ
   createdTo?: Timestamp | undefined;
 
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 100; 0 means 25.
    *
    * @generated from field: int32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page.
    *
    * @generated from field: string page_token = 7;
    */
@@ -590,20 +592,20 @@ export const ListPaymentsResponseSchema: GenMessage<ListPaymentsResponse> = /*@_
   messageDesc(file_multihub_payments_v1_payment_service, 13);
 
 /**
- * ListAnomaliesRequest asks for a page of anomalies.
+ * ListAnomaliesRequest requests a page of anomalies.
  *
  * @generated from message multihub.payments.v1.ListAnomaliesRequest
  */
 export type ListAnomaliesRequest = Message<"multihub.payments.v1.ListAnomaliesRequest"> & {
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 100; 0 means 25.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -646,55 +648,55 @@ export const ListAnomaliesResponseSchema: GenMessage<ListAnomaliesResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 15);
 
 /**
- * StuckEffect is an act that keeps failing: it waits for the operator and holds up only what depends on it.
+ * StuckEffect is an effect that has used up its tries. It waits for the operator and blocks only what depends on it.
  *
  * @generated from message multihub.payments.v1.StuckEffect
  */
 export type StuckEffect = Message<"multihub.payments.v1.StuckEffect"> & {
   /**
-   * effect_id names it.
+   * effect_id is the id of the effect.
    *
    * @generated from field: string effect_id = 1;
    */
   effectId: string;
 
   /**
-   * payment_id is the payment that it belongs to.
+   * payment_id is the payment of the effect.
    *
    * @generated from field: string payment_id = 2;
    */
   paymentId: string;
 
   /**
-   * merchant_id is the owner of the payment.
+   * merchant_id is the merchant that owns the payment.
    *
    * @generated from field: string merchant_id = 3;
    */
   merchantId: string;
 
   /**
-   * kind says what it does, e.g. ledger_credit.
+   * kind is the kind of the effect, for example credit_ledger.
    *
    * @generated from field: string kind = 4;
    */
   kind: string;
 
   /**
-   * tries is how often it was tried.
+   * tries is the number of tries so far.
    *
    * @generated from field: int32 tries = 5;
    */
   tries: number;
 
   /**
-   * failure is the name of the last failure.
+   * failure is the name of the last error.
    *
    * @generated from field: string failure = 6;
    */
   failure: string;
 
   /**
-   * stuck_time is since when an effect of the payment is stuck.
+   * stuck_time is when the first stuck effect of the payment became stuck.
    *
    * @generated from field: google.protobuf.Timestamp stuck_time = 7;
    */
@@ -709,20 +711,20 @@ export const StuckEffectSchema: GenMessage<StuckEffect> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment_service, 16);
 
 /**
- * ListStuckEffectsRequest asks for a page of stuck effects.
+ * ListStuckEffectsRequest requests a page of stuck effects.
  *
  * @generated from message multihub.payments.v1.ListStuckEffectsRequest
  */
 export type ListStuckEffectsRequest = Message<"multihub.payments.v1.ListStuckEffectsRequest"> & {
   /**
-   * page_size is the number of payments to look at, 1 to 100, 25 when it is 0.
+   * page_size is the number of payments to read, 1 to 100; 0 means 25.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the page before.
+   * page_token is the next_page_token of the previous page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -743,7 +745,7 @@ export const ListStuckEffectsRequestSchema: GenMessage<ListStuckEffectsRequest> 
  */
 export type ListStuckEffectsResponse = Message<"multihub.payments.v1.ListStuckEffectsResponse"> & {
   /**
-   * effects are those that have been stuck longest first.
+   * effects are ordered by their stuck_time, oldest first.
    *
    * @generated from field: repeated multihub.payments.v1.StuckEffect effects = 1;
    */
@@ -765,13 +767,13 @@ export const ListStuckEffectsResponseSchema: GenMessage<ListStuckEffectsResponse
   messageDesc(file_multihub_payments_v1_payment_service, 18);
 
 /**
- * RetryEffectRequest names a stuck effect.
+ * RetryEffectRequest identifies a stuck effect.
  *
  * @generated from message multihub.payments.v1.RetryEffectRequest
  */
 export type RetryEffectRequest = Message<"multihub.payments.v1.RetryEffectRequest"> & {
   /**
-   * payment_id is the payment that it belongs to.
+   * payment_id is the payment of the effect.
    *
    * @generated from field: string payment_id = 1;
    */
@@ -799,7 +801,7 @@ export const RetryEffectRequestSchema: GenMessage<RetryEffectRequest> = /*@__PUR
  */
 export type RetryEffectResponse = Message<"multihub.payments.v1.RetryEffectResponse"> & {
   /**
-   * payment is as it stands when the effect was tried again.
+   * payment is the payment after the effect was tried again.
    *
    * @generated from field: multihub.payments.v1.Payment payment = 1;
    */
@@ -814,13 +816,13 @@ export const RetryEffectResponseSchema: GenMessage<RetryEffectResponse> = /*@__P
   messageDesc(file_multihub_payments_v1_payment_service, 20);
 
 /**
- * PaymentService creates payments and tells how they stand.
+ * PaymentService creates payments and reads their status.
  *
  * @generated from service multihub.payments.v1.PaymentService
  */
 export const PaymentService: GenService<{
   /**
-   * CreatePayment begins a deposit or a withdrawal; a known c_id is refused with 6009.
+   * CreatePayment creates a deposit or a withdrawal. A c_id that was used before is refused with 6009.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.CreatePayment
    */
@@ -830,7 +832,7 @@ export const PaymentService: GenService<{
     output: typeof CreatePaymentResponseSchema;
   },
   /**
-   * LookUpPayment finds a merchant's payment by its public identifiers and reads its own writes.
+   * LookUpPayment finds a merchant's payment by its public identifiers. It sees all earlier writes of the payment.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.LookUpPayment
    */
@@ -840,7 +842,7 @@ export const PaymentService: GenService<{
     output: typeof LookUpPaymentResponseSchema;
   },
   /**
-   * NotifyPayment queues the event of a payment's present state again; under one operation_id it does so once.
+   * NotifyPayment queues the event of the payment's present status, once per operation_id.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.NotifyPayment
    */
@@ -850,7 +852,7 @@ export const PaymentService: GenService<{
     output: typeof NotifyPaymentResponseSchema;
   },
   /**
-   * ResendCallback queues the event of a payment's end again; under one operation_id it does so once.
+   * ResendCallback queues the event of the payment's final status again, once per operation_id.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ResendCallback
    */
@@ -860,7 +862,7 @@ export const PaymentService: GenService<{
     output: typeof ResendCallbackResponseSchema;
   },
   /**
-   * GetPayment reads any payment, for the operator.
+   * GetPayment reads a payment of any merchant, for the operator.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.GetPayment
    */
@@ -870,7 +872,7 @@ export const PaymentService: GenService<{
     output: typeof GetPaymentResponseSchema;
   },
   /**
-   * ListPayments reads the payments of a merchant, newest first, for the operator.
+   * ListPayments lists the payments of a merchant, newest first, for the operator.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ListPayments
    */
@@ -880,7 +882,7 @@ export const PaymentService: GenService<{
     output: typeof ListPaymentsResponseSchema;
   },
   /**
-   * ListAnomalies reads the provider verdicts that could not be applied, newest first.
+   * ListAnomalies lists the provider updates that were not applied, newest first.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ListAnomalies
    */
@@ -890,7 +892,7 @@ export const PaymentService: GenService<{
     output: typeof ListAnomaliesResponseSchema;
   },
   /**
-   * ListStuckEffects reads what has to follow a change of a payment and used up its tries, oldest first.
+   * ListStuckEffects lists the effects of payments that have used up their tries, the longest stuck first.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ListStuckEffects
    */
@@ -900,7 +902,7 @@ export const PaymentService: GenService<{
     output: typeof ListStuckEffectsResponseSchema;
   },
   /**
-   * RetryEffect gives a stuck effect its tries back.
+   * RetryEffect gives a stuck effect all its tries again and runs it.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.RetryEffect
    */
