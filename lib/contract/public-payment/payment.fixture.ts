@@ -14,7 +14,7 @@ const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 10, 21,
 
 const AMOUNT = { minor: 150_000n, currency: 'INR' }
 
-/** A deposit that has everything a payment can have; `changes` replaces fields. */
+/** A deposit with a value in every field. `changes` replaces fields. */
 export function fullPayment(changes: PaymentInit = {}): Payment {
   return create(PaymentSchema, {
     paymentId: '019aa5b0-7c00-7000-8000-000000000001',
@@ -68,7 +68,7 @@ export function fullPayment(changes: PaymentInit = {}): Payment {
   })
 }
 
-/** A payment that has only what every payment has. */
+/** A payment with the required fields only. `changes` adds fields. */
 export function barePayment(changes: PaymentInit = {}): Payment {
   const { paymentId, hId, cId, merchantId, amount, operations, createTime } = fullPayment()
   return create(PaymentSchema, {

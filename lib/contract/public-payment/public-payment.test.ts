@@ -70,22 +70,22 @@ const FULL = {
   service_id: 501,
 }
 
-test('the answer of a create shows everything', () => {
+test('the response to a create shows all fields', () => {
   expect(paymentObject(fullPayment(), 'create')).toStrictEqual(FULL)
 })
 
-test('payment.status shows everything but the bank', () => {
+test('payment.status shows all fields but the bank', () => {
   const { bank: _, ...receiver } = FULL.receiver
   expect(paymentObject(fullPayment(), 'status')).toStrictEqual({ ...FULL, receiver })
 })
 
-test('a callback shows neither the bank nor what is only the merchant’s', () => {
-  const { service_id, description, redirect, ...shown } = FULL
+test('a callback shows neither the bank nor the service_id, description and redirect', () => {
+  const { service_id, description, redirect, ...callback_fields } = FULL
   const { bank: _, ...receiver } = FULL.receiver
-  expect(paymentObject(fullPayment(), 'callback')).toStrictEqual({ ...shown, receiver })
+  expect(paymentObject(fullPayment(), 'callback')).toStrictEqual({ ...callback_fields, receiver })
 })
 
-test('what is not known is absent, never null', () => {
+test('an unknown field is absent, never null', () => {
   const bare = paymentObject(barePayment(), 'create')
   expect(Object.keys(bare)).toEqual([
     'identifiers',
@@ -102,7 +102,7 @@ test('what is not known is absent, never null', () => {
   expect(new Set(nulls)).toEqual(new Set(['"success":null', '"error":null']))
 })
 
-test('groups without a known field are left out, but a receiver may be empty', () => {
+test('a group without a known field is absent, but a receiver may be empty', () => {
   const payment = barePayment({
     payer: { person: {}, customerAccount: {} },
     receiver: { bank: { name: 'A Bank' } },
@@ -114,7 +114,7 @@ test('groups without a known field are left out, but a receiver may be empty', (
   expect(shown.receiver).toStrictEqual({})
 })
 
-test('redirect.to is a text for a page', () => {
+test('redirect.to is a text for a payment page', () => {
   const payment = barePayment({ redirect: { toUrl: 'https://pay.example.com/1' } })
   expect(paymentObject(payment, 'create').redirect).toStrictEqual({ to: 'https://pay.example.com/1' })
 })
@@ -160,13 +160,13 @@ test.each([
   })
 })
 
-test('the largest amount of all is exact, and one beyond it is a fault', () => {
+test('the largest amount is exact, and a larger one throws', () => {
   const of = (minor: bigint) => barePayment({ amount: { minor, currency: 'INR' } })
   expect(paymentObject(of(2n ** 53n - 1n), 'create').amount.value).toBe(9_007_199_254_740_991)
   expect(() => paymentObject(of(2n ** 53n), 'create')).toThrow(RangeError)
 })
 
-test('words that this version does not know are faults', () => {
+test('unknown statuses and directions throw', () => {
   expect(() => paymentObject(barePayment({ status: PaymentStatus.UNSPECIFIED }), 'create')).toThrow('unknown')
   expect(() => paymentObject(barePayment({ direction: Direction.UNSPECIFIED }), 'create')).toThrow('unknown')
 })

@@ -11,7 +11,7 @@ import type {
 import { type PublicOperationType, publicOperationType, type StatusRow, statusRow } from './public-status.ts'
 import { type AmountObject, amountObject, definedFields, instantText, safeNumber } from './public-values.ts'
 
-/** Who reads the payment: the answer of its create shows most, a callback least (spec: Payment object). */
+/** Where the payment object is shown: a create shows most fields, a callback fewest (spec: Payment object). */
 export type Audience = 'create' | 'status' | 'callback'
 
 /** A movement of money as merchants see it. */
@@ -23,7 +23,7 @@ export interface OperationObject {
   readonly status: StatusRow & { readonly error: number | null }
 }
 
-/** A status that the payment has had, as merchants see it. */
+/** A history entry as merchants see it. */
 export interface HistoryObject extends StatusRow {
   readonly created: string
   readonly reason?: string
@@ -46,8 +46,8 @@ export interface PaymentObject {
 }
 
 /**
- * The public payment object, the one place that makes it: answers and callbacks agree by construction. Throws when
- * the message is not a whole payment or uses words that this version does not know.
+ * Makes the public payment object. Responses and callbacks both use this function, so that they cannot differ. Throws
+ * for a message without a required field or with an enum value that this version does not know.
  */
 export function paymentObject(payment: Payment, audience: Audience): PaymentObject {
   const { cId: c_id, hId: h_id, pId: p_id, utr } = payment
@@ -59,7 +59,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
     identifiers: { c_id, h_id, ...definedFields({ p_id, utr }) },
     amount: amountObject(payment.amount),
     ...definedFields({ payer, receiver }),
-    ...(audience === 'callback' ? {} : merchantsOwn(payment)),
+    ...(audience === 'callback' ? {} : fieldsHiddenFromCallbacks(payment)),
     status: { ...status, error: payment.errorCode ?? null, history: payment.history.map(historyObject) },
     timestamps: {
       created: instantText(payment.createTime),
@@ -71,7 +71,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
   }
 }
 
-/** One movement of money; the first of a payment is its primary one, which answers show as `result.operation`. */
+/** Makes the public operation. The first operation of a payment is also shown as `result.operation`. */
 export function operationObject(operation: Operation): OperationObject {
   return {
     id: operation.operationId,
@@ -82,8 +82,8 @@ export function operationObject(operation: Operation): OperationObject {
   }
 }
 
-/** What callbacks do not repeat to the merchant. */
-function merchantsOwn(payment: Payment): Partial<PaymentObject> {
+/** The fields that callbacks do not contain. */
+function fieldsHiddenFromCallbacks(payment: Payment): Partial<PaymentObject> {
   const { description, redirect } = payment
   return {
     ...definedFields({ description, redirect: redirect && redirectObject(redirect) }),
@@ -109,7 +109,7 @@ function personObject({ firstName: first_name, lastName: last_name }: Person): o
   return definedFields({ first_name, last_name })
 }
 
-/** May be empty (spec): a receiver of whom only the bank is known is shown without it to all but the create. */
+/** May be empty (spec): only the response to a create shows the bank, which may be the only known field. */
 function receiverObject(receiver: Receiver, audience: Audience): object {
   const { bankAccount, bank, phone, document, qrPayload: qr_payload } = receiver
   const fields = {

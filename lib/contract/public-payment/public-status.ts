@@ -1,6 +1,6 @@
 import { OperationType, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 
-/** The public words for how a payment stands (spec: Payment statuses). */
+/** The public status of a payment (spec: Payment statuses). */
 export type PublicStatus =
   | 'created'
   | 'processing'
@@ -11,7 +11,7 @@ export type PublicStatus =
   | 'refunded'
   | 'partially_refunded'
 
-/** One row of the spec's table of statuses: the word, whether the payment has ended, and how. */
+/** One row of the spec's table of statuses. `success` is null while the status is not final. */
 export interface StatusRow {
   readonly status: PublicStatus
   readonly final: boolean
@@ -35,15 +35,15 @@ const STATUSES: ReadonlyMap<PaymentStatus, StatusRow> = new Map([
   [PaymentStatus.PARTIALLY_REFUNDED, row('partially_refunded', true, true)],
 ])
 
-/** The spec's table of statuses, for the merchants' reference. */
+/** All rows of the table, for the merchants' reference. */
 export const STATUS_ROWS: readonly StatusRow[] = [...STATUSES.values()]
 
-/** What merchants are told of a status. One that this version does not know is a fault, never a guess. */
+/** The row of a status. Throws `TypeError` for a status that this version does not know. */
 export function statusRow(status: PaymentStatus): StatusRow {
-  return known(STATUSES.get(status), 'payment status', status)
+  return requireKnown(STATUSES.get(status), 'payment status', status)
 }
 
-/** The kinds of a movement of money (P11). */
+/** The public type of an operation (P11). */
 export type PublicOperationType = 'deposit' | 'withdrawal' | 'refund'
 
 const OPERATIONS: ReadonlyMap<OperationType, PublicOperationType> = new Map([
@@ -52,15 +52,15 @@ const OPERATIONS: ReadonlyMap<OperationType, PublicOperationType> = new Map([
   [OperationType.REFUND, 'refund'],
 ])
 
-/** Every kind of movement, for the merchants' reference. */
+/** All operation types, for the merchants' reference. */
 export const PUBLIC_OPERATION_TYPES: readonly PublicOperationType[] = [...OPERATIONS.values()]
 
-/** The public word for a kind of movement; an unknown one is a fault. */
+/** The public type of an operation. Throws `TypeError` for a type that this version does not know. */
 export function publicOperationType(type: OperationType): PublicOperationType {
-  return known(OPERATIONS.get(type), 'operation type', type)
+  return requireKnown(OPERATIONS.get(type), 'operation type', type)
 }
 
-function known<T>(found: T | undefined, what: string, value: number): T {
-  if (found === undefined) throw new TypeError(`unknown ${what} ${value}`)
-  return found
+function requireKnown<T>(entry: T | undefined, name: string, value: number): T {
+  if (entry === undefined) throw new TypeError(`unknown ${name} ${value}`)
+  return entry
 }
