@@ -7,7 +7,7 @@ const POINT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_5 = 0x35
 
-/** An integer with more digits does not fit 64 bits. All such integers are treated alike. */
+/** An integer with more digits does not fit 64 bits. All such integers get the same value. */
 const INT64_LENGTH_MAX = 19
 const BEYOND_INT64 = 10n ** BigInt(INT64_LENGTH_MAX)
 

@@ -1,4 +1,4 @@
-/** What one pass over a JSON text finds out before parsing. For a text that is not JSON the figures mean nothing. */
+/** The result of one pass over a JSON text before parsing. For a text that is not JSON the figures mean nothing. */
 export interface JsonMeasures {
   /** The deepest nesting of arrays and objects. */
   readonly depth: number

@@ -206,14 +206,14 @@ test.each([
 })
 
 test('checks a callback URL with the rule of the process', () => {
-  const judged: unknown[] = []
+  const checked: unknown[] = []
   const context: ValidationContext = {
     environment: 'production',
-    acceptsCallbackUrl: (...given) => judged.push(given) > 1,
+    acceptsCallbackUrl: (...given) => checked.push(given) > 1,
   }
   expect(matchesFormat(CALLBACK_URL, 'https://a.co', context)).toBe(false)
   expect(matchesFormat(CALLBACK_URL, 'https://b.co', context)).toBe(true)
-  expect(judged).toEqual([
+  expect(checked).toEqual([
     ['https://a.co', 'production'],
     ['https://b.co', 'production'],
   ])

@@ -49,11 +49,11 @@ const anything = fc.oneof(
 
 /** Requests of a method: valid ones, and ones with up to three changes anywhere. */
 export function requestsOf({ name, request }: PublicMethod, has_envelope: boolean): fc.Arbitrary<unknown> {
-  const whole = valuesOf(request).map((value) => (has_envelope ? { ...Object(value), method: name } : value))
+  const valid = valuesOf(request).map((value) => (has_envelope ? { ...Object(value), method: name } : value))
   const changed = fc
-    .tuple(whole, fc.array(changeAnywhere, { minLength: 1, maxLength: 3 }))
+    .tuple(valid, fc.array(changeAnywhere, { minLength: 1, maxLength: 3 }))
     .map(([value, changes]) => changes.reduce((before: unknown, change) => change(before), value))
-  return fc.oneof({ weight: 1, arbitrary: whole }, { weight: 3, arbitrary: changed })
+  return fc.oneof({ weight: 1, arbitrary: valid }, { weight: 3, arbitrary: changed })
 }
 
 /** Requests with every field, one for each of its texts and each text that may be a boundary case there. */
@@ -62,10 +62,10 @@ export function boundaryRequestsOf(
   has_envelope: boolean,
 ): readonly unknown[] {
   const [value] = fc.sample(valuesOf(request, true), { numRuns: 1, seed: 1 })
-  const whole = has_envelope ? { ...Object(value), method: name } : value
+  const valid = has_envelope ? { ...Object(value), method: name } : value
   return textsIn(request).flatMap(({ path, max }) => {
     const lengths = [max - 1, max, max + 1].flatMap((length) => ['x'.repeat(length), '💶'.repeat(length)])
-    return [...TEXTS, ...lengths].map((text) => changedAt(whole, path, () => text))
+    return [...TEXTS, ...lengths].map((text) => changedAt(valid, path, () => text))
   })
 }
 
@@ -122,7 +122,7 @@ const changeAnywhere: fc.Arbitrary<Change> = fc
     text: fc.constantFrom(...TEXTS),
     number: fc.constantFrom(...NUMBERS),
   })
-  .map(({ where, kind, key, value, text, number }) => (whole) => {
+  .map(({ where, kind, key, value, text, number }) => (request) => {
     const same_type = new Map<string, unknown>([
       ['string', text],
       ['number', number],
@@ -133,8 +133,8 @@ const changeAnywhere: fc.Arbitrary<Change> = fc
       remove: () => undefined,
       add: (at) => withMember(at, key, value),
     }
-    const places = placesOf(whole)
-    return changedAt(whole, places[where % places.length] ?? [], changes[kind] ?? ((at) => at))
+    const places = placesOf(request)
+    return changedAt(request, places[where % places.length] ?? [], changes[kind] ?? ((at) => at))
   })
 
 function placesOf(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
