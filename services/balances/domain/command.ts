@@ -72,10 +72,10 @@ export function adjustmentId(merchant_id: string, operation_id: string): string 
 }
 
 /** Longest id of a merchant, a payment, a transfer or a hold, in characters. */
-export const ID_CHARACTERS_MAX = 200
+const ID_CHARACTERS_MAX = 200
 
 /** Longest reason, in characters. */
-export const REASON_CHARACTERS_MAX = 500
+const REASON_CHARACTERS_MAX = 500
 
 /** Longest entry id, in characters: a merchant id (200) and an operation id (128) with the text of `adjustmentId`. */
 const ENTRY_ID_CHARACTERS_MAX = 340

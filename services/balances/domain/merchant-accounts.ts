@@ -1,7 +1,7 @@
 import { fitsInt64 } from '#lib/contract/money.ts'
 
 /** The accounts that every merchant has in each currency. All of them are in the merchant's own shard. */
-export const ACCOUNT_NAMES = ['available', 'held', 'clearing', 'fees', 'chargebacks', 'adjustments'] as const
+const ACCOUNT_NAMES = ['available', 'held', 'clearing', 'fees', 'chargebacks', 'adjustments'] as const
 
 /** The name of an account. */
 export type AccountName = (typeof ACCOUNT_NAMES)[number]

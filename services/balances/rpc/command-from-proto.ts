@@ -31,7 +31,8 @@ import {
 /** Longest operation id in characters, as for every operation id of the contract (P2). */
 const OPERATION_ID_CHARACTERS_MAX = 128
 
-const RESOLUTIONS = createEnumMap<ResolveCommand['kind'], HoldResolution>({
+/** Maps the two ends of a hold to their enum values and back. */
+export const RESOLUTIONS = createEnumMap<ResolveCommand['kind'], HoldResolution>({
   capture: HoldResolution.CAPTURE,
   release: HoldResolution.RELEASE,
 })

@@ -1,7 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   type ForwardRequest,
-  HoldResolution,
   type LedgerCommand,
   type LedgerCommandResult,
   type LedgerCommandResultSchema,
@@ -19,6 +18,7 @@ import { BATCH_ENTRIES_MAX } from '../limits.ts'
 import {
   adjustmentFromProto,
   holdFromProto,
+  RESOLUTIONS,
   resolutionFromProto,
   transferFromProto,
 } from './command-from-proto.ts'
@@ -104,7 +104,7 @@ export function commandToProto(shard: number, command: Command): LedgerCommand {
       return create(LedgerCommandSchema, { command: { case: 'adjustment', value } })
     }
     default: {
-      const resolution = command.kind === 'capture' ? HoldResolution.CAPTURE : HoldResolution.RELEASE
+      const resolution = RESOLUTIONS.toProto(command.kind)
       const value = { ...common, holdId: command.hold_id, resolution }
       return create(LedgerCommandSchema, { command: { case: 'resolution', value } })
     }

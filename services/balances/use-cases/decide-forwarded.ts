@@ -17,8 +17,10 @@ export async function decideForwarded(
   const failed = settled.filter((result) => result.status === 'rejected')
   const [first] = failed
   if (first) {
-    const fields = { shard, count: failed.length, error: first.reason }
-    log.warn(fields, 'forwarded commands could not be decided')
+    log.warn(
+      { shard, count: failed.length, error: first.reason },
+      'forwarded commands could not be decided; the process that sent them decides them',
+    )
   }
   return settled.map((result) => (result.status === 'fulfilled' ? result.value : 'unavailable'))
 }
