@@ -84,7 +84,7 @@ function fakeMerchants() {
       return create(ListChangesResponseSchema, {
         changes: changes.map(({ change }) => change),
         readTime,
-        all: state.all,
+        tooMany: state.all,
       })
     },
   }

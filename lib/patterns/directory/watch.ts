@@ -69,7 +69,7 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
     })
     told(response)
     // What was read before the first question is in nobody's answer.
-    if (!since || response.all || wentBack(response, since)) changedAll()
+    if (!since || response.tooMany || wentBack(response, since)) changedAll()
     else for (const change of response.changes) changed(change)
     since = response.readTime
     confirmed_ms = asked_ms

@@ -137,14 +137,14 @@ describe('ListChanges', () => {
     await clock.advance(1_000)
     const late = await createOneOfEach()
     if (!readTime) throw new Error('the response has no readTime')
-    const { changes, all } = await gateway().listChanges({ since: readTime })
+    const { changes, tooMany } = await gateway().listChanges({ since: readTime })
     const changesOf = ({ merchantId, applicationId, serviceId, endpointId }: typeof late) => [
       { kind: ChangeKind.MERCHANT, id: merchantId, merchantId },
       { kind: ChangeKind.CREDENTIAL, id: applicationId, merchantId },
       { kind: ChangeKind.ROUTE, id: serviceId, merchantId },
       { kind: ChangeKind.ENDPOINT, id: endpointId, merchantId },
     ]
-    expect(all).toBe(false)
+    expect(tooMany).toBe(false)
     expect(changes).toHaveLength(8)
     for (const change of [...changesOf(early), ...changesOf(late)]) {
       expect(changes).toContainEqual(expect.objectContaining(change))
@@ -164,7 +164,7 @@ describe('ListChanges', () => {
     expect(changes.map(({ id }) => id)).toEqual([applicationId])
   })
 
-  test('sets all instead of listing 1,000 changes or more', async () => {
+  test('sets too_many instead of listing 1,000 changes or more', async () => {
     await clock.advance(400_000)
     const since = timestampFromMs(clock.now_ms())
     const { merchantId } = await createOneOfEach()
@@ -176,7 +176,7 @@ describe('ListChanges', () => {
           .createMerchant({ name, timezone: 'UTC', environments: [Environment.TEST] })
       await Promise.all(names.map(create))
     }
-    expect(await gateway().listChanges({ since })).toMatchObject({ all: true, changes: [] })
+    expect(await gateway().listChanges({ since })).toMatchObject({ tooMany: true, changes: [] })
     expect(merchantId).not.toBe('')
   })
 })

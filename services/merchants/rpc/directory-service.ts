@@ -54,14 +54,14 @@ export function directoryRpc(deps: MerchantsDeps): RpcService {
       return { endpoints: endpoints.map(sealedEndpointToProto) }
     },
     async listChanges({ since }) {
-      const [{ changes, read_at, all }, application_ids] = await Promise.all([
+      const [{ changes, read_at, too_many }, application_ids] = await Promise.all([
         listChanges(deps, since && timestampDate(since)),
         deps.store.issued_ids.range('application'),
       ])
       return {
         changes: changes.map(({ kind, id, merchant_id }) => ({ kind, id, merchantId: merchant_id })),
         readTime: timestampFromDate(read_at),
-        all,
+        tooMany: too_many,
         lowestApplicationId: String(application_ids.lowest),
         highestApplicationId: String(application_ids.highest),
       }

@@ -15,7 +15,7 @@ export interface ChangeList {
   /** The `since` of the next call. */
   readonly read_at: Date
   /** Too much changed to be listed: `changes` is empty, and every cached entry may be outdated. */
-  readonly all: boolean
+  readonly too_many: boolean
 }
 
 const CHANGES_MAX = 1_000
@@ -27,7 +27,7 @@ const CHANGES_MAX = 1_000
  */
 export async function listChanges(deps: MerchantsDeps, since: Date | undefined): Promise<ChangeList> {
   const read_at = now()
-  if (!since) return { changes: [], read_at, all: false }
+  if (!since) return { changes: [], read_at, too_many: false }
   const { store } = deps
   const from = new Date(since.getTime() - deps.changes_overlap_ms)
   const [merchants, credentials, routes, endpoints] = await Promise.all([
@@ -42,8 +42,8 @@ export async function listChanges(deps: MerchantsDeps, since: Date | undefined):
     ...routes.map((route) => change(ChangeKind.ROUTE, route.service_id, route)),
     ...endpoints.map((endpoint) => change(ChangeKind.ENDPOINT, endpoint.endpoint_id, endpoint)),
   ]
-  if (changes.length >= CHANGES_MAX) return { changes: [], read_at, all: true }
-  return { changes, read_at, all: false }
+  if (changes.length >= CHANGES_MAX) return { changes: [], read_at, too_many: true }
+  return { changes, read_at, too_many: false }
 }
 
 function change(kind: ChangeKind, id: string | number, owner: { readonly merchant_id: string }): Change {
