@@ -42,7 +42,7 @@ test('an attempt interrupted by SIGKILL is repeated under the same delivery id',
     now_ms: () => Date.now() + AFTER_LEASE_MS,
     monotonic_ms: () => performance.now(),
     after(delay_ms, action) {
-      const handle = setTimeout(action, delay_ms)
+      const handle = setTimeout(action, delay_ms).unref()
       return { cancel: () => clearTimeout(handle) }
     },
   })

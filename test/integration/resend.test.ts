@@ -116,7 +116,7 @@ describe('a notification', () => {
       now_ms: () => Date.now() + ahead_ms,
       monotonic_ms: () => performance.now(),
       after(delay_ms, action) {
-        const handle = setTimeout(action, delay_ms)
+        const handle = setTimeout(action, delay_ms).unref()
         return { cancel: () => clearTimeout(handle) }
       },
     })
