@@ -14,6 +14,7 @@ import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { BenchResult } from './result.ts'
 import { compared, inTurns } from './rounds.ts'
+import { startConnectNode } from './rpc/connect-node.ts'
 
 const IN_FLIGHT = 64
 const ROUND_MS = 400
@@ -24,24 +25,30 @@ const TOKEN = 'bench'
 type Call = () => Promise<GetMerchantResponse>
 
 /**
- * Small unary calls, 64 in flight, client and server in this process. `rpc.grpc` is the whole of lib/platform/rpc (token,
- * permission, deadline, request id, metrics) beside bare grpc-js that sends the same messages with a token and a
- * deadline; `rpc.memory` is a call between two roles of one process, beside only encoding and decoding the two
- * messages that such a call carries.
+ * Small unary calls, 64 in flight, with client and server in this process. `rpc.grpc` measures lib/platform/rpc (token,
+ * permission, deadline, request id, metrics) against bare grpc-js with the same messages, a token and a deadline.
+ * `rpc.connect_node` and `rpc.connect_node.connect` measure it against connect-node without any of that, which shows why
+ * grpc-js is used. `rpc.memory` measures a call between two roles of one process against encoding and decoding alone.
  */
 export async function run(): Promise<BenchResult[]> {
   const serving = await serveOurs()
   const floor = await serveFloor()
+  const connect_node = await startConnectNode(response)
   try {
     const grpc = await compare(serving.byGrpc, floor.call)
+    const by_grpc = await compare(serving.byGrpc, () => connect_node.grpc.getMerchant(request))
+    const by_connect = await compare(serving.byGrpc, () => connect_node.connect.getMerchant(request))
     const memory = await compare(serving.inMemory, encodeOnly)
     return [
       { name: 'rpc.grpc', ...grpc, unit: 'calls/CPU s', goal: GRPC_GOAL },
+      { name: 'rpc.connect_node', ...by_grpc, unit: 'calls/CPU s' },
+      { name: 'rpc.connect_node.connect', ...by_connect, unit: 'calls/CPU s' },
       { name: 'rpc.memory', ...memory, unit: 'calls/CPU s' },
     ]
   } finally {
     await serving.close()
     floor.close()
+    connect_node.close()
   }
 }
 
