@@ -120,10 +120,6 @@ const IMPURE_EXCEPTIONS: ReadonlyMap<string, string> = new Map([
     'services/balances/domain/hash-chain.ts imports lib/platform/crypto/random.ts',
     'a random token lets a process recognise its own batch after a lost answer',
   ],
-  [
-    'services/sandbox/domain/transaction.ts imports lib/platform/ids.ts',
-    'the sandbox makes the ids of its transactions there',
-  ],
 ])
 
 describe('of resources', () => {
