@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, test } from '@jest/globals'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import { effectsContract } from '../suites/effects.suite.ts'
+import { effectsSuite } from '../suites/effects.suite.ts'
 import { mongodbForTests } from '../support/servers.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'multihub-effects-'))
@@ -14,7 +14,7 @@ afterAll(async () => {
   if ('stop' in mongodb) await mongodb.stop()
 })
 
-effectsContract('embedded', async () => ({ database: `test_${randomHex(6)}`, directory: folder }))
+effectsSuite('embedded', async () => ({ database: `test_${randomHex(6)}`, directory: folder }))
 
 if ('skip' in mongodb) test.skip(`effects on mongodb: ${mongodb.skip}`, () => {})
-else effectsContract('mongodb', async () => ({ database: `test_${randomHex(6)}`, mongodb_uri: mongodb.uri }))
+else effectsSuite('mongodb', async () => ({ database: `test_${randomHex(6)}`, mongodb_uri: mongodb.uri }))

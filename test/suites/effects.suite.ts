@@ -38,7 +38,7 @@ const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
 ]
 
 /** The guarantees of effects on any store. `place` gives an empty place for documents. */
-export function effectsContract(name: string, place: () => Promise<Place>): void {
+export function effectsSuite(name: string, place: () => Promise<Place>): void {
   describe(`effects on ${name}`, () => {
     let here: Place
     let open: EffectsSystem[] = []

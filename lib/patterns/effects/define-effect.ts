@@ -20,7 +20,7 @@ export function isBytes(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array
 }
 
-/** What distinguishes one kind of effect from all others. */
+/** The description of one kind of effect. */
 export interface EffectDescription<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */
   readonly kind: string
@@ -30,7 +30,7 @@ export interface EffectDescription<Source, Fields extends DataFields> {
   readonly id: (source: Source, data: DataOf<Fields>) => string
 }
 
-/** When an effect follows which change. */
+/** The times and the dependency of a new effect. */
 export interface EffectTiming {
   /** The time of the change that the effect follows. */
   readonly at: Date
@@ -48,9 +48,9 @@ export interface TypedEffect<Data> extends Omit<Effect, 'data'> {
 /** How the result of an effect changes its document. Pure: it is applied in the write that removes the effect. */
 export type DocumentChange<D> = (document: D) => D
 
-/** The limits of running an effect, the same for every way to run it. */
+/** The limits within which one kind of effect runs. */
 interface EffectLimits<D> {
-  /** How long one try may take. It must be longer than the act can take: nobody else acts before it has expired. */
+  /** The lease of one try. It must outlast the act, because another process may act when it has expired. */
   readonly lease_ms: number | ((document: D) => number)
   /** The number of tries after which the effect is stuck. */
   readonly tries_max: number

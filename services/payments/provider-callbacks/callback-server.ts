@@ -8,7 +8,7 @@ import type { CallbackStatus } from '../use-cases/receive-provider-callback.ts'
 const BODY_MAX_BYTES = 64 * 1024
 /** A provider sends its few hundred bytes at once, so a slower body is not from a provider. */
 const BODY_TIMEOUT_MS = 5_000
-/** The number of complete callbacks in progress. Incomplete ones do not count: anybody can keep them open. */
+/** The number of complete callbacks in progress. Incomplete ones do not count, because any client can keep them open. */
 const IN_PROGRESS_MAX = 1_024
 const CONNECTIONS_MAX = 10_000
 
