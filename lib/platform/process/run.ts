@@ -73,7 +73,7 @@ function stayAlive(): void {
   new MessageChannel().port1.on('message', () => {})
 }
 
-/** Writes one line. That nobody reads it any more is no reason to fail. */
+/** Writes one line. A closed output stream does not make the process fail. */
 function writeLine(descriptor: 1 | 2, line: string): void {
   try {
     writeSync(descriptor, `${line}\n`)

@@ -29,7 +29,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.enable_channelz': 0,
   'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
   'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
-  // Reconnects within a second. While the server is away, calls fail at once instead of waiting.
+  // Reconnects within a second. While the server is unavailable, calls fail at once instead of waiting.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.dns_min_time_between_resolutions_ms': 2000,
