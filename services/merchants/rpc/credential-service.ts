@@ -15,7 +15,7 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential } from '../use-cases/create-credential.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { getMerchant } from '../use-cases/get-merchant.ts'
+import { listCredentials } from '../use-cases/list-credentials.ts'
 import { rotateSecret } from '../use-cases/rotate-secret.ts'
 import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
 import { timesToProto } from './times-to-proto.ts'
@@ -63,10 +63,7 @@ export function credentialRpc(deps: MerchantsDeps): RpcService {
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     },
     async listCredentials({ merchantId }) {
-      const { merchant_id } = await getMerchant(deps, merchantId)
-      return {
-        credentials: (await deps.store.credentials.listByMerchant(merchant_id)).map(credentialToProto),
-      }
+      return { credentials: (await listCredentials(deps, merchantId)).map(credentialToProto) }
     },
   })
 }

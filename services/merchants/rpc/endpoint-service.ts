@@ -6,7 +6,7 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import { createEndpoint } from '../use-cases/create-endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { getMerchant } from '../use-cases/get-merchant.ts'
+import { listEndpoints } from '../use-cases/list-endpoints.ts'
 import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
 import { timesToProto } from './times-to-proto.ts'
 
@@ -54,8 +54,7 @@ export function endpointRpc(deps: MerchantsDeps): RpcService {
       return { secret: (await rotateEndpointSecret(deps, endpointId)).reveal() }
     },
     async listEndpoints({ merchantId }) {
-      const { merchant_id } = await getMerchant(deps, merchantId)
-      return { endpoints: (await deps.store.endpoints.listByMerchant(merchant_id)).map(endpointToProto) }
+      return { endpoints: (await listEndpoints(deps, merchantId)).map(endpointToProto) }
     },
   })
 }

@@ -12,7 +12,7 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
 import { createRoute } from '../use-cases/create-route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { getMerchant } from '../use-cases/get-merchant.ts'
+import { listRoutes } from '../use-cases/list-routes.ts'
 import { updateRoute } from '../use-cases/update-route.ts'
 import { timesToProto } from './times-to-proto.ts'
 
@@ -63,8 +63,7 @@ export function routeRpc(deps: MerchantsDeps): RpcService {
       return { route: routeToProto(route) }
     },
     async listRoutes({ merchantId }) {
-      const { merchant_id } = await getMerchant(deps, merchantId)
-      return { routes: (await deps.store.routes.listByMerchant(merchant_id)).map(routeToProto) }
+      return { routes: (await listRoutes(deps, merchantId)).map(routeToProto) }
     },
   })
 }
