@@ -39,7 +39,7 @@ const type = (value: string | undefined): TestRequest => ({ headers: { 'content-
 
 test.each<[string, TestRequest, number]>([
   ['an unknown path', { path: '/' }, 1001],
-  ['an unknown path, asked for with GET', { path: '/health', verb: 'GET' }, 1001],
+  ['an unknown path with GET', { path: '/health', verb: 'GET' }, 1001],
   ['a path in another case', { path: '/public/api/multihub/V1' }, 1001],
   ['a path with a slash at its end', { path: `${V1_PATH}/` }, 1001],
   ['a path in another spelling', { path: '/public/api/multihub/v%31' }, 1001],

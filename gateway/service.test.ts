@@ -57,11 +57,11 @@ const post = async (base_url: string, request: object, secret = SECRET): Promise
 }
 
 test('serves from open to stop, and finishes requests under way', async () => {
-  const asked = Promise.withResolvers<void>()
+  const balance_called = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const balances = {
     async getBalances() {
-      asked.resolve()
+      balance_called.resolve()
       await gate.promise
       return {}
     },
@@ -74,7 +74,7 @@ test('serves from open to stop, and finishes requests under way', async () => {
     success: true,
   })
   const under_way = post(base_url, { method: 'balance.get', params: {} })
-  await asked.promise
+  await balance_called.promise
   stop.abort()
   expect((await post(base_url, PING)).status).toBe(503)
   const stopped = running.stop()

@@ -100,10 +100,10 @@ test('keeps no body bytes while its request waits for another service', async ()
     },
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const pieces = `80000\r\n${LONG_BALANCE.slice(0, MIB / 2)}\r\n80000\r\n${LONG_BALANCE.slice(MIB / 2)}\r\n0\r\n\r\n`
+  const chunks = `80000\r\n${LONG_BALANCE.slice(0, MIB / 2)}\r\n80000\r\n${LONG_BALANCE.slice(MIB / 2)}\r\n0\r\n\r\n`
   const chunked = requestText(LONG_BALANCE, {
     header_lines: ['transfer-encoding: chunked'],
-    body_on_wire: pieces,
+    body_on_wire: chunks,
   })
   const before = process.memoryUsage().arrayBuffers
   for (const count of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
@@ -131,11 +131,11 @@ test('refuses a body in too many tiny fragments, and accepts a short body in sin
       header_lines: ['transfer-encoding: chunked'],
       body_on_wire: '1\r\n \r\n'.repeat(count),
     })
-  const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, fragmented(20_000))
-  expect(answers.map(({ body }) => JSON.parse(body).error)).toMatchObject([
+  const { responses, closed_by_gateway } = await sendBytes(app, fragmented(20_000))
+  expect(responses.map(({ body }) => JSON.parse(body).error)).toMatchObject([
     { code: 1003, details: { description: 'body' } },
   ])
-  expect(closed).toBe(true)
+  expect(closed_by_gateway).toBe(true)
   const letters = [...PING].map((letter) => `1\r\n${letter}\r\n`).join('')
   expect(
     await codeOf(

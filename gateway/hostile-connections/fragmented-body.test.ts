@@ -36,9 +36,9 @@ const cases: [string, string, number | undefined][] = [
 test.each(cases)(
   'answers and closes when a request has too many fragments: %s',
   async (_what, head, code) => {
-    const { responses: answers, closed_by_gateway: closed } = await sendBytes(app, head + FRAGMENTS)
-    expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
-    expect(closed).toBe(true)
+    const { responses, closed_by_gateway } = await sendBytes(app, head + FRAGMENTS)
+    expect(responses.map(({ body }) => JSON.parse(body).error?.code)).toEqual([code])
+    expect(closed_by_gateway).toBe(true)
   },
 )
 
@@ -58,20 +58,20 @@ test.each(cases.slice(1))('closes when the fragments follow the response: %s', a
 })
 
 test('answers earlier requests before it closes', async () => {
-  const { responses: answers, closed_by_gateway: closed } = await sendBytes(
+  const { responses, closed_by_gateway } = await sendBytes(
     app,
     requestText(PING) + requestText('{') + unendingRequest({ content_type: 'text/plain' }) + FRAGMENTS,
   )
-  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([undefined, 1005, 1006])
-  expect(closed).toBe(true)
+  expect(responses.map(({ body }) => JSON.parse(body).error?.code)).toEqual([undefined, 1005, 1006])
+  expect(closed_by_gateway).toBe(true)
 })
 
 test('drains a refused body of normal fragments and finds the next request', async () => {
-  const pieces = `1f4\r\n${' '.repeat(500)}\r\n`.repeat(3_000)
-  const long = unendingRequest({}, `${pieces}0\r\n\r\n`)
-  const wrong = unendingRequest({ content_type: 'text/plain' }, `${pieces}0\r\n\r\n`)
-  const { responses: answers } = await sendBytes(app, long + wrong + requestText(PING), 3)
-  expect(answers.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
+  const chunks = `1f4\r\n${' '.repeat(500)}\r\n`.repeat(3_000)
+  const long = unendingRequest({}, `${chunks}0\r\n\r\n`)
+  const wrong = unendingRequest({ content_type: 'text/plain' }, `${chunks}0\r\n\r\n`)
+  const { responses } = await sendBytes(app, long + wrong + requestText(PING), 3)
+  expect(responses.map(({ body }) => JSON.parse(body).error?.code)).toEqual([1003, 1006, undefined])
 })
 
 test.each([
@@ -91,7 +91,7 @@ test.each([
     const failed: unknown[] = []
     socket.on('error', (error) => failed.push(error))
     socket.write(requestText(PING, { ...head, body_on_wire: '' }))
-    for (let piece = 0; piece < 48 && failed.length === 0; piece += 1) {
+    for (let chunk = 0; chunk < 48 && failed.length === 0; chunk += 1) {
       if (!socket.write(Buffer.alloc(65_536, 32))) await once(socket, 'drain')
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -214,6 +214,6 @@ test.each<[string, string, ('pong' | number)[]]>([
   ['two requests', ping() + ping(), ['pong', 'pong']],
   ['one and a half', ping({ verb: 'GET' }) + ping().slice(0, 50), [1007, 1003]],
 ])('answers a client that sends %s and ends its side', async (_what, bytes, expected) => {
-  const { responses: answers } = await sendBytes(app, bytes, 0)
-  expect(answers.map(contentOf)).toEqual(expected)
+  const { responses } = await sendBytes(app, bytes, 0)
+  expect(responses.map(contentOf)).toEqual(expected)
 })

@@ -45,8 +45,8 @@ test('joins the hops of several headers in their order', async () => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const codeBehind = async (...hops: string[]): Promise<unknown> => {
     const lines = hops.map((hop) => `X-Forwarded-For: ${hop}`)
-    const { responses: answers } = await sendBytes(app, requestText(PING, { header_lines: lines }), 1)
-    return JSON.parse(answers[0]?.body ?? '{}').error?.code
+    const { responses } = await sendBytes(app, requestText(PING, { header_lines: lines }), 1)
+    return JSON.parse(responses[0]?.body ?? '{}').error?.code
   }
   expect(await codeBehind('198.51.100.7', '203.0.113.9')).toBeUndefined()
   expect(await codeBehind('198.51.100.7, 203.0.113.9', '127.0.0.2')).toBeUndefined()

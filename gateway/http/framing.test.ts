@@ -17,8 +17,8 @@ afterAll(async () => {
 })
 
 async function errorOf(text: string): Promise<readonly unknown[]> {
-  const { responses: answers } = await sendBytes(app, text, 1)
-  const { error } = JSON.parse(answers[0]?.body ?? '{}')
+  const { responses } = await sendBytes(app, text, 1)
+  const { error } = JSON.parse(responses[0]?.body ?? '{}')
   return [error?.code, error?.details?.description]
 }
 

@@ -18,9 +18,9 @@ async function exchange(heads: readonly RequestHead[], failures_per_minute = 1_0
   const app = await createTestGateway({ log, failures_per_minute })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const text = heads.map((head) => requestText(PING, head)).join('')
-  const { responses: answers } = await sendBytes(app, text, heads.length)
+  const { responses } = await sendBytes(app, text, heads.length)
   await app.close()
-  return { answers, lines }
+  return { responses, lines }
 }
 
 test.each<[string, string[], string | undefined]>([
@@ -34,23 +34,23 @@ test.each<[string, string[], string | undefined]>([
   ['a letter beyond ASCII', ['x-request-id: \xe9'], undefined],
   ['two headers', ['x-request-id: a', 'x-request-id: b'], undefined],
 ])('logs the request id of the caller only if it is well-formed: %s', async (_what, lines, logged) => {
-  const { answers, lines: written } = await exchange([{ header_lines: lines }])
+  const { responses, lines: written } = await exchange([{ header_lines: lines }])
   const [line, ...more] = written
   expect(more).toEqual([])
   expect(line?.['client_request_id']).toBe(logged)
-  expect(answers[0]?.headers.get('x-request-id')).toBe(line?.['request_id'])
-  expect(JSON.parse(answers[0]?.body ?? '').request_id).toBe(line?.['request_id'])
+  expect(responses[0]?.headers.get('x-request-id')).toBe(line?.['request_id'])
+  expect(JSON.parse(responses[0]?.body ?? '').request_id).toBe(line?.['request_id'])
   expect(line?.['request_id']).not.toBe(logged)
 })
 
 test('gives each request on a connection its own id', async () => {
-  const { answers } = await exchange([{}, {}, {}])
-  expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
+  const { responses } = await exchange([{}, {}, {}])
+  expect(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3)
 })
 
 test('sends Retry-After with a 429', async () => {
   const refused = { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }
-  const [first, second] = (await exchange([refused, refused], 1)).answers
+  const [first, second] = (await exchange([refused, refused], 1)).responses
   expect([first?.http_status, first?.headers.has('retry-after')]).toEqual([400, false])
   expect(second?.http_status).toBe(429)
   const { retry_after_seconds } = JSON.parse(second?.body ?? '').error.details

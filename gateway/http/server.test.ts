@@ -59,8 +59,8 @@ async function codesOfMany(count: number, text: string): Promise<readonly number
 }
 
 /** The codes of the responses, 0 for a success. */
-const codesIn = ({ responses: answers }: SocketResult): readonly number[] =>
-  answers.map(({ body }) => JSON.parse(body).error?.code ?? 0)
+const codesIn = ({ responses }: SocketResult): readonly number[] =>
+  responses.map(({ body }) => JSON.parse(body).error?.code ?? 0)
 
 test('answers pipelined requests in their order', async () => {
   const both = requestText(BALANCE) + requestText(PING) + requestText('{')
@@ -190,22 +190,19 @@ test.each([
   ['requests under way', requestText(BALANCE)],
   ['the reference', 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'],
 ])('closes a connection with too many pending responses: %s', async (_what, text) => {
-  const { closed_by_gateway: closed } = await sendBytes(
-    app,
-    text.repeat(HTTP_LIMITS.pending_responses_max + 1),
-  )
-  expect(closed).toBe(true)
+  const { closed_by_gateway } = await sendBytes(app, text.repeat(HTTP_LIMITS.pending_responses_max + 1))
+  expect(closed_by_gateway).toBe(true)
   expect(balance_calls).toBeLessThanOrEqual(HTTP_LIMITS.pending_responses_max)
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
 test('reports the processing time in milliseconds with at most three decimals', async () => {
-  const { responses: answers } = await sendBytes(
+  const { responses } = await sendBytes(
     app,
     requestText(PING) + requestText('{') + requestText(PING, { verb: 'GET' }),
     3,
   )
-  for (const { body } of answers) {
+  for (const { body } of responses) {
     expect(body).toMatch(/"processing_time":[0-9]+(\.[0-9]{1,3})?\}$/)
     expect(JSON.parse(body).processing_time).toBeLessThan(60_000)
   }

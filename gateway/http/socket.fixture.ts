@@ -68,7 +68,7 @@ export async function sendBytes(
   const socket = connect({ port: portOf(app), host: '127.0.0.1', allowHalfOpen: true })
   let received = ''
   let ended = false
-  let closed = false
+  let closed_by_gateway = false
   const done = Promise.withResolvers<void>()
   socket.setEncoding('latin1')
   socket.on('data', (text: string) => {
@@ -78,7 +78,7 @@ export async function sendBytes(
     socket.end()
   })
   socket.on('end', () => {
-    closed = !ended
+    closed_by_gateway = !ended
     socket.end()
   })
   socket.on('error', () => socket.destroy())
@@ -86,11 +86,11 @@ export async function sendBytes(
   if (count === 0) socket.end(bytes)
   else socket.write(bytes)
   await done.promise
-  const answers = parseResponses(received)
-  const length = answers.reduce((sum, { length: one }) => sum + one, 0)
+  const responses = parseResponses(received)
+  const length = responses.reduce((sum, { length: one }) => sum + one, 0)
   if (length !== received.length)
     throw new Error(`not an HTTP response: ${JSON.stringify(received.slice(length))}`)
-  return { responses: answers, closed_by_gateway: closed }
+  return { responses, closed_by_gateway }
 }
 
 /** The port of a gateway. */
@@ -102,19 +102,19 @@ export function portOf(app: FastifyInstance): number {
 
 /** The complete responses at the start of the received text. */
 function parseResponses(received: string): (SocketResponse & { readonly length: number })[] {
-  const answers: (SocketResponse & { readonly length: number })[] = []
+  const responses: (SocketResponse & { readonly length: number })[] = []
   let at = 0
   for (;;) {
     const head_end = received.indexOf('\r\n\r\n', at)
-    if (head_end < 0) return answers
+    if (head_end < 0) return responses
     const [status_line = '', ...lines] = received.slice(at, head_end).split('\r\n')
     const status = /^HTTP\/1\.1 ([1-5][0-9][0-9]) /.exec(status_line)?.[1]
-    if (status === undefined) return answers
+    if (status === undefined) return responses
     const headers = new Map(lines.map((line) => nameAndValue(line)))
     const body_end = head_end + 4 + Number(headers.get('content-length') ?? 0)
-    if (received.length < body_end) return answers
+    if (received.length < body_end) return responses
     const body = Buffer.from(received.slice(head_end + 4, body_end), 'latin1').toString()
-    answers.push({ http_status: Number(status), headers, body, length: body_end - at })
+    responses.push({ http_status: Number(status), headers, body, length: body_end - at })
     at = body_end
   }
 }

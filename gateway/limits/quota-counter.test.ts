@@ -14,7 +14,7 @@ const minute = (limit: number): Quota => ({
 })
 const day: Quota = { ...minute(10), window_ms: DAY_MS, opens_at_ms: Date.UTC(2026, 10, 21) }
 
-describe('a take', () => {
+describe('a grant', () => {
   test('opens a window at the first call, and counts on in it', () => {
     const first = decideGrant(minute(10), undefined, 3, NOW_MS)
     expect(first).toMatchObject({ granted: 3, counter: { used: 3, opened_at: new Date(NOW_MS) } })

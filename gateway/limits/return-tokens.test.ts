@@ -130,21 +130,21 @@ describe('an idle lease', () => {
 
   test('keeps tokens of a new window that it acquires during the return', async () => {
     let reads = 0
-    const taken = Promise.withResolvers<void>()
+    const acquired = Promise.withResolvers<void>()
     const disturbed = interceptCalls(edge.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read') reads += 1
       if (kind === 'read' && reads === 2) {
         clock.stepWall(MINUTE_MS)
         await admit(1, limits)
-        taken.resolve()
+        acquired.resolve()
       }
       return result
     })
     const limits = start(disturbed)
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)
-    await taken.promise
+    await acquired.promise
     await settled()
     expect(await admit(LEASE - 1, limits)).toMatchObject({ admitted: LEASE - 1 })
     expect(reads).toBe(3)
@@ -167,16 +167,16 @@ describe('tokens that another gateway returned', () => {
   test.each([
     ['a bucket', OFTEN, (by: Limits, calls: number) => admit(calls, by, OFTEN, quota)],
     ['a day', TODAY, (by: Limits, calls: number) => count(calls, by, quota)],
-  ])('are usable a second after the quota of %s was exhausted', async (_what, name, take) => {
+  ])('are usable a second after the quota of %s was exhausted', async (_what, name, call) => {
     const [first, second] = [start(), start()]
-    await take(first, 1)
-    const { admitted } = await take(second, 1_280)
+    await call(first, 1)
+    const { admitted } = await call(second, 1_280)
     expect(admitted).toBeLessThan(1_279)
     await first.close()
     await clock.advance(999)
-    expect(await take(second, 1)).toMatchObject({ refused: 1 })
+    expect(await call(second, 1)).toMatchObject({ refused: 1 })
     await clock.advance(1)
-    expect(await take(second, 1_280)).toMatchObject({ admitted: 1_279 - admitted })
+    expect(await call(second, 1_280)).toMatchObject({ admitted: 1_279 - admitted })
     expect(await usedOf(name)).toBe(1_280)
   })
   const quota = limitedCaller({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })

@@ -90,9 +90,7 @@ export function limitsSuite(name: string, place: Place): void {
       expect(results.flatMap(({ bucket, day }) => [bucket.unavailable, day.unavailable])).toEqual([
         0, 0, 0, 0,
       ])
-      expect(results.map(({ nonces_consumed: nonces_spent }) => nonces_spent).reduce((a, b) => a + b)).toBe(
-        job.calls,
-      )
+      expect(results.map(({ nonces_consumed }) => nonces_consumed).reduce((a, b) => a + b)).toBe(job.calls)
     })
   })
 }
