@@ -11,7 +11,7 @@ import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/directory_s
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
-import { CHANGES_SUBJECT } from '#lib/patterns/directory/watch.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/directory/change-watch.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'

@@ -1,13 +1,13 @@
 import type { RouteCurrency } from './money.ts'
 
-/** Which way the money goes: `in` is a deposit, `out` a withdrawal. */
+/** The direction of a payment: `in` is a deposit, `out` a payout. */
 export type Direction = 'in' | 'out'
 
 type Pairs = Readonly<Record<string, readonly RouteCurrency[]>>
 
 /**
- * The payment methods that exist, each with its currencies, once (P13). Routes are created within it, and everything
- * that has to have a route or a test for each pair reads it.
+ * All payment methods with their currencies (P13). A route must have one of these pairs, and tests that cover every pair
+ * read them from here.
  */
 export const PAYMENT_METHODS: { readonly [D in Direction]: Pairs } = {
   in: {
@@ -25,7 +25,7 @@ export const PAYMENT_METHODS: { readonly [D in Direction]: Pairs } = {
   },
 }
 
-/** The currencies of a payment method in one direction; none when the method does not exist there. */
+/** The currencies of a payment method in one direction; empty when the method does not exist in it. */
 export function currenciesOf(direction: Direction, method: string): readonly RouteCurrency[] {
   const pairs = PAYMENT_METHODS[direction]
   return Object.hasOwn(pairs, method) ? (pairs[method] ?? []) : []
@@ -33,7 +33,7 @@ export function currenciesOf(direction: Direction, method: string): readonly Rou
 
 const BANK = ['bank_account', 'bank'] as const
 
-/** Which instructions a deposit's customer gets, by method (P13). What a provider sends beyond it is dropped. */
+/** The payment instructions that the customer of a deposit gets, by method (P13). Other fields of a provider are dropped. */
 export const INSTRUCTION_FIELDS: Readonly<
   Record<string, readonly ('deep_links' | 'qr_payload' | 'payment_url' | 'bank_account' | 'bank')[]>
 > = {

@@ -1,23 +1,23 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 
-/** Counts what each of many has under way. */
+/** Limits the concurrent requests per key, so that one merchant or address cannot use up the capacity of a process. */
 export interface KeyedConcurrency {
-  /** Takes a place for one request; answers what gives it back. Throws 2002 when all of its owner's are taken. */
-  acquire(owner: string): () => void
+  /** Counts one more request of the key. Returns the function that ends it. Throws 2002 when the key is at its limit. */
+  acquire(key: string): () => void
 }
 
-/** Makes shares of `each_max` places. Owners with nothing under way take no memory. */
-export function createKeyedConcurrency(each_max: number): KeyedConcurrency {
-  const under_way = new Map<string, number>()
+/** Creates a limiter with `max_per_key` concurrent requests per key. Keys without requests take no memory. */
+export function createKeyedConcurrency(max_per_key: number): KeyedConcurrency {
+  const counts = new Map<string, number>()
   return {
-    acquire(owner) {
-      const count = (under_way.get(owner) ?? 0) + 1
-      if (count > each_max) throw new PublicError(2002)
-      under_way.set(owner, count)
+    acquire(key) {
+      const count = (counts.get(key) ?? 0) + 1
+      if (count > max_per_key) throw new PublicError(2002)
+      counts.set(key, count)
       return () => {
-        const left = (under_way.get(owner) ?? 0) - 1
-        if (left > 0) under_way.set(owner, left)
-        else under_way.delete(owner)
+        const remaining = (counts.get(key) ?? 0) - 1
+        if (remaining > 0) counts.set(key, remaining)
+        else counts.delete(key)
       }
     },
   }

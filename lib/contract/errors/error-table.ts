@@ -1,7 +1,7 @@
-/** What a client may do with an error: `no` (change the request), `yes` (same key, later), `depends`, `next_day`. */
+/** Whether a client may retry: `no` (change the request first), `yes` (later, with the same key), `depends` and so on. */
 export type Retry = 'no' | 'yes' | 'depends' | 'next_day' | 'while_scanning'
 
-/** The RPC status names that the table uses (those of gRPC, as Connect's `Code` names them). */
+/** The gRPC status names that the table uses, spelled like Connect's `Code`. */
 export type RpcCode =
   | 'InvalidArgument'
   | 'NotFound'
@@ -14,7 +14,7 @@ export type RpcCode =
   | 'Internal'
   | 'Aborted'
 
-/** One row of the error table. `http` is the status of the public routes. */
+/** One row of the error table. `http` is the HTTP status on the public routes. */
 export interface ErrorRow {
   readonly http: 400 | 403 | 404 | 409 | 429 | 503
   readonly rpc: RpcCode
@@ -30,9 +30,9 @@ const row = (http: ErrorRow['http'], rpc: RpcCode, message: string, retry: Retry
 })
 
 /**
- * Every error that a caller of Multihub can meet, once (spec: Errors; E12). The gateway, the services, the tests and
- * the merchants' error reference all read this table. 1000 answers 429 when it stands for an exhausted bucket (E10),
- * and 2002 answers 503 for support methods (E13): see `PublicError.http`.
+ * All errors that a caller of Multihub can get (spec: Errors; E12). The gateway, the services, the tests and the error
+ * reference for merchants read this table. 1000 has status 429 when it refuses an exhausted rate-limit bucket (E10), and
+ * 2002 has status 503 for support methods (E13): see `PublicError.http`.
  */
 export const ERROR_TABLE = {
   1000: row(400, 'ResourceExhausted', 'Common error', 'yes'),
@@ -112,10 +112,10 @@ export const ERROR_TABLE = {
   13004: row(409, 'FailedPrecondition', 'Attachment rejected'),
 } as const satisfies Record<number, ErrorRow>
 
-/** A code of the error table. Anything else does not type-check. */
+/** A code of the error table. */
 export type ErrorCode = keyof typeof ERROR_TABLE
 
-/** Whether a number is a code of the table: for codes that arrive from outside (a provider, an older process). */
+/** Whether a number is a code of the table. Codes from outside (a provider, an older process) may not be. */
 export function isErrorCode(code: number): code is ErrorCode {
   return Object.hasOwn(ERROR_TABLE, code)
 }

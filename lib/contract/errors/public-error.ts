@@ -1,9 +1,9 @@
 import { ERROR_TABLE, type ErrorCode } from './error-table.ts'
 
-/** A plain JSON object for `details` or `context`: what a caller may see, so never a secret or bank data. */
+/** A JSON object for `details` or `context`. The caller sees it, so it never holds a secret or bank data. */
 export type ErrorInfo = Readonly<Record<string, unknown>>
 
-/** What may be said beside the code. `http` overrides the table's status where the contract has two (E10, E13). */
+/** The optional parts of an error. `http` overrides the status of the table where the contract has two (E10, E13). */
 export interface PublicErrorOptions {
   readonly details?: ErrorInfo
   readonly context?: ErrorInfo
@@ -12,8 +12,8 @@ export interface PublicErrorOptions {
 }
 
 /**
- * An error meant for the caller: a code of the table with what the contract lets us say. Everything else that is
- * thrown is a fault inside, which a caller sees as 2001 and nothing more. The cause goes to the log only.
+ * An error that the caller sees: a code of the table and the details that the contract allows. Every other thrown value
+ * is an internal fault, of which a caller sees 2001 only. The cause is logged and never sent.
  */
 export class PublicError extends Error {
   override readonly name = 'PublicError'
@@ -24,7 +24,7 @@ export class PublicError extends Error {
   readonly http: number
 
   constructor(code: ErrorCode, options: PublicErrorOptions = {}) {
-    // A refusal is told by its code alone, and where it was made says nothing; taking the stack costs ten times the rest.
+    // The code alone explains a refusal, and capturing the stack costs ten times as much as the rest of the error.
     const { stackTraceLimit } = Error
     if (options.cause === undefined) Error.stackTraceLimit = 0
     super(ERROR_TABLE[code].message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -36,7 +36,7 @@ export class PublicError extends Error {
   }
 }
 
-/** A 1005 or 9000 (or a specific code) about one field; `path` is the dotted path that the merchant sees (E4, E5). */
+/** An error about one field: 1005, 9000 or a specific code. `path` is its dotted path in the request (E4, E5). */
 export function fieldError(code: ErrorCode, path: string): PublicError {
   return new PublicError(code, { details: { description: path } })
 }

@@ -2,9 +2,9 @@ import { createLru } from '#lib/patterns/lru.ts'
 import type { SemaphoreLimits } from '#lib/patterns/semaphore.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { createSharedReads, type ReadResult } from './reads.ts'
+import { createSharedReads, type ReadResult } from './shared-reads.ts'
 
-/** What a read found, and whose it is: a change of that merchant drops it. */
+/** A value with the merchant that owns it: a change of the merchant drops the value. */
 export interface CachedValue<V> {
   readonly value: V
   readonly merchant_id: string
@@ -12,28 +12,28 @@ export interface CachedValue<V> {
 
 /** The bounds of a cache. Times are in milliseconds. */
 export interface CacheLimits extends SemaphoreLimits {
-  /** The most values that are kept. */
+  /** The most values that are cached. */
   readonly present_max: number
-  /** The most keys that name nothing, kept apart: strangers can ask for any number of those. */
+  /** The most unknown keys that are cached, separately, because strangers can ask for any number of them. */
   readonly absent_max: number
-  /** How long a value is served after it was read or confirmed, whichever came later. */
+  /** How long a value is served after its read or the last confirmation, whichever is later. */
   readonly unconfirmed_max_ms: number
-  /** How long a key that names nothing is remembered while merchants cannot be reached. */
+  /** How long an unknown key is cached while merchants cannot be reached. */
   readonly absent_unconfirmed_ms: number
   /**
-   * At this age a value is also read anew behind its callers' backs, and a key that names nothing is forgotten:
-   * whatever went unnoticed heals.
+   * The age at which a value is read again in the background and an unknown key is forgotten, so that a change which
+   * the watch missed takes effect after all.
    */
   readonly refresh_ms: number
-  /** The least time between two reads of one key for `getSince`. */
+  /** The shortest time between two reads of one key for `getSince`. */
   readonly read_interval_ms: number
 }
 
-/** The limits that processes run with. */
+/** The limits in production. */
 export const CACHE_LIMITS: CacheLimits = {
   present_max: 10_000,
   absent_max: 10_000,
-  // Half of what one connection carries: the question about changes and the other caches need the rest.
+  // Half of the streams of one connection: the polls for changes and the other caches need the rest.
   concurrency_max: 500,
   waiting_max: 10_000,
   wait_max_ms: 2_000,
@@ -43,24 +43,24 @@ export const CACHE_LIMITS: CacheLimits = {
   read_interval_ms: 10,
 }
 
-/** The wall clocks of two processes are taken to differ by less than this. */
+/** The largest difference that is assumed between the wall clocks of two processes. */
 const CLOCK_SKEW_MS = 1_000
 
-/** The least time between two refreshes of one key, so that a failing one is not tried at every request. */
+/** The shortest time between two refreshes of one key, so that a failing refresh is not repeated at every request. */
 const REFRESH_PAUSE_MS = 1_000
 
-/** Merchants counts as reachable for this long after the last confirmation. */
+/** How long merchants counts as reachable after the last confirmation. */
 export const REACHABLE_MS = 3_000
 
-/** A read-through cache by key. Of the callers that miss a key at the same time one reads, and all get its answer. */
+/** A read-through cache. Callers that miss a key at the same time share one read. */
 export interface RegistryCache<V> {
-  /** The value; `undefined` when the key names nothing. Throws `PublicError` 2002 when it must be read and cannot. */
+  /** The value; `undefined` for an unknown key. Throws `PublicError` 2002 when a necessary read fails. */
   get(key: string): Promise<V | undefined>
-  /** The same, but at least as new as `instant`, which lies in the past of whoever saw it. */
+  /** The value as it was at `instant` or later. `instant` must lie in the past. */
   getSince(key: string, instant: Date): Promise<V | undefined>
-  /** Forgets a key that changed. */
+  /** Drops a key that changed. */
   drop(key: string): void
-  /** Forgets whatever belongs to a merchant that changed. */
+  /** Drops the values of a merchant that changed. */
   dropMerchant(merchant_id: string): void
   dropAll(): void
 }
@@ -70,12 +70,12 @@ interface Entry<V> extends ReadResult<CachedValue<V> | undefined> {
 }
 
 /**
- * Makes a cache over `read`. `confirmedAt` answers the instant of the monotonic clock up to which everything that had
- * changed is known to have been dropped: a value is trusted for as long after that as after its own read.
+ * Creates a cache over `read`. `confirmedAtMs` returns the monotonic time up to which all changes are known and dropped.
+ * A value that is still cached was therefore correct at that time, so its age counts from there.
  */
 export function createRegistryCache<V>(
   read: (key: string) => Promise<CachedValue<V> | undefined>,
-  confirmedAt: () => number,
+  confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
 ): RegistryCache<V> {
   const present = createLru<Entry<V>>(limits.present_max)
@@ -92,34 +92,32 @@ export function createRegistryCache<V>(
     const now_ms = clock.monotonic_ms()
     const entry = present.get(key)
     if (entry) {
-      return now_ms - Math.max(entry.started_ms, confirmedAt()) < limits.unconfirmed_max_ms
+      return now_ms - Math.max(entry.started_ms, confirmedAtMs()) < limits.unconfirmed_max_ms
         ? entry
         : undefined
     }
-    const nothing = absent.get(key)
-    const remembered_ms = isReachable(now_ms) ? limits.refresh_ms : limits.absent_unconfirmed_ms
-    return nothing && now_ms - nothing.started_ms < remembered_ms ? nothing : undefined
+    const unknown = absent.get(key)
+    const kept_ms = isReachable(now_ms) ? limits.refresh_ms : limits.absent_unconfirmed_ms
+    return unknown && now_ms - unknown.started_ms < kept_ms ? unknown : undefined
   }
 
-  /** Whether a change of what is kept would have been told by now, or very soon. */
+  /** Whether the watch knows of every change by now, or will very soon. */
   function isReachable(now_ms: number): boolean {
-    return now_ms - confirmedAt() <= REACHABLE_MS
+    return now_ms - confirmedAtMs() <= REACHABLE_MS
   }
 
-  function refreshWhenOld(key: string, entry: Entry<V>): void {
+  function refreshIfOld(key: string, entry: Entry<V>): void {
     const now_ms = clock.monotonic_ms()
     if (now_ms < entry.next_refresh_ms || !isReachable(now_ms)) return
     entry.next_refresh_ms = now_ms + REFRESH_PAUSE_MS
-    reads
-      .shared(key)
-      .catch((error) => log.warn({ error }, 'a cached entry of the registry was not refreshed'))
+    reads.shared(key).catch((error) => log.warn({ error }, 'a cached registry entry was not refreshed'))
   }
 
   return {
     async get(key) {
       const entry = usable(key)
       if (!entry) return (await reads.shared(key)).value?.value
-      refreshWhenOld(key, entry)
+      refreshIfOld(key, entry)
       return entry.value?.value
     },
     async getSince(key, instant) {
@@ -135,7 +133,7 @@ export function createRegistryCache<V>(
     },
     dropMerchant(merchant_id) {
       present.deleteWhere((entry) => entry.value?.merchant_id === merchant_id)
-      // Whose the reads under way will turn out to be is not known yet.
+      // The owner of a value is unknown while it is read.
       reads.forgetAll()
     },
     dropAll() {

@@ -19,8 +19,8 @@ import type { Bus } from '#lib/platform/bus/port.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { now, clock as processClock, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { CHANGES_SUBJECT } from './change-watch.ts'
 import { createDirectory, type Directory } from './directory.ts'
-import { CHANGES_SUBJECT } from './watch.ts'
 
 let clock: ManualClock
 let bus: Bus

@@ -19,17 +19,17 @@ import {
   createRegistryCache,
   type RegistryCache,
 } from './cache.ts'
+import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
 import { createIssuedIdRange } from './issued-id-range.ts'
-import { createChangeWatch, READ_TIMEOUT_MS } from './watch.ts'
 
-/** A route with what a payment needs of its merchant. */
+/** A route and the merchant's settings that a payment needs. */
 export interface RouteEntry {
   readonly route: Frozen<Route>
   /** The IANA timezone in which the merchant's payout limits reset. */
   readonly timezone: string
 }
 
-/** What a directory needs. `role` names whose cache it is, in the log and the metric. */
+/** The dependencies of a directory. `role` names the owner of the cache in the log and the metric. */
 export interface DirectoryOptions {
   readonly client: Client<typeof DirectoryService>
   readonly bus: Bus
@@ -38,30 +38,30 @@ export interface DirectoryOptions {
 }
 
 /**
- * The registry as a process sees it: cached, shared by all requests, at most 5 s behind a block while merchants is
- * reachable and at most 60 s when it is not; then the reads throw `PublicError` 2002. What it hands out is frozen.
+ * The cached registry of a process, shared by all its requests. A block takes effect within 5 s while merchants can be
+ * reached, otherwise within 60 s; after that, reads throw `PublicError` 2002. All values are frozen.
  */
 export interface Directory {
   /**
-   * Makes the look-up of credentials, once, for the gateway. `open` turns an answer into what requests need (its
-   * secrets opened) once a read and not once a request. It must not throw: settings that are broken are a finding.
-   * Numbers far beyond the last one that merchants gave cost no read: strangers can think of any number of them.
+   * Creates the look-up of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
+   * decrypted, once per read and not per request. It must not throw, because invalid settings are a valid result. Ids far
+   * above the last issued one cost no read.
    */
   credentials<C>(
-    open: (answer: GetCredentialResponse) => C,
+    unseal: (response: GetCredentialResponse) => C,
   ): (application_id: string) => Promise<C | undefined>
   route(service_id: string): Promise<RouteEntry | undefined>
-  /** The routes of a merchant in the order of their numbers. */
+  /** The routes of a merchant in the order of their ids. */
   merchantRoutes(merchant_id: string, environment: Environment): Promise<readonly Frozen<Route>[]>
   /** The endpoints of a merchant in the order of their creation, secrets sealed under `endpointContext`. */
   merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
-  /** The same, at least as new as something that happened at `instant`: an endpoint added before it is there. */
+  /** The endpoints as they were at `instant` or later, so that an endpoint added before an event receives it. */
   endpointsAsOf(
     merchant_id: string,
     environment: Environment,
     instant: Date,
   ): Promise<readonly Frozen<SealedEndpoint>[]>
-  /** Whether the registry has answered since the start: before that nobody can say who may do what. */
+  /** Whether the registry has responded since the start. Before that, no request can be authorized. */
   hasResponded(): boolean
   start(): Promise<void>
   stop(): Promise<void>
@@ -72,20 +72,20 @@ interface Owner {
   readonly environment: ProtoEnvironment
 }
 
-/** Makes a directory. Reads work before `start`, but nothing is noticed; call it when the role starts. */
+/** Creates a directory. Call `start` when the role starts: before that, reads work but changes are not noticed. */
 export function createDirectory(options: DirectoryOptions): Directory {
   const { client, bus, role, limits = CACHE_LIMITS } = options
   const credentialCaches: RegistryCache<unknown>[] = []
-  const numbers = createIssuedIdRange(
+  const issued_ids = createIssuedIdRange(
     () => clock.monotonic_ms() - watch.confirmedAtMs() < limits.unconfirmed_max_ms,
   )
   const watch = createChangeWatch({
     client,
     bus,
     role,
-    onResponse: numbers.update,
-    onChange: changed,
-    onUnknownChanges: changedAll,
+    onResponse: issued_ids.update,
+    onChange,
+    onUnknownChanges,
   })
   const call = { timeoutMs: READ_TIMEOUT_MS }
 
@@ -108,9 +108,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
     return createRegistryCache(readFrozen, watch.confirmedAtMs, limits)
   }
 
-  function changed({ kind, id, merchantId }: Change): void {
+  function onChange({ kind, id, merchantId }: Change): void {
     if (kind === ChangeKind.CREDENTIAL) {
-      numbers.include(id)
+      issued_ids.include(id)
       for (const cache of credentialCaches) cache.drop(id)
     }
     if (kind === ChangeKind.ROUTE) routes.drop(id)
@@ -122,24 +122,24 @@ export function createDirectory(options: DirectoryOptions): Directory {
       for (const cache of [...credentialCaches, routes]) cache.dropMerchant(id)
   }
 
-  function changedAll(): void {
+  function onUnknownChanges(): void {
     for (const cache of [...credentialCaches, routes, routeLists, endpointLists]) cache.dropAll()
   }
 
   return {
-    credentials<C>(open: (answer: GetCredentialResponse) => C) {
+    credentials<C>(unseal: (response: GetCredentialResponse) => C) {
       const cache = createRegistryCache<C>(
         async (applicationId) => {
-          const answer = await client.getCredential({ applicationId }, call)
-          const { credential } = answer
-          return credential && { merchant_id: credential.merchantId, value: open(answer) }
+          const response = await client.getCredential({ applicationId }, call)
+          const { credential } = response
+          return credential && { merchant_id: credential.merchantId, value: unseal(response) }
         },
         watch.confirmedAtMs,
         limits,
       )
       credentialCaches.push(cache)
       return (application_id) =>
-        numbers.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
+        issued_ids.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
     },
     route: (service_id) => routes.get(service_id),
     merchantRoutes: async (merchant_id, environment) =>

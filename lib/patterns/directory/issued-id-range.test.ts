@@ -14,8 +14,8 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { sleep, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { CHANGES_SUBJECT } from './change-watch.ts'
 import { createDirectory, type Directory } from './directory.ts'
-import { CHANGES_SUBJECT } from './watch.ts'
 
 let clock: ManualClock
 let bus: Bus

@@ -1,41 +1,42 @@
 import type { ListChangesResponse } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 
-/** So many numbers beyond the last one that is known may have been given since: of those, each has to be read. */
+/** Merchants may have issued this many more ids since the last response, so these ids are read. */
 const AHEAD_MAX = 1_000
 
 /**
- * Which application ids can name a credential at all. Merchants gives numbers in order, so strangers who try others
- * need not cost it a read each.
+ * The range of application ids that merchants has issued. Ids are issued in order, so an id outside the range names no
+ * credential, and callers that try ids at random cost no read each.
  */
 export interface IssuedIdRange {
-  /** Takes what an answer about changes says. The last number only rises: answers may overtake each other. */
+  /** Takes the range from a response. The highest id never falls, because responses can arrive out of order. */
   update(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>): void
-  /** Takes the id of a credential that there is. */
+  /** Extends the range to the id of an existing credential. */
   include(application_id: string): void
+  /** Whether the id may name a credential. `true` while the range is unknown. */
   mayContain(application_id: string): boolean
 }
 
 /**
- * Knows nothing at first, and again while `isTrusted` says that what was told is too old, or when an answer came from
- * a version of merchants that does not tell: then any number may exist.
+ * Creates a range that is unknown at first, while `isConfirmed` says that the last response is too old, and after a
+ * response of a version of merchants that sends no range.
  */
-export function createIssuedIdRange(isTrusted: () => boolean): IssuedIdRange {
-  let given: { lowest: number; highest: number } | undefined
+export function createIssuedIdRange(isConfirmed: () => boolean): IssuedIdRange {
+  let range: { lowest: number; highest: number } | undefined
 
   return {
     update(response) {
       const highest = Number(response.highestApplicationId)
       const lowest = Number(response.lowestApplicationId)
-      given = highest === 0 ? undefined : { lowest, highest: Math.max(highest, given?.highest ?? 0) }
+      range = highest === 0 ? undefined : { lowest, highest: Math.max(highest, range?.highest ?? 0) }
     },
     include(application_id) {
       const number = Number(application_id)
-      if (given && number > given.highest) given.highest = number
+      if (range && number > range.highest) range.highest = number
     },
     mayContain(application_id) {
-      if (!given || !isTrusted()) return true
+      if (!range || !isConfirmed()) return true
       const number = Number(application_id)
-      return number >= given.lowest && number <= given.highest + AHEAD_MAX
+      return number >= range.lowest && number <= range.highest + AHEAD_MAX
     },
   }
 }

@@ -13,7 +13,7 @@ export const file_multihub_common_v1_environment: GenFile = /*@__PURE__*/
   fileDesc("CiRtdWx0aWh1Yi9jb21tb24vdjEvZW52aXJvbm1lbnQucHJvdG8SEm11bHRpaHViLmNvbW1vbi52MSpcCgtFbnZpcm9ubWVudBIbChdFTlZJUk9OTUVOVF9VTlNQRUNJRklFRBAAEhQKEEVOVklST05NRU5UX1RFU1QQARIaChZFTlZJUk9OTUVOVF9QUk9EVUNUSU9OEAJiBnByb3RvMw");
 
 /**
- * Environment keeps test and production apart; nothing ever crosses from one to the other.
+ * Environment separates test and production. No data and no money passes from one to the other.
  *
  * @generated from enum multihub.common.v1.Environment
  */
@@ -41,7 +41,7 @@ export const Environment = {
 } as const;
 
 /**
- * Environment keeps test and production apart; nothing ever crosses from one to the other.
+ * Environment separates test and production. No data and no money passes from one to the other.
  *
  * @generated from enum multihub.common.v1.Environment
  */

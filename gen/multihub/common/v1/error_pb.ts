@@ -13,7 +13,7 @@ export const file_multihub_common_v1_error: GenFile = /*@__PURE__*/
   fileDesc("Ch5tdWx0aWh1Yi9jb21tb24vdjEvZXJyb3IucHJvdG8SEm11bHRpaHViLmNvbW1vbi52MSJcCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgFEhQKDGRldGFpbHNfanNvbhgCIAEoCRIUCgxjb250ZXh0X2pzb24YAyABKAkSEwoLaHR0cF9zdGF0dXMYBCABKAViBnByb3RvMw");
 
 /**
- * ErrorDetail carries an error of the public table through every RPC unchanged, as a typed detail of the status.
+ * ErrorDetail carries an error of the public error table through an RPC, as a typed detail of the gRPC status.
  *
  * @generated from message multihub.common.v1.ErrorDetail
  */
@@ -26,21 +26,21 @@ export type ErrorDetail = Message<"multihub.common.v1.ErrorDetail"> & {
   code: number;
 
   /**
-   * details_json is the JSON object shown as error.details, empty when there is none.
+   * details_json is the JSON object shown as error.details; empty without details.
    *
    * @generated from field: string details_json = 2;
    */
   detailsJson: string;
 
   /**
-   * context_json is the JSON object shown as error.context, empty when there is none.
+   * context_json is the JSON object shown as error.context; empty without context.
    *
    * @generated from field: string context_json = 3;
    */
   contextJson: string;
 
   /**
-   * http_status is the status on the public routes.
+   * http_status is the HTTP status on the public routes.
    *
    * @generated from field: int32 http_status = 4;
    */
