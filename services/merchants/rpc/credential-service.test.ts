@@ -231,9 +231,9 @@ describe('RotateSecret', () => {
   })
 
   test('concurrent rotations all keep their secrets valid for the overlap', async () => {
-    const answers = await Promise.all([rotate(600), rotate(600), rotate(600)])
+    const rotations = await Promise.all([rotate(600), rotate(600), rotate(600)])
     await clock.advance(599_999)
-    const issued = [first, ...answers.map(({ secret }) => secret)]
+    const issued = [first, ...rotations.map(({ secret }) => secret)]
     expect((await secretsOf(applicationId)).sort()).toEqual(issued.sort())
   })
 

@@ -67,7 +67,7 @@ test('requests with invented application ids cost the registry at most 1,000 rea
   await directory.start()
   await eventually(
     async () => directory.hasResponded(),
-    (answered) => answered === true,
+    (is_answered) => is_answered === true,
   )
   const tried: Promise<unknown>[] = []
   for (let id = 1; id < 40_000; id += 1) tried.push(find(String(id)), find(`${id}7777777`))

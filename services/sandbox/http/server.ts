@@ -53,7 +53,7 @@ export async function serveProvider(
     else socket?.resetAndDestroy()
   }
 
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const handleAndRespond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { method = '', url: path = '', headers } = request.raw
     const body = request.body instanceof Buffer ? request.body : NO_BODY
     perform(await handle({ method, path, headers, body }), reply)
@@ -73,9 +73,9 @@ export async function serveProvider(
   // The signature covers the raw body, whatever its content type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.all('*', answer)
+  app.all('*', handleAndRespond)
   // Methods that Fastify does not route.
-  app.setNotFoundHandler(answer)
+  app.setNotFoundHandler(handleAndRespond)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.statusCode === 413) return respond(refuse('too_large'), reply)
     if (request.raw.complete) sandboxLog.error({ error }, 'request to the sandbox failed')
