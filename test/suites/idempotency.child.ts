@@ -1,6 +1,6 @@
 import { keyNamed, mutation, openIdempotencySystem } from './idempotency.system.ts'
 
-/** A process that does the mutation once and kills itself at a certain point of it. */
+/** Runs the mutation once in a process that kills itself at the given point. */
 const { place, point } = JSON.parse(process.argv[2] ?? '{}')
 
 const die = (at: string): void => {

@@ -24,7 +24,7 @@ const KEY = keyNamed('one')
 const refusal = new PublicError(11002)
 const CODE_1013 = expect.objectContaining({ code: 1013 })
 
-/** What the guard of mutations promises, on any store. `place` gives somewhere empty. */
+/** The suite for the idempotency guard, which must pass on every store. `place` returns an empty place for one. */
 export function idempotencyContract(name: string, place: () => Promise<Place>): void {
   describe(`idempotency on ${name}`, () => {
     let here: Place
@@ -52,16 +52,16 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       return (await Promise.all(found)).flat().length
     }
     const never = async (): Promise<Uint8Array> => {
-      throw new Error('this must not be done again')
+      throw new Error('the work must not run again')
     }
 
-    test('the same payload gets the stored result, and nothing is done again', async () => {
+    test('returns the stored result for the same payload without doing the work again', async () => {
       const first = await mutate()
       expect(await run(never)).toBe(first)
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
-    test('another payload is 1013, while the first is under way and afterwards', async () => {
+    test('refuses another payload with 1013 during the work and afterwards', async () => {
       await run(async (id) => {
         await expect(mutate('another')).rejects.toEqual(CODE_1013)
         return mutation(system, id)
@@ -70,7 +70,7 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
     })
 
     test.each(['merchant_id', 'environment', 'method', 'key'] as const)(
-      'keys that differ in their %s are apart',
+      'keeps keys with a different %s apart',
       async (field) => {
         const first = await mutate()
         const other = { ...KEY, [field]: 'production' }
@@ -79,13 +79,13 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       },
     )
 
-    test('of 50 callers at once every one gets the one result, and the effect happens once', async () => {
+    test('gives 50 concurrent callers the same result and does the work once', async () => {
       const results = await Promise.all(Array.from({ length: 50 }, () => mutate()))
       expect(new Set(results).size).toBe(1)
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
-    test('of two payloads at once one wins, and the other is 1013', async () => {
+    test('accepts one of two concurrent payloads and refuses the other with 1013', async () => {
       const results = await Promise.allSettled(
         Array.from({ length: 20 }, (_, number) => mutate(number % 2 === 0 ? 'even' : 'odd')),
       )
@@ -95,12 +95,12 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
-    test('a refusal frees the key, also for another payload', async () => {
+    test('frees the key after a refusal, also for another payload', async () => {
       await expect(refuse()).rejects.toBe(refusal)
       await mutate('another')
     })
 
-    test('a free key is forgotten, one with a result is not', async () => {
+    test('lets a freed key expire, but not one with a result', async () => {
       await expect(refuse()).rejects.toBe(refusal)
       expect(await system.records.get({ ...KEY })).toHaveProperty('expires_at')
       await mutate()
@@ -111,7 +111,7 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       ['a result', (id: SeededId) => mutation(system, id)],
       ['a fault', never],
       ['work that never ended', () => new Promise<Uint8Array>(() => {})],
-    ])('%s under a key with a lifetime is remembered for so long, and then forgotten', async (what, work) => {
+    ])('keeps %s under a key with a lifetime until it ends, and no longer', async (what, work) => {
       const lifetime_ms = 3_600_000
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
@@ -130,7 +130,7 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       }
     })
 
-    test('a key with a lifetime that was freed can be used again, and lives anew', async () => {
+    test('gives a freed key with a lifetime a new lifetime', async () => {
       const lifetime_ms = 3_600_000
       await expect(run(() => Promise.reject(refusal), 'hash', lifetime_ms)).rejects.toBe(refusal)
       const before = now().getTime()
@@ -142,10 +142,10 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
 
     test.each([
       ['a fault', new Error('the process met a fault')],
-      ['a dependency that is away', new PublicError(2002)],
+      ['an unavailable dependency', new PublicError(2002)],
       ['a fault of another service', new PublicError(2001)],
       ['a fault of the hub', new PublicError(2000)],
-    ])('%s keeps the key and its ids, because nobody knows what was done', async (_what, fault) => {
+    ])('keeps the key and its ids after %s, because the outcome is unknown', async (_what, fault) => {
       const tried: string[] = []
       const work = run(async (id) => {
         tried.push(await stepOnce(system, STEPS[0], id))
@@ -157,40 +157,43 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
-    test('after a fault a refusal frees the key all the same', async () => {
-      await expect(run(never)).rejects.toThrow('must not be done')
+    test('frees the key when a refusal follows a fault', async () => {
+      await expect(run(never)).rejects.toThrow('must not run')
       await expect(refuse()).rejects.toBe(refusal)
       await mutate('another')
     })
 
-    test.each(['earlier', 'later'])('the refusal of a caller spares the work of the %s one', async (who) => {
-      const inside = Promise.withResolvers<void>()
-      const outcome = Promise.withResolvers<void>()
-      const waiting = run(async (id) => {
-        inside.resolve()
-        await outcome.promise
-        if (who === 'later') throw refusal
-        return mutation(system, id)
-      })
-      await inside.promise
-      const joined = who === 'earlier' ? refuse() : mutate()
-      if (who === 'earlier') await expect(joined).rejects.toBe(refusal)
-      else await joined
-      outcome.resolve()
-      const result = await (who === 'earlier' ? waiting : joined)
-      if (who === 'later') await expect(waiting).rejects.toBe(refusal)
-      // The client that was refused asks again: it meets what was done, and does not do it a second time.
-      expect(await run(never)).toBe(result)
-      expect(await stepsDone()).toBe(STEPS.length)
-    })
+    test.each(['earlier', 'later'])(
+      'keeps the work of the %s caller when the other one is refused',
+      async (who) => {
+        const inside = Promise.withResolvers<void>()
+        const outcome = Promise.withResolvers<void>()
+        const waiting = run(async (id) => {
+          inside.resolve()
+          await outcome.promise
+          if (who === 'later') throw refusal
+          return mutation(system, id)
+        })
+        await inside.promise
+        const joined = who === 'earlier' ? refuse() : mutate()
+        if (who === 'earlier') await expect(joined).rejects.toBe(refusal)
+        else await joined
+        outcome.resolve()
+        const result = await (who === 'earlier' ? waiting : joined)
+        if (who === 'later') await expect(waiting).rejects.toBe(refusal)
+        // The refused client repeats its request: it gets the result, and the work does not run again.
+        expect(await run(never)).toBe(result)
+        expect(await stepsDone()).toBe(STEPS.length)
+      },
+    )
 
-    test('when all callers were refused the key is free, whoever was first', async () => {
+    test('frees the key when all concurrent callers were refused', async () => {
       const results = await Promise.allSettled(Array.from({ length: 10 }, () => refuse()))
       expect(results.every(({ status }) => status === 'rejected')).toBe(true)
       await mutate('another')
     })
 
-    test('callers that come and go in any order never share a key with another payload', async () => {
+    test('never lets two payloads work under one key, in any order of callers', async () => {
       const at_work = new Map<string, number>()
       const visit = async (number: number): Promise<void> => {
         const payload = `payload ${number % 3}`
@@ -208,7 +211,7 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       }
     })
 
-    test('a caller that died with the key holds it up for no longer than work can take', async () => {
+    test('frees the key of a crashed caller after the longest time that work can take', async () => {
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
       try {
@@ -228,16 +231,16 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       }
     })
 
-    test('ids are UUIDs of version 7 from the time of the first try, one for each label', async () => {
+    test('derives one version 7 UUID per label, with the time of the first try', async () => {
       const before = now().getTime()
       const labels = Array.from({ length: 200 }, (_, number) => `label ${number}`)
       const tries: string[][] = []
       const work = async (id: SeededId): Promise<Uint8Array> => {
         tries.push(labels.map(id))
-        throw new Error('once more')
+        throw new Error('try again')
       }
-      await expect(run(work)).rejects.toThrow('once more')
-      await expect(run(work)).rejects.toThrow('once more')
+      await expect(run(work)).rejects.toThrow('try again')
+      await expect(run(work)).rejects.toThrow('try again')
       const [first = [], second] = tries
       expect(second).toEqual(first)
       expect(new Set(first).size).toBe(labels.length)
@@ -249,26 +252,29 @@ export function idempotencyContract(name: string, place: () => Promise<Place>): 
       }
     })
 
-    test.each(CRASH_POINTS)('killed at "%s": a second try completes it under the same ids', async (point) => {
-      const job = JSON.stringify({ place: here, point })
-      const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
-      const [, signal] = await once(child, 'exit')
-      expect(signal).toBe('SIGKILL')
-      const left = await stepsDone()
-      const key = keyNamed('crash')
-      const result = await system.idempotency.run(key, 'hash', (id) =>
-        point === 'complete' ? never() : mutation(system, id),
-      )
-      expect(left).toBe(Math.min(CRASH_POINTS.indexOf(point), STEPS.length))
-      expect(await stepsDone()).toBe(STEPS.length)
-      for (const step_id of Buffer.from(result).toString().split(' ')) {
-        expect(await system.steps.get({ step_id })).toBeDefined()
-      }
-    })
+    test.each(CRASH_POINTS)(
+      'completes the mutation under the same ids after a crash at "%s"',
+      async (point) => {
+        const job = JSON.stringify({ place: here, point })
+        const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
+        const [, signal] = await once(child, 'exit')
+        expect(signal).toBe('SIGKILL')
+        const left = await stepsDone()
+        const key = keyNamed('crash')
+        const result = await system.idempotency.run(key, 'hash', (id) =>
+          point === 'complete' ? never() : mutation(system, id),
+        )
+        expect(left).toBe(Math.min(CRASH_POINTS.indexOf(point), STEPS.length))
+        expect(await stepsDone()).toBe(STEPS.length)
+        for (const step_id of Buffer.from(result).toString().split(' ')) {
+          expect(await system.steps.get({ step_id })).toBeDefined()
+        }
+      },
+    )
   })
 }
 
-/** The milliseconds that a UUIDv7 begins with. */
+/** The timestamp of a UUIDv7, in milliseconds. */
 function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

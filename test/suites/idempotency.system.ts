@@ -12,13 +12,13 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/port.ts'
 import type { Place } from '../support/effects-system.ts'
 
-/** What a step of a mutation left behind: found again by its own id. */
+/** The document that a step of a mutation stores under its own id. */
 export interface Step {
   readonly step_id: string
   readonly label: string
 }
 
-/** Opened state with the guard under test. */
+/** An open store with the guard under test. */
 export interface IdempotencySystem {
   readonly store: Store
   readonly records: Collection<IdempotencyRecord>
@@ -26,13 +26,13 @@ export interface IdempotencySystem {
   readonly idempotency: Idempotency
 }
 
-/** The mutation of the tests: its steps, one document each. */
+/** The steps of the tested mutation. Each stores one document. */
 export const STEPS = ['ticket', 'comment'] as const
 
-/** The points at which a process of the tests can die; the last is after the result was written. */
+/** The points at which a process of the tests can crash. The last one is after the result was written. */
 export const CRASH_POINTS = ['begun', ...STEPS, 'complete'] as const
 
-/** Opens the state. */
+/** Opens the store and its collections. */
 export async function openIdempotencySystem(place: Place): Promise<IdempotencySystem> {
   const { database, directory, mongodb_uri } = place
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
@@ -47,12 +47,12 @@ export async function openIdempotencySystem(place: Place): Promise<IdempotencySy
   return { store, records, steps, idempotency: createIdempotency(records) }
 }
 
-/** A key by its name alone. */
+/** A key with this name; its other fields are fixed. */
 export function keyNamed(key: string): IdempotencyKey {
   return { merchant_id: '7001', environment: 'test', method: 'ticket.create', key }
 }
 
-/** Does one step as a service does: an own id that is there already is the step done. */
+/** Does one step as a service does: when the id exists already, the step is done. */
 export async function stepOnce({ steps }: IdempotencySystem, label: string, id: SeededId): Promise<string> {
   const step_id = id(label)
   try {
@@ -63,7 +63,7 @@ export async function stepOnce({ steps }: IdempotencySystem, label: string, id: 
   return step_id
 }
 
-/** The whole mutation. Its result names the ids of its steps; `at` is told how far it came. */
+/** The whole mutation. Its result lists the ids of its steps. Calls `at` after each step. */
 export async function mutation(
   system: IdempotencySystem,
   id: SeededId,

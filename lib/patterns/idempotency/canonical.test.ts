@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { canonicalJson, type JsonValue, payloadHash } from './canonical.ts'
 
-/** JSON as the strict parser gives it: objects without inherited keys, large integers as `bigint`. */
+/** JSON as the strict parser returns it: objects without inherited keys, large integers as `bigint`. */
 const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -20,7 +20,7 @@ function isObject(value: JsonValue): value is { readonly [key: string]: JsonValu
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The same value, its objects written in the reverse order and with fields that are absent. */
+/** The same value with its keys in reverse order and with an absent field added. */
 function rewritten(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(rewritten)
   if (!isObject(value)) return value
@@ -29,13 +29,13 @@ function rewritten(value: JsonValue): JsonValue {
 }
 
 describe('canonical JSON', () => {
-  test('is one text, whatever the order of the keys, at every depth', () => {
+  test('is the same text for every order of keys, at every depth', () => {
     fc.assert(
       fc.property(json, (value) => expect(canonicalJson(rewritten(value))).toBe(canonicalJson(value))),
     )
   })
 
-  test('is JSON that says the same, so that different payloads have different texts', () => {
+  test('parses back to the same value, so different payloads have different texts', () => {
     fc.assert(
       fc.property(json, (value) => {
         const exact = (_key: string, field: unknown, context?: { source?: string }): unknown =>
@@ -45,7 +45,7 @@ describe('canonical JSON', () => {
     )
   })
 
-  test('keeps apart what only looks alike', () => {
+  test('differs for values that only look alike', () => {
     const values: JsonValue[] = [1, '1', [1], { 1: 1 }, true, 'true', null, 'null', [], {}, '', 0, false]
     const close: JsonValue[] = [
       2n ** 53n + 1n,
@@ -59,7 +59,7 @@ describe('canonical JSON', () => {
     expect(new Set(hashes).size).toBe(hashes.length)
   })
 
-  test('orders keys by their code units, with nothing in between, and knows no special name', () => {
+  test('orders keys by code units, without white space, and treats no name specially', () => {
     const value: JsonValue = JSON.parse(
       '{"b":[1,{"z":2,"a":3}],"a":"x","\\u00e9":1,"10":1,"9":2,"__proto__":5}',
     )
