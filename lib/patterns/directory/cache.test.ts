@@ -39,7 +39,7 @@ function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, con
 }
 
 describe('reading', () => {
-  test('callers that miss a key at the same time share one read, later ones the kept value', async () => {
+  test('shares one read between concurrent callers, and serves later callers from the cache', async () => {
     const { waiting, cache } = heldReads()
     const answers = [cache.get('a'), cache.get('a'), cache.get('a')]
     waiting[0]?.answer('one')
@@ -48,7 +48,7 @@ describe('reading', () => {
     expect(waiting).toHaveLength(1)
   })
 
-  test('a read that fails is 2002 for all who wait, and the next caller reads again', async () => {
+  test('refuses all callers of a failed read with 2002, and reads again for the next caller', async () => {
     const { waiting, cache } = heldReads()
     const answers = [cache.get('a'), cache.get('a')]
     waiting[0]?.fail()
@@ -58,7 +58,7 @@ describe('reading', () => {
     expect(await again).toBe('one')
   })
 
-  test('no more reads than the limit are under way, and the next one waits for its turn', async () => {
+  test('runs no more reads at once than the limit, and queues the next one', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 2 })
     const keys = ['a', 'b', 'c', 'd', 'c']
     const outcomes = Promise.allSettled(keys.map((key) => cache.get(key)))
@@ -77,7 +77,7 @@ describe('reading', () => {
     ])
   })
 
-  test('a read whose turn comes late begins late: its value is as old as its turn', async () => {
+  test('counts the age of a queued read from its start, not from its call', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     await clock.advance(1_500)
@@ -106,7 +106,7 @@ describe('reading', () => {
     },
   )
 
-  test('a read that began after its turn came is overtaken by a change like any other', async () => {
+  test('invalidates a queued read that has started, like any other', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     waiting[0]?.answer('one')
@@ -119,7 +119,7 @@ describe('reading', () => {
     expect(await later).toBe('new')
   })
 
-  test('who needs one more than may wait is told 2002 at once, and the others get their turn', async () => {
+  test('refuses a caller beyond the queue limit with 2002 at once, and serves the others', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1, waiting_max: 1 })
     const answers = [cache.get('a'), cache.get('b')]
     await expect(cache.get('c')).rejects.toBeInstanceOf(PublicError)
@@ -132,7 +132,7 @@ describe('reading', () => {
     expect(await again).toBe('three')
   })
 
-  test('what waited for too long is not read any more', async () => {
+  test('does not start a read that was queued for too long', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
     const answers = [cache.get('a'), cache.get('b'), cache.get('c')]
     await clock.advance(1_000)
@@ -147,7 +147,7 @@ describe('reading', () => {
 })
 
 describe('changes', () => {
-  test('a read that a change overtook is neither kept nor joined', async () => {
+  test('neither caches nor joins a read during which the key changed', async () => {
     const { waiting, cache } = heldReads()
     const before = cache.get('a')
     cache.drop('a')
@@ -173,7 +173,7 @@ describe('changes', () => {
     },
   )
 
-  test('a merchant takes only what is its own along', async () => {
+  test('drops only the values of the merchant that changed', async () => {
     const { reads, cache } = countedReads({ a: 'one' })
     await cache.get('a')
     cache.dropMerchant('2002')
@@ -185,7 +185,7 @@ describe('changes', () => {
 })
 
 describe('age', () => {
-  test('a value that is not confirmed is served for less than 60 s, counted from the start of its read', async () => {
+  test('serves an unconfirmed value for less than 60 s from the start of its read', async () => {
     const { waiting, cache } = heldReads()
     const first = cache.get('a')
     await clock.advance(1_500)
@@ -199,7 +199,7 @@ describe('age', () => {
     await expect(second).rejects.toMatchObject({ code: 2002 })
   })
 
-  test('a confirmed value is served on, and read anew behind the back of its callers after 60 s', async () => {
+  test('serves a confirmed value longer, and refreshes it in the background after 60 s', async () => {
     let confirmed_ms = 0
     const values: Record<string, string> = { a: 'one' }
     const { reads, cache } = countedReads(values, CACHE_LIMITS, () => confirmed_ms)
@@ -216,7 +216,7 @@ describe('age', () => {
     expect(reads).toHaveLength(2)
   })
 
-  test('a refresh that fails leaves the value, and is not tried at every request', async () => {
+  test('keeps the value when a refresh fails, and does not retry at every request', async () => {
     const { waiting, cache } = heldReads(CACHE_LIMITS, () => clock.monotonic_ms())
     const first = cache.get('a')
     waiting[0]?.answer('one')
@@ -232,7 +232,7 @@ describe('age', () => {
     expect(waiting).toHaveLength(3)
   })
 
-  test('a key that names nothing is remembered for one second where no change of it would be told', async () => {
+  test('caches an unknown key for one second while merchants is unreachable', async () => {
     const { reads, cache } = countedReads({})
     await cache.get('a')
     await clock.advance(999)
@@ -243,7 +243,7 @@ describe('age', () => {
     expect(reads).toHaveLength(2)
   })
 
-  test('a key that names nothing is remembered until it changes, a minute at the most, while changes are told', async () => {
+  test('caches an unknown key until it changes, for at most a minute, while merchants is reachable', async () => {
     const values: Record<string, string> = {}
     const { reads, cache } = countedReads(values, CACHE_LIMITS, () => clock.monotonic_ms())
     await cache.get('a')
@@ -263,7 +263,7 @@ describe('age', () => {
     expect(await cache.get('c')).toBe('three')
   })
 
-  test('a key that names nothing is read again soon after the last change was told', async () => {
+  test('reads an unknown key again soon after merchants became unreachable', async () => {
     const values: Record<string, string> = {}
     const { cache } = countedReads(values, CACHE_LIMITS, () => 0)
     await cache.get('a')
@@ -276,13 +276,13 @@ describe('age', () => {
 })
 
 describe('room', () => {
-  test('the value that went unused for longest makes room', async () => {
+  test('evicts the least recently used value', async () => {
     const { reads, cache } = countedReads({ a: '1', b: '2', c: '3' }, { ...CACHE_LIMITS, present_max: 2 })
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key)
     expect(reads).toEqual(['a', 'b', 'c', 'b'])
   })
 
-  test('strangers asking for what is not there push out no value', async () => {
+  test('evicts no value for unknown keys', async () => {
     const limits = { ...CACHE_LIMITS, present_max: 2, absent_max: 10 }
     const { reads, cache } = countedReads({ a: '1' }, limits)
     await cache.get('a')
@@ -297,7 +297,7 @@ describe('room', () => {
 })
 
 describe('getSince', () => {
-  test('a value read before the instant is read anew; one read well after it is served', async () => {
+  test('reads a value again when it was read before the instant, and serves one that was read well after it', async () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
     await clock.advance(2_000)
@@ -310,7 +310,7 @@ describe('getSince', () => {
     expect(reads).toHaveLength(3)
   })
 
-  test('a read that began before the question is not joined, and one that waits is shared', async () => {
+  test('does not join a read that began before the call, and shares one that is still planned', async () => {
     const { waiting, cache } = heldReads()
     const before = cache.get('a')
     const since = [cache.getSince('a', now()), cache.getSince('a', now())]
@@ -323,7 +323,7 @@ describe('getSince', () => {
     expect(await Promise.all([before, ...since])).toEqual(['old', 'new', 'new'])
   })
 
-  test('many events in a row cost no more than one read in 10 ms', async () => {
+  test('reads at most once per 10 ms for many events in a row', async () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
     const answers: Promise<unknown>[] = []

@@ -106,7 +106,7 @@ async function startDirectory(client: Client<typeof DirectoryService>, role = 'g
 const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
 
 describe('a blocked credential', () => {
-  test('is noticed by every process at its next question, without any notice', async () => {
+  test('takes effect in every process at its next poll, without a notice', async () => {
     const merchants = fakeMerchants()
     const processes = [await startDirectory(merchants.client), await startDirectory(merchants.client)]
     for (const { credential } of processes) await credential('20001')
@@ -122,7 +122,7 @@ describe('a blocked credential', () => {
     }
   })
 
-  test('is noticed at once where a notice arrives', async () => {
+  test('takes effect at once where a notice arrives', async () => {
     const merchants = fakeMerchants()
     const { credential } = await startDirectory(merchants.client)
     await credential('20001')
@@ -132,7 +132,7 @@ describe('a blocked credential', () => {
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
   })
 
-  test('a notice that nobody can read harms nothing', async () => {
+  test('ignores an unreadable notice', async () => {
     const merchants = fakeMerchants()
     const { credential } = await startDirectory(merchants.client)
     await credential('20001')
@@ -143,7 +143,7 @@ describe('a blocked credential', () => {
   })
 })
 
-test('what was read before the first question is dropped by its answer', async () => {
+test('drops what was read before the first poll', async () => {
   const merchants = fakeMerchants()
   const directory = createDirectory({ client: merchants.client, bus, role: 'gateway' })
   const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
@@ -155,7 +155,7 @@ test('what was read before the first question is dropped by its answer', async (
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
 })
 
-test('in the steady state nothing but the question of every second reaches merchants', async () => {
+test('sends merchants nothing but one poll per second in the steady state', async () => {
   const merchants = fakeMerchants()
   const { directory, credential } = await startDirectory(merchants.client)
   for (let second = 0; second < 59; second++) {
@@ -205,7 +205,7 @@ describe('merchants away', () => {
     expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
   })
 
-  test('a directory starts without it', async () => {
+  test('starts without merchants', async () => {
     const merchants = fakeMerchants()
     merchants.state.away = true
     const { credential } = await startDirectory(merchants.client)
@@ -254,7 +254,7 @@ test.each([
   expect(merchants.state.asked).toEqual(dropped)
 })
 
-test('an endpoint added before an event is in the list as of that event', async () => {
+test('lists an endpoint that was added before an event as of that event', async () => {
   const merchants = fakeMerchants()
   const { directory } = await startDirectory(merchants.client)
   expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(1)
@@ -264,7 +264,7 @@ test('an endpoint added before an event is in the list as of that event', async 
   expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 
-test('environments are kept apart, and what is handed out cannot be changed', async () => {
+test('separates the environments and returns frozen values', async () => {
   const merchants = fakeMerchants()
   const { directory } = await startDirectory(merchants.client)
   await directory.merchantRoutes('1001', 'test')
