@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createLru } from '#lib/patterns/lru.ts'
 import { clock } from '#lib/platform/time.ts'
 import { networkOf } from '../hostile-connections/network.ts'
 import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
@@ -32,7 +32,7 @@ interface TokenBucket {
 /** Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. */
 export function createFloodLimiter(options: FloodOptions): FloodLimiter {
   const { failures_per_minute: limit, networks_max = NETWORKS_MAX } = options
-  const buckets = createLru<TokenBucket>(networks_max)
+  const buckets = new LRUCache<string, TokenBucket>({ max: networks_max })
   const token_ms = MINUTE_MS / limit
 
   function refilledBucket(network: string): TokenBucket {

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createLru } from '#lib/patterns/lru.ts'
 import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
@@ -25,9 +25,12 @@ const CLOSE_TIMEOUT_MS = 3_000
 /** Makes an empty cache and starts its sweeps, which return the tokens of idle and of evicted leases. */
 export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
   const evicted: TokenLease[] = []
-  const leases = createLru<TokenLease>(leases_max, (lease) => {
-    // When the store is so far behind, the tokens of this lease are lost until its window ends.
-    if (evicted.length < EVICTED_MAX) evicted.push(lease)
+  const leases = new LRUCache<string, TokenLease>({
+    max: leases_max,
+    dispose(lease, _key, reason) {
+      // When the store is so far behind, the tokens of this lease are lost until its window ends.
+      if (reason === 'evict' && evicted.length < EVICTED_MAX) evicted.push(lease)
+    },
   })
   let is_closed = false
   let sweeping = Promise.resolve()
@@ -42,7 +45,7 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
 
   async function sweep(): Promise<void> {
     await returnAll(evicted)
-    await returnAll(findIdleLeases(leases.values()))
+    await returnAll(findIdleLeases(leases.rvalues()))
   }
 
   return {
@@ -67,10 +70,11 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
 }
 
 /** The leases with tokens that were not used lately. `leases` must be ordered from least to most recently used. */
-function findIdleLeases(leases: Iterable<TokenLease>): TokenLease[] {
+function findIdleLeases(leases: Iterable<TokenLease | undefined>): TokenLease[] {
   const idle_since_ms = clock.monotonic_ms() - IDLE_MS
   const idle: TokenLease[] = []
   for (const lease of leases) {
+    if (lease === undefined) continue
     if (lease.lastUsedMs() > idle_since_ms) break
     if (lease.remaining() > 0) idle.push(lease)
   }

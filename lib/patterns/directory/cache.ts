@@ -1,4 +1,4 @@
-import { createLru } from '#lib/patterns/lru.ts'
+import { LRUCache } from 'lru-cache'
 import type { SemaphoreLimits } from '#lib/patterns/semaphore.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
@@ -78,8 +78,8 @@ export function createRegistryCache<V>(
   confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
 ): RegistryCache<V> {
-  const present = createLru<Entry<V>>(limits.present_max)
-  const absent = createLru<Entry<V>>(limits.absent_max)
+  const present = new LRUCache<string, Entry<V>>({ max: limits.present_max })
+  const absent = new LRUCache<string, Entry<V>>({ max: limits.absent_max })
   const reads = createSharedReads(read, keep, limits)
 
   function keep(key: string, result: ReadResult<CachedValue<V> | undefined>): void {
@@ -132,7 +132,10 @@ export function createRegistryCache<V>(
       reads.forget(key)
     },
     dropMerchant(merchant_id) {
-      present.deleteWhere((entry) => entry.value?.merchant_id === merchant_id)
+      const keys = [...present]
+        .filter(([, { value }]) => value?.merchant_id === merchant_id)
+        .map(([key]) => key)
+      for (const key of keys) present.delete(key)
       // The owner of a value is unknown while it is read.
       reads.forgetAll()
     },
