@@ -18,7 +18,6 @@ const REMAINING: ReadonlySet<string> = new Set([
   'Changed',
   'DepositParts',
   'Expected',
-  'Incremented',
   'Known',
   'Measured',
   'Opened',

@@ -57,17 +57,6 @@ export function expiryContract(subject: StoreUnderTest): void {
       expect(ranked).toEqual([{ ...KEY, rank: 2, version: 1 }])
     })
 
-    test('begins a counter anew, and only creation says when it ends', async () => {
-      const items = await expiring()
-      const expires_at = inDays(1)
-      await items.increment(KEY, 'used', 5n, { max: 5n, expires_at })
-      await items.increment(KEY, 'used', -1n, { expires_at: inDays(9) })
-      expect(await items.get(KEY)).toEqual({ ...KEY, used: 4n, gone_at: expires_at, version: 2 })
-      goForward(2 * DAY_MS)
-      expect(await items.increment(KEY, 'used', 3n, { max: 5n })).toEqual({ ok: true, value: 3n })
-      expect(await items.get(KEY)).toEqual({ ...KEY, used: 3n, version: 1 })
-    })
-
     test('an expired holder is a duplicate for nobody, a live one still is', async () => {
       const items = await expiring()
       await items.insert({ ...KEY, code: 'c', gone_at: inDays(1) })

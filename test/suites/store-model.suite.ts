@@ -45,15 +45,6 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('delete' as const), id: key, stale: fc.boolean() }) },
   {
-    weight: 1,
-    arbitrary: fc.record({
-      does: fc.constant('increment' as const),
-      id: key,
-      by: fc.bigInt(-5n, 5n),
-      max: fc.bigInt(0n, 8n),
-    }),
-  },
-  {
     weight: 2,
     arbitrary: fc.record({ does: fc.constant('byRank' as const), from: bound, to: bound, ...paging }),
   },
@@ -96,7 +87,7 @@ export function modelContract(subject: StoreUnderTest): void {
   })
 }
 
-type Target = Pick<Collection<Item>, 'insert' | 'replace' | 'delete' | 'find' | 'increment'> | StoreModel
+type Target = Pick<Collection<Item>, 'insert' | 'replace' | 'delete' | 'find'> | StoreModel
 
 /** What a step does to the store or to the model; what it needs to know of the state it asks the model before. */
 function callOf(one: Step, shop: string, model: StoreModel): (target: Target) => unknown {
@@ -111,8 +102,7 @@ function callOf(one: Step, shop: string, model: StoreModel): (target: Target) =>
   const version = (model.get(id)?.version ?? 1) + ('stale' in one && one.stale ? 1 : 0)
   if (one.does === 'insert') return (target) => target.insert({ ...id, ...one.content })
   if (one.does === 'replace') return (target) => target.replace({ ...id, ...one.content }, version)
-  if (one.does === 'delete') return (target) => target.delete(id, version)
-  return (target) => target.increment(id, 'count', one.by, { max: one.max })
+  return (target) => target.delete(id, version)
 }
 
 function indexOf(one: Step): string {

@@ -1,5 +1,5 @@
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Fields, FindOptions, Incremented, Range, Stored } from '#lib/platform/store/port.ts'
+import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/port.ts'
 import type { Item } from './store.suite.ts'
 
 /** What a store of `ITEMS` does, as plainly as it can be said: a list that is searched and sorted each time. */
@@ -9,7 +9,6 @@ export interface StoreModel {
   find(index: string, range: Range, options: FindOptions): Stored<Item>[]
   replace(document: Item, expected_version: number): Stored<Item>
   delete(key: Fields, expected_version: number): void
-  increment(key: Fields, field: string, by: bigint, options: { max: bigint }): Incremented
 }
 
 type Values = readonly unknown[]
@@ -75,16 +74,6 @@ export function createModel(): StoreModel {
       const place = at(key)
       if (items[place]?.version !== expected_version) throw new Conflict('items')
       items.splice(place, 1)
-    },
-    increment(key, field, by, { max }) {
-      const place = at(key)
-      const item = items[place]
-      const standing = BigInt((item?.[field] ?? 0n) as bigint)
-      if (standing + by > max) return { ok: false, value: standing }
-      const value = standing + by
-      if (item === undefined) items.push({ ...(key as unknown as Item), [field]: value, version: 1 })
-      else items[place] = { ...item, [field]: value, version: item.version + 1 }
-      return { ok: true, value }
     },
   }
 }

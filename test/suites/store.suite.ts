@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/port.ts'
 import { blobsContract } from './store-blobs.suite.ts'
-import { countersContract } from './store-counters.suite.ts'
 import { documentsContract } from './store-documents.suite.ts'
 import { expiryContract } from './store-expiry.suite.ts'
 import { findContract } from './store-find.suite.ts'
@@ -77,7 +76,6 @@ export function storeContract(title: string, start: () => Promise<StorePlace>): 
     }
     documentsContract(subject)
     findContract(subject)
-    countersContract(subject)
     expiryContract(subject)
     blobsContract(subject)
     sharingContract(subject)

@@ -65,11 +65,6 @@ export interface FindOptions {
   readonly reverse?: boolean
 }
 
-/** The outcome of an `increment`: the new value, or `refused` with the value that stands when `max` forbids it. */
-export type Incremented =
-  | { readonly ok: true; readonly value: bigint }
-  | { readonly ok: false; readonly value: bigint }
-
 /**
  * One collection. Every write is durable when its promise resolves, and atomic for its one document. Every call ends
  * within the store's time limit. Errors: `Duplicate`, `Conflict`, `Unavailable`, `Ambiguous` (see `errors.ts`), and
@@ -89,17 +84,6 @@ export interface Collection<D extends object> {
   replace(document: D, expected_version: number): Promise<Stored<D>>
   /** Deletes the document if it is still at `expected_version`. Throws `Conflict` otherwise. */
   delete(key: Fields, expected_version: number): Promise<void>
-  /**
-   * Adds `by` to an integer field, creating the document when it is absent; nothing changes when the sum would pass
-   * `max`. `expires_at` is set on creation only. WARNING: after `Ambiguous` the grant may have happened: never repeat
-   * it to "make sure", count it as not received.
-   */
-  increment(
-    key: Fields,
-    field: string,
-    by: bigint,
-    options?: { max?: bigint; expires_at?: Date },
-  ): Promise<Incremented>
 }
 
 /** Large binary objects, written once. An incompletely written blob does not exist. */

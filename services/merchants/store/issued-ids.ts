@@ -1,3 +1,4 @@
+import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/port.ts'
 
 /** What numeric ids are issued for. Each kind has its own sequence. */
@@ -20,17 +21,31 @@ export interface IssuedIds {
 // Never raise these: readers assume that no id is lower.
 const FIRST_ID = { merchant: 1_001, application: 20_001, service: 30_001 } as const
 
-/** Opens the collection of id sequences: one document per kind, which counts the ids that were issued. */
+/**
+ * Opens the collection of id sequences: one document per kind, which counts the issued ids. A process issues one id at a
+ * time, so only processes compete for the document, and not all of their requests.
+ */
 export async function openIssuedIds(store: Store): Promise<IssuedIds> {
   const sequences = await store.collection<{ kind: IdKind; issued: bigint }>({
     name: 'issued_ids',
     partition: ['kind'],
     key: ['kind'],
   })
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function issueNext(kind: IdKind): Promise<number> {
+    const sequence = await upsert(sequences, { kind }, (current) => ({
+      kind,
+      issued: (current?.issued ?? 0n) + 1n,
+    }))
+    return FIRST_ID[kind] + Number(sequence?.issued) - 1
+  }
+
   return {
-    async issue(kind) {
-      const { value } = await sequences.increment({ kind }, 'issued', 1n)
-      return FIRST_ID[kind] + Number(value) - 1
+    issue(kind) {
+      const issued = last.then(() => issueNext(kind))
+      last = issued.catch(() => undefined)
+      return issued
     },
     async range(kind) {
       const sequence = await sequences.get({ kind })

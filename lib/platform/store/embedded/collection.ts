@@ -1,15 +1,13 @@
 import { checkDocument, checkVersion } from '#lib/platform/store/check.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import { planIncrement, sumOf } from '#lib/platform/store/increment.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
-import type { Collection, Incremented, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Stored } from '#lib/platform/store/port.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
 import type { Environment } from './environment.ts'
 import { findDocuments } from './find.ts'
 import { documentOf } from './record.ts'
-import type { PlannedWrite } from './writer.ts'
 
 /** A collection of the embedded store whose indexes are complete. */
 export function createCollection<D extends object>(
@@ -62,20 +60,6 @@ export function createCollection<D extends object>(
           throw new Conflict(`${layout.name}: not at version ${expected_version}`)
         }
         return { result: undefined, apply: () => documents.remove(text, before) }
-      })
-    },
-    async increment(key, field, by, options = {}) {
-      const plan = planIncrement(layout, key, field, by, options)
-      const text = keyText(layout, plan.key)
-      return await environment.write((): PlannedWrite<Incremented> => {
-        const before = documents.head(text)
-        const record = documents.read(text)
-        const body = record === undefined ? plan.created : documentOf(record)
-        const sum = sumOf(plan, body[field])
-        if (!sum.ok) return { result: sum }
-        const version = record === undefined || before === undefined ? 1 : before.version + 1
-        const document = documents.prepare(text, { ...body, [field]: sum.value, version })
-        return { result: sum, apply: documents.planPut(document, before) }
       })
     },
   }

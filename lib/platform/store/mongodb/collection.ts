@@ -1,14 +1,12 @@
 import { BSON } from 'mongodb'
 import { type Body, checkDocument, checkDocumentSize, checkVersion } from '#lib/platform/store/check.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
-import { planIncrement } from '#lib/platform/store/increment.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
 import type { Collection, Stored } from '#lib/platform/store/port.ts'
 import { type MongoCollection, type StoredDocument, withoutId } from './documents.ts'
 import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
-import { increment } from './increment.ts'
 import { writeUnique } from './insert-unique.ts'
 
 /** A collection in MongoDB. Every method is one command for one document, or a bounded loop of such commands. */
@@ -59,8 +57,6 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const { deletedCount } = await calls.write(() => documents.deleteOne(filter))
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
-    increment: async (key, field, by, options = {}) =>
-      increment(target, planIncrement(layout, key, field, by, options)),
   }
 }
 
