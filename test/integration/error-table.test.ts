@@ -244,8 +244,8 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
 
 /** What takes a part that breaks on purpose: the test that does that, by its file and its own words. */
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, words: string]>>> = {
-  2001: ['gateway/app.test.ts', "test('an unexpected fault is 2001 and says nothing'"],
-  2002: ['test/e2e/resend.contract.ts', "test('without a notifier it is 2002, and the same request works"],
+  2001: ['gateway/app.test.ts', "test('answers an unexpected fault with 2001"],
+  2002: ['test/e2e/resend.suite.ts', "test('without a notifier it is 2002, and the same request works"],
   3007: ['gateway/auth/v1-scheme.test.ts', "['broken settings', { credential: BROKEN }, 3007]"],
 }
 
