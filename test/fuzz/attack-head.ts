@@ -1,46 +1,75 @@
 import { resendPath } from '../../gateway/paths.ts'
-import { type Attempt, partsOf, wireOf, withHeader } from './attempt.ts'
-import type { Dice } from './dice.ts'
-import { METHOD_PATHS } from './proof.ts'
-import { harmless, wouldBeStored } from './requests.ts'
-import type { Header, Wire } from './wire.ts'
-import type { World } from './world.ts'
+import { type Attempt, requestOf, signedPartsOf, withHeader } from './attempt.ts'
+import type { Choices } from './choices.ts'
+import type { Header, RawRequest } from './raw-http.ts'
+import { acceptableDeposit, repeatableRequest } from './requests.ts'
+import { METHOD_PATHS } from './signing.ts'
+import type { FuzzSystem } from './system.ts'
 
-type Change = (wire: Wire, dice: Dice) => Wire
+type Change = (request: RawRequest, choices: Choices) => RawRequest
 
 /** Changes of the head that change nothing: the request has to succeed. */
 const HARMLESS: readonly Change[] = [
-  (wire, dice) => respelled(wire, dice, (name) => name.toLowerCase()),
-  (wire, dice) => respelled(wire, dice, (name) => name.toUpperCase()),
-  (wire) => ({ ...wire, headers: wire.headers.map(([name, value]): Header => [name, `\t ${value} \t`]) }),
-  (wire) => ({ ...wire, headers: wire.headers.toReversed() }),
-  (wire) => withHeader(wire, 'content-type', () => 'application/json; charset=utf-8'),
-  (wire) => withHeader(wire, 'content-type', () => 'Application/JSON;charset="UTF-8"'),
-  (wire, dice) => ({ ...wire, chunk_bytes: 1 + dice.integer(40) }),
-  (wire) => plus(wire, ['Expect', '100-continue']),
-  (wire, dice) => plus(wire, ['X-Request-ID', dice.pick(['mine', 'é', 'x'.repeat(500), '{"a":1}'])]),
-  (wire, dice) => plus(wire, ['X-Forwarded-For', dice.pick(['203.0.113.7', '::1, 10.0.0.1', 'nobody', ','])]),
-  (wire) => plus(wire, ['Connection', 'close']),
-  (wire) => plus(wire, ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01']),
-  (wire) => plus(wire, ['Cookie', 'a=b; __proto__=c'], ['__proto__', 'x'], ['constructor', 'y']),
-  (wire) =>
-    plus(wire, ['Accept-Encoding', 'gzip'], ['Accept', 'text/html'], ['X-HTTP-Method-Override', 'GET']),
+  (request, choices) => withHeaderNames(request, choices, (name) => name.toLowerCase()),
+  (request, choices) => withHeaderNames(request, choices, (name) => name.toUpperCase()),
+  (request) => ({
+    ...request,
+    headers: request.headers.map(([name, value]): Header => [name, `\t ${value} \t`]),
+  }),
+  (request) => ({ ...request, headers: request.headers.toReversed() }),
+  (request) => withHeader(request, 'content-type', () => 'application/json; charset=utf-8'),
+  (request) => withHeader(request, 'content-type', () => 'Application/JSON;charset="UTF-8"'),
+  (request, choices) => ({ ...request, chunk_bytes: 1 + choices.integer(40) }),
+  (request) => withMoreHeaders(request, ['Expect', '100-continue']),
+  (request, choices) =>
+    withMoreHeaders(request, ['X-Request-ID', choices.pick(['mine', 'é', 'x'.repeat(500), '{"a":1}'])]),
+  (request, choices) =>
+    withMoreHeaders(request, [
+      'X-Forwarded-For',
+      choices.pick(['203.0.113.7', '::1, 10.0.0.1', 'nobody', ',']),
+    ]),
+  (request) => withMoreHeaders(request, ['Connection', 'close']),
+  (request) =>
+    withMoreHeaders(request, ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01']),
+  (request) =>
+    withMoreHeaders(request, ['Cookie', 'a=b; __proto__=c'], ['__proto__', 'x'], ['constructor', 'y']),
+  (request) =>
+    withMoreHeaders(
+      request,
+      ['Accept-Encoding', 'gzip'],
+      ['Accept', 'text/html'],
+      ['X-HTTP-Method-Override', 'GET'],
+    ),
 ]
 
 /** Changes after which the head says something else, or nothing. */
 const HARMFUL: readonly Change[] = [
-  (wire, dice) =>
-    without(wire, dice.pick(['content-type', 'x-data-application-id', 'x-data-hash', 'x-data-signature'])),
-  twice,
-  (wire, dice) => withHeader(wire, dice.pick(believed(wire)), (value) => oddValue(value, dice)),
-  (wire, dice) => ({
-    ...wire,
-    verb: dice.pick(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH', 'M-SEARCH']),
+  (request, choices) =>
+    withoutHeader(
+      request,
+      choices.pick(['content-type', 'x-data-application-id', 'x-data-hash', 'x-data-signature']),
+    ),
+  repeatHeader,
+  (request, choices) =>
+    withHeader(request, choices.pick(checkedHeaders(request)), (value) => changedValue(value, choices)),
+  (request, choices) => ({
+    ...request,
+    verb: choices.pick([
+      'GET',
+      'PUT',
+      'DELETE',
+      'PATCH',
+      'OPTIONS',
+      'TRACE',
+      'PROPFIND',
+      'SEARCH',
+      'M-SEARCH',
+    ]),
   }),
-  (wire, dice) => ({ ...wire, target: oddTarget(wire.target, dice) }),
-  (wire, dice) =>
-    withHeader(wire, 'content-type', () =>
-      dice.pick([
+  (request, choices) => ({ ...request, target: changedTarget(request.target, choices) }),
+  (request, choices) =>
+    withHeader(request, 'content-type', () =>
+      choices.pick([
         'text/plain',
         'application/jsonx',
         'application/json; charset=latin1',
@@ -49,55 +78,79 @@ const HARMFUL: readonly Change[] = [
         'json',
       ]),
     ),
-  (wire, dice) => plus(wire, ['Content-Encoding', dice.pick(['gzip', 'identity', 'br', ''])]),
-  (wire, dice) => ({ ...wire, target: `${wire.target}?${dice.pick(['', 'a=b', '__proto__=1', '%00'])}` }),
-  (wire, dice) => plus(wire, ...Array.from({ length: 120 }, (_, at): Header => [`X-${at}`, dice.hex(2)])),
-  (wire, dice) => plus(wire, ['X-Long', 'x'.repeat(dice.pick([17_000, 70_000]))]),
-  (wire) => ({ ...wire, body: Buffer.alloc(1024 * 1024 + 1, ' ') }),
+  (request, choices) =>
+    withMoreHeaders(request, ['Content-Encoding', choices.pick(['gzip', 'identity', 'br', ''])]),
+  (request, choices) => ({
+    ...request,
+    target: `${request.target}?${choices.pick(['', 'a=b', '__proto__=1', '%00'])}`,
+  }),
+  (request, choices) =>
+    withMoreHeaders(request, ...Array.from({ length: 120 }, (_, at): Header => [`X-${at}`, choices.hex(4)])),
+  (request, choices) => withMoreHeaders(request, ['X-Long', 'x'.repeat(choices.pick([17_000, 70_000]))]),
+  (request) => ({ ...request, body: Buffer.alloc(1024 * 1024 + 1, ' ') }),
 ]
 
 /** Headers, verb, target and framing, of a request whose proof was right before. */
-export function attackHead(world: World, dice: Dice): Attempt {
-  if (dice.chance(0.25)) {
-    const wire = wireOf(partsOf(harmless(world, dice), world, dice))
-    return { attack: 'head respelled', wire: dice.pick(HARMLESS)(wire, dice), expected: 'success' }
+export function attackHead(system: FuzzSystem, choices: Choices): Attempt {
+  if (choices.chance(0.25)) {
+    const request = requestOf(signedPartsOf(repeatableRequest(system, choices), system, choices))
+    return {
+      attack: 'head respelled',
+      request: choices.pick(HARMLESS)(request, choices),
+      expected: 'success',
+    }
   }
   // The large body comes seldom: it costs more than all others.
-  const change = dice.pick(dice.chance(0.98) ? HARMFUL.slice(0, -1) : HARMFUL)
-  const wire = change(wireOf(partsOf(wouldBeStored(world, dice), world, dice)), dice)
-  return { attack: 'head changed', wire, expected: 'refusal', odd_head: true }
+  const change = choices.pick(choices.chance(0.98) ? HARMFUL.slice(0, -1) : HARMFUL)
+  const request = change(
+    requestOf(signedPartsOf(acceptableDeposit(system, choices), system, choices)),
+    choices,
+  )
+  return {
+    attack: 'head changed',
+    request: request,
+    expected: 'refusal',
+    may_fail_before_authentication: true,
+  }
 }
 
-function plus(wire: Wire, ...more: readonly Header[]): Wire {
-  return { ...wire, headers: [...wire.headers, ...more] }
+function withMoreHeaders(request: RawRequest, ...more: readonly Header[]): RawRequest {
+  return { ...request, headers: [...request.headers, ...more] }
 }
 
-function without(wire: Wire, name: string): Wire {
-  const headers = wire.headers.filter(([sent]) => sent.toLowerCase() !== name)
-  return headers.length < wire.headers.length ? { ...wire, headers } : without(wire, 'x-data-application-id')
+function withoutHeader(request: RawRequest, name: string): RawRequest {
+  const headers = request.headers.filter(([sent]) => sent.toLowerCase() !== name)
+  return headers.length < request.headers.length
+    ? { ...request, headers }
+    : withoutHeader(request, 'x-data-application-id')
 }
 
 /** The headers whose value matters. On v1 nobody has signed the pair: another one may be just as good. */
-function believed({ headers, target }: Wire): readonly string[] {
+function checkedHeaders({ headers, target }: RawRequest): readonly string[] {
   const names = headers.map(([name]) => name.toLowerCase())
   return target === METHOD_PATHS.v1 ? names.filter((name) => !/timestamp|nonce/.test(name)) : names
 }
 
 /** A header that must come once comes again, with the same value or another, however its name is spelled. */
-function twice(wire: Wire, dice: Dice): Wire {
-  const [name, value] = dice.pick(wire.headers)
-  const again: Header = [dice.chance(0.5) ? name : name.toUpperCase(), dice.chance(0.5) ? value : dice.hex(4)]
-  return dice.chance(0.5) ? plus(wire, again) : { ...wire, headers: [again, ...wire.headers] }
+function repeatHeader(request: RawRequest, choices: Choices): RawRequest {
+  const [name, value] = choices.pick(request.headers)
+  const again: Header = [
+    choices.chance(0.5) ? name : name.toUpperCase(),
+    choices.chance(0.5) ? value : choices.hex(8),
+  ]
+  return choices.chance(0.5)
+    ? withMoreHeaders(request, again)
+    : { ...request, headers: [again, ...request.headers] }
 }
 
-function respelled(wire: Wire, _dice: Dice, spell: (name: string) => string): Wire {
-  return { ...wire, headers: wire.headers.map(([name, value]): Header => [spell(name), value]) }
+function withHeaderNames(request: RawRequest, _dice: Choices, spell: (name: string) => string): RawRequest {
+  return { ...request, headers: request.headers.map(([name, value]): Header => [spell(name), value]) }
 }
 
 /** None of these is the value that was there, also when the white space around it is taken away. */
-function oddValue(value: string, dice: Dice): string {
-  const at = 1 + dice.integer(value.length - 1)
-  const inserted = dice.pick([
+function changedValue(value: string, choices: Choices): string {
+  const at = 1 + choices.integer(value.length - 1)
+  const inserted = choices.pick([
     '\u0000',
     '\u0001',
     '\u007f',
@@ -109,7 +162,7 @@ function oddValue(value: string, dice: Dice): string {
     '\r',
     '\u000b',
   ])
-  return dice.pick([
+  return choices.pick([
     () => '',
     () => value.slice(0, at) + inserted + value.slice(at),
     () => `${value},${value}`,
@@ -122,8 +175,8 @@ function oddValue(value: string, dice: Dice): string {
   ])()
 }
 
-function oddTarget(target: string, dice: Dice): string {
-  return dice.pick([
+function changedTarget(target: string, choices: Choices): string {
+  return choices.pick([
     () => `${target}/`,
     () => `/${target}`,
     () => target.toUpperCase(),

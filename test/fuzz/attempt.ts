@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { resendPath } from '../../gateway/paths.ts'
-import type { Dice } from './dice.ts'
-import { type FuzzCredential, METHOD_PATHS, type Pair, proofHeaders } from './proof.ts'
+import type { Choices } from './choices.ts'
+import type { Header, RawRequest } from './raw-http.ts'
 import type { ValidRequest } from './requests.ts'
-import type { Header, Wire } from './wire.ts'
-import type { World } from './world.ts'
+import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from './signing.ts'
+import type { FuzzSystem } from './system.ts'
 
 /**
  * What an answer has to say: `success`, `refusal`, or `judged` for a body that was changed and then signed, which may
@@ -15,10 +16,10 @@ export type Expected = 'success' | 'refusal' | 'judged'
 export interface Attempt {
   /** The kind of attack, for the report. */
   readonly attack: string
-  readonly wire: Wire
+  readonly request: RawRequest
   readonly expected: Expected
   /** The head is not that of a sound request, so it may be refused before anybody looks at its proof. */
-  readonly odd_head?: true
+  readonly may_fail_before_authentication?: true
 }
 
 /** A request that is right, in its parts, for an attack to change one of them. */
@@ -31,41 +32,45 @@ export interface SignedParts {
 }
 
 /** Signs a valid request as one of the usable credentials does, with or without the pair where that is optional. */
-export function partsOf({ body, resend_of }: ValidRequest, world: World, dice: Dice): SignedParts {
-  const version = dice.pick(['v1', 'v2'] as const)
-  const credential = world.usable[version]
-  const is_paired = version === 'v2' || dice.chance(0.5)
+export function signedPartsOf(
+  { body, resend_of }: ValidRequest,
+  system: FuzzSystem,
+  choices: Choices,
+): SignedParts {
+  const version = choices.pick(['v1', 'v2'] as const)
+  const credential = system.usable[version]
+  const is_paired = version === 'v2' || choices.chance(0.5)
   return {
     target: resend_of === undefined ? METHOD_PATHS[version] : resendPath(resend_of),
     credential,
-    secret: dice.pick(credential.secrets),
-    pair: is_paired ? freshPair(dice) : undefined,
+    secret: choices.pick(credential.secrets),
+    pair: is_paired ? freshPair(choices) : undefined,
     body: Buffer.from(JSON.stringify(body)),
   }
 }
 
-/** A pair that nobody has used: the dice of no two runs are the same. */
-export function freshPair(dice: Dice): Pair {
+/** A pair that nobody has used: the choices of no two runs are the same. */
+export function freshPair(choices: Choices): Pair {
   const now_s = Math.floor(Date.now() / 1000)
-  return { timestamp: String(now_s + dice.integer(400) - 200), nonce: dice.hex(16) }
+  return { timestamp: String(now_s + choices.integer(400) - 200), nonce: randomUUID() }
 }
 
 /** The request that the parts make, signed over what is in them now. */
-export function wireOf(
+export function requestOf(
   { target, credential, secret, pair, body }: SignedParts,
-  changes: Partial<Wire> = {},
-): Wire {
+  changes: Partial<RawRequest> = {},
+): RawRequest {
   const headers: Header[] = [
     ['Content-Type', 'application/json'],
-    ...proofHeaders(target, credential, secret, body, pair),
+    ...signatureHeaders(target, credential, secret, body, pair),
   ]
   return { verb: 'POST', target, headers, body, ...changes }
 }
 
 /** The same headers with the value of one changed; `name` is lower case. */
-export function withHeader(wire: Wire, name: string, change: (value: string) => string): Wire {
-  const headers = wire.headers.map(
+export function withHeader(request: RawRequest, name: string, change: (value: string) => string): RawRequest {
+  const headers = request.headers.map(
     ([sent, value]): Header => (sent.toLowerCase() === name ? [sent, change(value)] : [sent, value]),
   )
-  return { ...wire, headers }
+  return { ...request, headers }
 }

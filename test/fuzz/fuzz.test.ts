@@ -4,29 +4,16 @@ import { fuzz } from './fuzz.ts'
 
 const RUNS = 20_000
 
-test('hostile requests never get through, and leave nothing behind', async () => {
+const CODES = ['success', 1001, 1002, 1003, 1005, 1006, 1007, 3000, 3001, 3002, 3003, 3008, 6002, 9000]
+
+test('hostile requests get the expected response, and change no stored state', async () => {
   const seed = randomInt(2 ** 31)
   process.stderr.write(`fuzz: seed ${seed}, ${RUNS} runs\n`)
   const { failures, outcomes, runs, log_lines } = await fuzz({ seed, runs: RUNS })
   expect(failures).toEqual([])
-  expect(runs).toBe(RUNS)
-  // A fuzzer that meets no answer of a kind, or no log, would find nothing and not say so.
-  for (const code of [
-    'success',
-    1001,
-    1002,
-    1003,
-    1005,
-    1006,
-    1007,
-    3000,
-    3001,
-    3002,
-    3003,
-    3008,
-    6002,
-    9000,
-  ])
-    expect([...outcomes.keys()].some((outcome) => outcome.endsWith(`-> ${code}`))).toBe(true)
+  expect(runs).toBeGreaterThanOrEqual(RUNS)
+  // Without these checks, a fuzzer whose requests all end in the same refusal would pass unnoticed.
+  const met = CODES.filter((code) => [...outcomes.keys()].some((outcome) => outcome.endsWith(`-> ${code}`)))
+  expect(met).toEqual(CODES)
   expect(log_lines).toBeGreaterThan(RUNS / 2)
-}, 180_000)
+}, 900_000)

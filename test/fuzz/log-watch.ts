@@ -1,6 +1,6 @@
 /** Reads every line that the system logs and notes what must never stand in one. */
 export interface LogWatch {
-  take(chunk: string): void
+  read(chunk: string): void
   readonly lines: () => number
   /** What was wrong, in words; the secret itself is not repeated. */
   readonly faults: readonly string[]
@@ -26,7 +26,7 @@ export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch
   return {
     faults,
     lines: () => lines,
-    take(chunk) {
+    read(chunk) {
       const parts = (begun + chunk).split('\n')
       begun = parts.pop() ?? ''
       for (const line of parts) check(line)

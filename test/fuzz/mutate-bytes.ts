@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts'
+import type { Choices } from './choices.ts'
 
 /** Bytes that are not UTF-8, or that are and should not be there. */
 const ODD_BYTES = [
@@ -15,35 +15,35 @@ const ODD_BYTES = [
 ] as const
 
 /** Changes bytes without knowing what they mean. The result always differs from what was given. */
-export function mutateBytes(body: Buffer, dice: Dice): Buffer {
-  const at = dice.integer(body.length + 1)
+export function mutateBytes(body: Buffer, choices: Choices): Buffer {
+  const at = choices.integer(body.length + 1)
   const before = body.subarray(0, at)
   const after = body.subarray(at)
-  const change = dice.weighted<() => Buffer>([
-    [6, () => changeByte(body, dice)],
+  const change = choices.weighted<() => Buffer>([
+    [6, () => changeByte(body, choices)],
     [3, () => before],
     [2, () => after],
-    [4, () => Buffer.concat([before, Buffer.from(dice.pick(ODD_BYTES)), after])],
+    [4, () => Buffer.concat([before, Buffer.from(choices.pick(ODD_BYTES)), after])],
     [2, () => Buffer.concat([before, after.subarray(1)])],
     [1, () => Buffer.concat([before, body, after])],
     [1, () => Buffer.from(body.toString(), 'utf16le')],
-    [1, () => Buffer.from(dice.hex(1 + dice.integer(64)), 'hex')],
+    [1, () => choices.bytes()],
   ])
   const changed = change()
   return changed.equals(body) ? Buffer.concat([body, Buffer.from('x')]) : changed
 }
 
 /** Another value in the place of one byte, somewhere. */
-export function changeByte(body: Buffer, dice: Dice): Buffer {
+export function changeByte(body: Buffer, choices: Choices): Buffer {
   const changed = Buffer.from(body)
-  const at = dice.integer(changed.length)
-  changed[at] = ((changed[at] ?? 0) + 1 + dice.integer(255)) % 256
+  const at = choices.integer(changed.length)
+  changed[at] = ((changed[at] ?? 0) + 1 + choices.integer(255)) % 256
   return changed
 }
 
 /** Another character of the same alphabet in the place of one. */
-export function changeCharacter(text: string, dice: Dice, alphabet: string): string {
-  const at = dice.integer(text.length)
+export function changeCharacter(text: string, choices: Choices, alphabet: string): string {
+  const at = choices.integer(text.length)
   const others = [...alphabet].filter((character) => character !== text.charAt(at))
-  return text.slice(0, at) + dice.pick(others) + text.slice(at + 1)
+  return text.slice(0, at) + choices.pick(others) + text.slice(at + 1)
 }

@@ -1,20 +1,20 @@
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Attempt } from './attempt.ts'
-import { maySucceed, strictObject } from './judge.ts'
-import { provenBy } from './proof.ts'
-import { headerOf, type RawAnswer } from './wire.ts'
-import type { World } from './world.ts'
+import { mayBeSuccess, strictObject } from './expected-success.ts'
+import { headerOf, type RawResponse } from './raw-http.ts'
+import { responseSignatureCheck } from './signing.ts'
+import type { FuzzSystem } from './system.ts'
 
 /** What a system that is well and has no limits to speak of must never say: limits, faults, parts that are down. */
-const NEVER: ReadonlySet<number> = new Set([1000, 2000, 2001, 2002, 3009])
+const UNEXPECTED_CODES: ReadonlySet<number> = new Set([1000, 2000, 2001, 2002, 3009])
 
 /** What is said of a head before anybody looks at the proof. */
-const BEFORE_PROOF: ReadonlySet<number> = new Set([1001, 1003, 1006, 1007])
+const BEFORE_AUTHENTICATION: ReadonlySet<number> = new Set([1001, 1003, 1006, 1007])
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** What is wrong with an answer, in words; empty when it is as it has to be. */
-export function faultsOf(attempt: Attempt, answer: RawAnswer, world: World): readonly string[] {
+export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSystem): readonly string[] {
   const faults: string[] = []
   const expect = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault)
@@ -29,34 +29,37 @@ export function faultsOf(attempt: Attempt, answer: RawAnswer, world: World): rea
     expect(answer.status === 200, 'a success that is not 200')
     expect(attempt.expected !== 'refusal', 'it succeeded')
     expect(
-      attempt.expected !== 'judged' || maySucceed(attempt.wire.body, world),
+      attempt.expected !== 'judged' || mayBeSuccess(attempt.request.body, system),
       'it succeeded and is not valid',
     )
   } else {
     expect(attempt.expected !== 'success', `a valid request was refused (${code})`)
     expect(isErrorCode(code) && ERROR_TABLE[code].http === answer.status, `HTTP ${answer.status} for ${code}`)
-    expect(!NEVER.has(code), `code ${code} from a system that is well`)
+    expect(!UNEXPECTED_CODES.has(code), `code ${code} from a system that is well`)
     const blames_body = code === 1005 && envelope.field === 'body'
-    if (attempt.expected === 'judged' && !attempt.odd_head)
-      expect(blames_body === (strictObject(attempt.wire.body) === undefined), 'strict JSON, judged otherwise')
+    if (attempt.expected === 'judged' && !attempt.may_fail_before_authentication)
+      expect(
+        blames_body === (strictObject(attempt.request.body) === undefined),
+        'strict JSON, judged otherwise',
+      )
   }
-  for (const fault of signatureFaults(attempt, answer, world, code)) faults.push(fault)
+  for (const fault of signatureFaults(attempt, answer, system, code)) faults.push(fault)
   return faults
 }
 
 /** An answer is signed exactly when the request proved a secret (A5), with that secret. */
 function signatureFaults(
-  { wire, odd_head }: Attempt,
-  answer: RawAnswer,
-  { usable, refused }: World,
+  { request, may_fail_before_authentication: odd_head }: Attempt,
+  answer: RawResponse,
+  { usable, refused }: FuzzSystem,
   code: number,
 ): readonly string[] {
   const names = answer.headers.map(([name]) => name.toLowerCase())
   const is_signed = names.includes('x-data-hash') || names.includes('x-data-signature')
-  const isSignedRight = provenBy(wire, [usable.v1, usable.v2, ...refused])
+  const isSignedRight = responseSignatureCheck(request, [usable.v1, usable.v2, ...refused])
   if (isSignedRight === undefined) return is_signed ? ['signed, though nothing was proved'] : []
   if (!is_signed)
-    return odd_head && BEFORE_PROOF.has(code) ? [] : ['not signed, though the secret was proved']
+    return odd_head && BEFORE_AUTHENTICATION.has(code) ? [] : ['not signed, though the secret was proved']
   return isSignedRight(answer) ? [] : ['the signature of the answer is wrong']
 }
 

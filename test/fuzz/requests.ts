@@ -1,21 +1,21 @@
 import { METHODS } from '#lib/contract/methods.ts'
-import type { Dice } from './dice.ts'
-import type { Registry } from './registry.ts'
+import type { Choices } from './choices.ts'
+import type { FuzzMerchant } from './merchant.ts'
 
 /** A payment that was there before the fuzzer began. */
-export interface KnownPayment {
+export interface PreparedPayment {
   readonly c_id: string
   readonly h_id: string
 }
 
 /** What stood in the store before the fuzzer began. */
-export interface Known extends Registry {
+export interface FuzzSetup extends FuzzMerchant {
   /** Where deposits call back to. */
   readonly callback_url: string
   /** It has called back, and was asked to again by the operation below, so that asking once more changes nothing. */
-  readonly told: KnownPayment
+  readonly notified: PreparedPayment
   /** It has nowhere to call back to, so that asking for it is refused and stores nothing. */
-  readonly quiet: KnownPayment
+  readonly without_callback: PreparedPayment
 }
 
 /** The operation by which `told` was asked to call back again, on the resend route and by `payment.notification`. */
@@ -42,64 +42,64 @@ export const PRIVATE_TEXTS = {
 const { email, phone, first_name, last_name, customer_account, description, bank_account } = PRIVATE_TEXTS
 
 /** Requests that succeed as often as they are sent, and change nothing. */
-export function harmless(known: Known, dice: Dice): ValidRequest {
-  const { told } = known
+export function repeatableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
+  const { notified: told } = known
   const operation_id = KNOWN_OPERATION
-  return dice.weighted<ValidRequest>([
-    [5, { body: readOnly(known, dice.pick([told, known.quiet]), dice) }],
-    [1, { body: { method: 'payment.notification', operation_id, params: namesTold(told) } }],
+  return choices.weighted<ValidRequest>([
+    [5, { body: readOnlyBody(known, choices.pick([told, known.without_callback]), choices) }],
+    [1, { body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(told) } }],
     [1, { body: { payment_id: told.h_id, operation_id }, resend_of: told.h_id }],
   ])
 }
 
 /** Of those the ones that only look, and would not ask `told` to call back if their method became another. */
-export function harmlessWhenChanged(known: Known, dice: Dice): ValidRequest {
-  return { body: readOnly(known, known.quiet, dice) }
+export function readOnlyRequest(known: FuzzSetup, choices: Choices): ValidRequest {
+  return { body: readOnlyBody(known, known.without_callback, choices) }
 }
 
-function readOnly({ service_id }: Known, { c_id, h_id }: KnownPayment, dice: Dice): object {
-  const identifiers = dice.pick([{ c_id }, { h_id }, { c_id, h_id }])
-  return dice.pick<object>([
+function readOnlyBody({ service_id }: FuzzSetup, { c_id, h_id }: PreparedPayment, choices: Choices): object {
+  const identifiers = choices.pick([{ c_id }, { h_id }, { c_id, h_id }])
+  return choices.pick<object>([
     { method: 'gateway.ping', params: {} },
     { method: 'gateway.ping', params: {}, service_id: 1 },
     { method: 'balance.get', params: {} },
-    { method: 'balance.get', service_id: dice.pick([service_id, String(service_id)]), params: {} },
+    { method: 'balance.get', service_id: choices.pick([service_id, String(service_id)]), params: {} },
     { method: 'payment.status', params: { payment: { identifiers } } },
   ])
 }
 
 /** What `told` was asked with: the very same again is an exact retry. */
-export function namesTold({ h_id }: KnownPayment): object {
+export function notifiedPaymentParams({ h_id }: PreparedPayment): object {
   return { payment: { identifiers: { h_id } } }
 }
 
 /** A deposit that would be stored, if it were let in. It is only ever sent where its proof cannot hold. */
-export function wouldBeStored(known: Known, dice: Dice): ValidRequest {
-  return deposit(known, known.service_id, 'INR', dice)
+export function acceptableDeposit(known: FuzzSetup, choices: Choices): ValidRequest {
+  return deposit(known, known.service_id, 'INR', choices)
 }
 
 /**
  * Requests of the right shape that nothing can come of, however they are changed: a currency that no route of this
  * merchant has, a route that is switched off, a payment with nowhere to call back to, scopes that were not granted.
  */
-export function hopeless(known: Known, dice: Dice): ValidRequest {
-  const { quiet, service_id, disabled_service_id } = known
-  const identifiers = dice.pick([{ c_id: quiet.c_id }, { h_id: quiet.h_id }, quiet])
-  const operation_id = `fuzz-${dice.hex(8)}`
-  return dice.weighted<ValidRequest>([
-    [5, deposit(known, service_id, 'AUD', dice)],
-    [2, deposit(known, disabled_service_id, 'AUD', dice)],
-    [2, { body: payoutBody(dice.pick([service_id, disabled_service_id]), dice) }],
+export function unacceptableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
+  const { without_callback: quiet, service_id, disabled_service_id } = known
+  const identifiers = choices.pick([{ c_id: quiet.c_id }, { h_id: quiet.h_id }, quiet])
+  const operation_id = `fuzz-${choices.hex(16)}`
+  return choices.weighted<ValidRequest>([
+    [5, deposit(known, service_id, 'AUD', choices)],
+    [2, deposit(known, disabled_service_id, 'AUD', choices)],
+    [2, { body: payoutBody(choices.pick([service_id, disabled_service_id]), choices) }],
     [1, { body: { method: 'payment.notification', operation_id, params: { payment: { identifiers } } } }],
     [1, { body: { method: 'payment.notification', params: { payment: { identifiers } } } }],
     [3, { body: { payment_id: quiet.h_id, operation_id }, resend_of: quiet.h_id }],
-    [2, { body: supportBody(dice) }],
+    [2, { body: supportBody(choices) }],
   ])
 }
 
 /** A deposit with every field that there is, or with only those that there must be. */
 export function depositBody(
-  { service_id, currency, c_id, callback_url }: DepositParts,
+  { service_id, currency, c_id, callback_url }: DepositFields,
   extent: 'full' | 'least',
 ): object {
   const least = { identifiers: { c_id }, amount: { value: 12_300, currency }, payer: {} }
@@ -120,22 +120,27 @@ export function depositBody(
 }
 
 /** What differs from deposit to deposit. */
-export interface DepositParts {
+export interface DepositFields {
   readonly service_id: number | string
   readonly currency: string
   readonly c_id: string
   readonly callback_url: string
 }
 
-function deposit({ callback_url }: Known, service_id: number, currency: string, dice: Dice): ValidRequest {
-  const c_id = `fuzz-${dice.hex(8)}`
-  const parts = { service_id: dice.pick([service_id, String(service_id)]), currency, c_id, callback_url }
-  return { body: depositBody(parts, dice.chance(0.7) ? 'full' : 'least') }
+function deposit(
+  { callback_url }: FuzzSetup,
+  service_id: number,
+  currency: string,
+  choices: Choices,
+): ValidRequest {
+  const c_id = `fuzz-${choices.hex(16)}`
+  const parts = { service_id: choices.pick([service_id, String(service_id)]), currency, c_id, callback_url }
+  return { body: depositBody(parts, choices.chance(0.7) ? 'full' : 'least') }
 }
 
-function payoutBody(service_id: number, dice: Dice): object {
+function payoutBody(service_id: number, choices: Choices): object {
   const payment = {
-    identifiers: { c_id: `fuzz-${dice.hex(8)}` },
+    identifiers: { c_id: `fuzz-${choices.hex(16)}` },
     amount: { value: 12_300, currency: 'AUD' },
     description,
     receiver: {
@@ -148,15 +153,15 @@ function payoutBody(service_id: number, dice: Dice): object {
   return { method: 'payment.out', service_id, params: { payment } }
 }
 
-function supportBody(dice: Dice): object {
-  const method = dice.pick(METHODS.filter((name) => !/^(payment|balance|gateway)\./.test(name)))
-  const identifiers = { c_id: `fuzz-${dice.hex(8)}` }
-  const params = dice.pick<object>([
+function supportBody(choices: Choices): object {
+  const method = choices.pick(METHODS.filter((name) => !/^(payment|balance|gateway)\./.test(name)))
+  const identifiers = { c_id: `fuzz-${choices.hex(16)}` }
+  const params = choices.pick<object>([
     {},
     { identifiers },
     { identifiers, title: 'a title', description, category: 'question' },
     { limit: 25, statuses: ['open'] },
     { ticket: identifiers, body: description },
   ])
-  return { method, operation_id: `fuzz-${dice.hex(8)}`, params }
+  return { method, operation_id: `fuzz-${choices.hex(16)}`, params }
 }

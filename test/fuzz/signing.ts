@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { RESEND_TARGET, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
-import { type Header, headerOf, type RawAnswer, type Wire } from './wire.ts'
+import { type Header, headerOf, type RawRequest, type RawResponse } from './raw-http.ts'
 
 /** A credential as the fuzzer knows it: during a rotation it has two secrets. */
 export interface FuzzCredential {
@@ -54,7 +54,7 @@ export function signature(
 }
 
 /** All headers by which a request proves itself. */
-export function proofHeaders(
+export function signatureHeaders(
   target: string,
   { application_id }: FuzzCredential,
   secret: string,
@@ -79,31 +79,31 @@ function pairHeaders({ timestamp, nonce }: Pair): Header[] {
  * Whether a request proves a secret, judged from the bytes that were sent: a second opinion on what the gateway does.
  * Answers the check of the answer's signature, which then has to be there (A5).
  */
-export function provenBy(
-  wire: Wire,
+export function responseSignatureCheck(
+  request: RawRequest,
   credentials: readonly FuzzCredential[],
-): ((answer: RawAnswer) => boolean) | undefined {
-  const { target, verb, body } = wire
+): ((answer: RawResponse) => boolean) | undefined {
+  const { target, verb, body } = request
   const is_v2 = target === METHOD_PATHS.v2
   const is_v1 = target === METHOD_PATHS.v1
   if (verb !== 'POST' || !(is_v1 || is_v2 || RESEND_TARGET.test(target))) return undefined
-  const application_id = only(wire, 'x-data-application-id') ?? ''
+  const application_id = only(request, 'x-data-application-id') ?? ''
   const credential = credentials.find((one) => one.application_id === application_id)
-  const pair = pairOf(wire, is_v2 ? 16 : 1)
-  const claims_pair = has(wire, 'x-data-timestamp') || has(wire, 'x-data-nonce')
+  const pair = pairOf(request, is_v2 ? 16 : 1)
+  const claims_pair = has(request, 'x-data-timestamp') || has(request, 'x-data-nonce')
   // Where the pair is signed, one that is incomplete or malformed leaves nothing that could be proved.
   if (!is_v1 && pair === undefined && (claims_pair || is_v2)) return undefined
   const secret = credential?.secrets.find((one) => {
     const [name, value] = signature(target, application_id, one, body, pair)
-    return only(wire, name.toLowerCase()) === value
+    return only(request, name.toLowerCase()) === value
   })
   if (secret === undefined) return undefined
   return (answer) => isSignedWith(secret, target, application_id, pair?.nonce ?? '', answer)
 }
 
-function pairOf(wire: Wire, nonce_min: number): Pair | undefined {
-  const timestamp = only(wire, 'x-data-timestamp') ?? ''
-  const nonce = only(wire, 'x-data-nonce') ?? ''
+function pairOf(request: RawRequest, nonce_min: number): Pair | undefined {
+  const timestamp = only(request, 'x-data-timestamp') ?? ''
+  const nonce = only(request, 'x-data-nonce') ?? ''
   const well_formed = /^\d{1,12}$/.test(timestamp) && /^[\x21-\x7e]{1,128}$/.test(nonce)
   return well_formed && nonce.length >= nonce_min ? { timestamp, nonce } : undefined
 }
@@ -113,7 +113,7 @@ function isSignedWith(
   target: string,
   application_id: string,
   nonce: string,
-  answer: RawAnswer,
+  answer: RawResponse,
 ): boolean {
   if (target !== METHOD_PATHS.v2) return headerOf(answer, 'x-data-hash') === sha512(answer.body, secret)
   const request_id = headerOf(answer, 'x-request-id') ?? ''
@@ -122,11 +122,11 @@ function isSignedWith(
 }
 
 /** HTTP takes spaces and tabs around a value away. */
-function only({ headers }: Wire, name: string): string | undefined {
+function only({ headers }: RawRequest, name: string): string | undefined {
   const found = headers.filter((header) => header[0].toLowerCase() === name)
   return found.length === 1 ? found[0]?.[1].replace(/^[ \t]+|[ \t]+$/g, '') : undefined
 }
 
-function has({ headers }: Wire, name: string): boolean {
+function has({ headers }: RawRequest, name: string): boolean {
   return headers.some((header) => header[0].toLowerCase() === name)
 }

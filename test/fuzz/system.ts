@@ -7,24 +7,24 @@ import type { Demo } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
 import { callbackSecret, startReceiver } from '../support/receiver.ts'
 import { createLogWatch, type LogWatch } from './log-watch.ts'
-import { METHOD_PATHS } from './proof.ts'
-import { createRegistry, type Registry } from './registry.ts'
-import { type Known, PRIVATE_TEXTS } from './requests.ts'
-import { createSender, prepare, type Sender } from './seed.ts'
+import { createFuzzMerchant, type FuzzMerchant } from './merchant.ts'
+import { createSender, prepare, type Sender } from './prepare.ts'
+import { type FuzzSetup, PRIVATE_TEXTS } from './requests.ts'
+import { METHOD_PATHS } from './signing.ts'
 
 /** A running system with everything that the fuzzer has to know about it. */
-export interface World extends Known {
+export interface FuzzSystem extends FuzzSetup {
   readonly port: number
   readonly log: LogWatch
   /** A nonce that the v2 credential has used lately: none is remembered for ever, so it is renewed now and then. */
-  readonly spent: { nonce(): string; renew(): Promise<void> }
+  readonly used_nonce: { nonce(): string; renew(): Promise<void> }
   readonly send: Sender
   /** All that is stored about business, as the operator sees it. */
-  state(): Promise<object>
+  storedState(): Promise<object>
   /** How many bytes its process holds: all of them, and those of its own objects. */
   memory(): Promise<Memory>
   /** The end of what its process wrote, for when it has died. */
-  lastWords(): string
+  logTail(): string
   end(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface Memory {
   readonly heap_bytes: number
 }
 
-const LAST_WORDS = 2_000
+const LOG_TAIL_CHARACTERS = 2_000
 
 /** Any free ports; and the flood limiter may not hide what is behind it. */
 const ENVIRONMENT = {
@@ -47,7 +47,7 @@ const ENVIRONMENT = {
 }
 
 /** Starts a whole system in a process of its own and puts into it what the fuzzer needs. */
-export async function startWorld(): Promise<World> {
+export async function startFuzzSystem(): Promise<FuzzSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-fuzz-'))
   const receiver = await startReceiver()
   const system = await startProcess('scripts/start.ts', [], { ...ENVIRONMENT, MULTIHUB_HOME: home })
@@ -59,22 +59,22 @@ export async function startWorld(): Promise<World> {
   try {
     const demo: Demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
     const operator = operatorOf(demo)
-    const registry = await createRegistry(operator)
+    const merchant = await createFuzzMerchant(operator)
     const port = Number(new URL(demo.base_url).port)
-    const send = createSender(registry, port)
-    const known = await prepare(registry, send, operator, receiver.url)
-    const spent = await spendNonces(registry, send)
+    const send = createSender(merchant, port)
+    const known = await prepare(merchant, send, operator, receiver.url)
+    const spent = await useNonce(merchant, send)
 
-    const log = createLogWatch(await forbiddenTexts(home, demo, registry))
+    const log = createLogWatch(await forbiddenTexts(home, demo, merchant))
     // The greeting of a first start is for a person.
-    log.take(system.log().replace(/^(?!\{).*\n/gm, ''))
-    system.child.stderr?.on('data', (chunk: Buffer) => log.take(chunk.toString()))
-    const merchants = [...demo.merchants.map(({ merchant_id }) => merchant_id), registry.merchant_id]
+    log.read(system.log().replace(/^(?!\{).*\n/gm, ''))
+    system.child.stderr?.on('data', (chunk: Buffer) => log.read(chunk.toString()))
+    const merchants = [...demo.merchants.map(({ merchant_id }) => merchant_id), merchant.merchant_id]
     return {
-      ...{ ...known, port, log, spent, send, end },
-      state: () => stateOf(operator, merchants),
+      ...{ ...known, port, log, used_nonce: spent, send, end },
+      storedState: () => stateOf(operator, merchants),
       memory: () => memoryOf(demo),
-      lastWords: () => system.log().slice(-LAST_WORDS),
+      logTail: () => system.log().slice(-LOG_TAIL_CHARACTERS),
     }
   } catch (error) {
     await end()
@@ -82,7 +82,7 @@ export async function startWorld(): Promise<World> {
   }
 }
 
-async function spendNonces({ usable }: Registry, send: Sender): Promise<World['spent']> {
+async function useNonce({ usable }: FuzzMerchant, send: Sender): Promise<FuzzSystem['used_nonce']> {
   let nonce = ''
   const renew = async (): Promise<void> => {
     const fresh = randomUUID()
@@ -99,7 +99,7 @@ async function spendNonces({ usable }: Registry, send: Sender): Promise<World['s
 async function forbiddenTexts(
   home: string,
   demo: Demo,
-  { usable, refused }: Registry,
+  { usable, refused }: FuzzMerchant,
 ): Promise<ReadonlyMap<string, string>> {
   const keys: Record<string, string> = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
   const own = [usable.v1, usable.v2, ...refused].flatMap(({ secrets }) => secrets)

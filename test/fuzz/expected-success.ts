@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Known } from './requests.ts'
+import type { FuzzSetup } from './requests.ts'
 
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
@@ -9,7 +9,7 @@ const DEPTH_MAX = 32
  * Whether a body may be answered with success: a second opinion, which knows only the methods that look. It is
  * generous where the answer does not matter and exact about what makes a body strict JSON (E4, E5).
  */
-export function maySucceed(body: Buffer, known: Known): boolean {
+export function mayBeSuccess(body: Buffer, known: FuzzSetup): boolean {
   const request = strictObject(body)
   if (request === undefined) return false
   const { method, params, service_id, ...more } = request
@@ -20,7 +20,7 @@ export function maySucceed(body: Buffer, known: Known): boolean {
   )
   if (method === 'balance.get') return isExactly(params, {}) && (service_id === undefined || names_route)
   if (method !== 'payment.status') return false
-  return [known.told, known.quiet].some(({ c_id, h_id }) =>
+  return [known.notified, known.without_callback].some(({ c_id, h_id }) =>
     [{ c_id }, { h_id }, { c_id, h_id }].some((identifiers) =>
       isExactly(params, { payment: { identifiers } }),
     ),

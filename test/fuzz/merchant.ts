@@ -1,9 +1,9 @@
 import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import type { Operator } from '../support/operator.ts'
-import type { FuzzCredential } from './proof.ts'
+import type { FuzzCredential } from './signing.ts'
 
 /** What the operator has made for the fuzzer: a merchant, its routes and credentials of every kind. */
-export interface Registry {
+export interface FuzzMerchant {
   readonly merchant_id: string
   /** A deposit route in INR that works. */
   readonly service_id: number
@@ -27,7 +27,7 @@ const TEST = 'ENVIRONMENT_TEST'
 const OVERLAP_SECONDS = 86_400
 
 /** Makes a merchant of its own, which has nothing but what stands here. */
-export async function createRegistry(operator: Operator): Promise<Registry> {
+export async function createFuzzMerchant(operator: Operator): Promise<FuzzMerchant> {
   const { merchant } = await operator(`${MERCHANTS}.MerchantService/CreateMerchant`, {
     name: 'fuzz',
     timezone: 'Asia/Kolkata',

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 export type Header = readonly [name: string, value: string]
 
 /** A request as it goes over the wire. */
-export interface Wire {
+export interface RawRequest {
   readonly verb: string
   readonly target: string
   readonly headers: readonly Header[]
@@ -15,7 +15,7 @@ export interface Wire {
 }
 
 /** An answer as it came. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number
   readonly headers: readonly Header[]
   readonly body: Buffer
@@ -23,20 +23,20 @@ export interface RawAnswer {
 
 /** A connection that is kept alive and opened anew when the server has closed it. One exchange at a time. */
 export interface Connection {
-  exchange(wire: Wire): Promise<RawAnswer>
+  exchange(wire: RawRequest): Promise<RawResponse>
   close(): void
 }
 
-const ANSWER_LIMIT_MS = 30_000
+const RESPONSE_LIMIT_MS = 30_000
 
 /** The value of an answer's header that came once; `undefined` when it is missing or repeated. `name` is lower case. */
-export function headerOf({ headers }: RawAnswer, name: string): string | undefined {
+export function headerOf({ headers }: RawResponse, name: string): string | undefined {
   const found = headers.filter(([sent]) => sent.toLowerCase() === name)
   return found.length === 1 ? found[0]?.[1] : undefined
 }
 
 /** The bytes of a request. */
-export function bytesOf({ verb, target, headers, body, chunk_bytes }: Wire): Buffer {
+export function bytesOf({ verb, target, headers, body, chunk_bytes }: RawRequest): Buffer {
   const framing: Header =
     chunk_bytes === undefined ? ['Content-Length', String(body.length)] : ['Transfer-Encoding', 'chunked']
   const lines = ['Host: 127.0.0.1', ...[...headers, framing].map(([name, value]) => `${name}: ${value}`)]
@@ -58,7 +58,7 @@ export function createConnection(port: number): Connection {
   let socket: Socket | undefined
   const open = async (): Promise<Socket> => {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true })
-    opened.setTimeout(ANSWER_LIMIT_MS, () => opened.destroy(new Error('no answer in time')))
+    opened.setTimeout(RESPONSE_LIMIT_MS, () => opened.destroy(new Error('no answer in time')))
     await once(opened, 'connect')
     // An exchange under way hears of it; between two it only means that the next one opens anew.
     opened.on('error', () => {})
@@ -78,7 +78,7 @@ export function createConnection(port: number): Connection {
   }
 }
 
-function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawAnswer> {
+function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     let received = Buffer.of()
     const settle = (finish: () => void): void => {
@@ -89,7 +89,7 @@ function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawAnswer> {
       data: (chunk: Buffer): void => {
         received = Buffer.concat([received, chunk])
         try {
-          const answer = parseAnswer(received)
+          const answer = parseResponse(received)
           if (answer !== undefined) settle(() => resolve(answer))
         } catch (error) {
           settle(() => reject(error))
@@ -104,14 +104,14 @@ function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawAnswer> {
 }
 
 /** The first whole answer that is not an interim one (1xx). Throws when the bytes are no answer, or more than one. */
-function parseAnswer(received: Buffer): RawAnswer | undefined {
+function parseResponse(received: Buffer): RawResponse | undefined {
   const head_end = received.indexOf('\r\n\r\n')
   if (head_end < 0) return undefined
   const [status_line = '', ...lines] = received.subarray(0, head_end).toString('latin1').split('\r\n')
   const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) /.exec(status_line)?.[1])
   if (Number.isNaN(status)) throw new Error(`this is no status line: ${status_line}`)
   const after_head = received.subarray(head_end + 4)
-  if (status < 200) return parseAnswer(after_head)
+  if (status < 200) return parseResponse(after_head)
   const headers = lines.map((line): Header => {
     const colon = line.indexOf(':')
     return [line.slice(0, colon), line.slice(colon + 1).trim()]
