@@ -22,7 +22,7 @@ import { createNonceStore } from './nonce-store.ts'
 
 const kept = await openTestStore()
 afterAll(async () => kept[Symbol.asyncDispose]())
-beforeEach(() => kept.setAway(false))
+beforeEach(() => kept.setUnavailable(false))
 
 const resend = (pair: ReplayPair): TestRequest => ({
   ...resendRequest('p1', pair),
@@ -156,7 +156,7 @@ describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
     const lines: string[] = []
     const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
     const app = await createTestGateway({ ...options, store: kept.store, log })
-    kept.setAway(true)
+    kept.setUnavailable(true)
     const { status, body } = await send(app, sent(freshPair()))
     if (name === 'v2') expect([status, body.error?.code]).toEqual([503, 2002])
     else if (name === 'v1') expect(body.success).toBe(true)

@@ -265,9 +265,9 @@ test('refuses a credential of the other version with 3008, signed by the scheme 
 test('refuses a request whose nonce cannot be checked with 2002, HTTP 503, signed', async () => {
   const app = await createTestGateway({ ...V2, store: kept.store })
   const pair = freshPair()
-  kept.setAway(true)
+  kept.setUnavailable(true)
   const refused = await send(app, v2Request(pair))
-  kept.setAway(false)
+  kept.setUnavailable(false)
   expect([refused.status, refused.body.error?.code]).toEqual([503, 2002])
   expect(refused.headers['x-data-signature']).toBe(responseSignature(refused, pair.nonce))
   // The nonce was not used up.

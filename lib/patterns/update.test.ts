@@ -130,8 +130,8 @@ describe('the compare-and-set loop', () => {
       throw broken
     }
     await expect(update(counters, key, decide)).rejects.toBe(broken)
-    store.setAway(true)
+    store.setUnavailable(true)
     await expect(update(counters, key, plusOne)).rejects.toBeInstanceOf(Unavailable)
-    store.setAway(false)
+    store.setUnavailable(false)
   })
 })

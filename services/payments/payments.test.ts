@@ -187,9 +187,9 @@ describe('a callback', () => {
     const { order, payment_id, created } = await startDeposit()
     system.provider.answer('pending')
     await created
-    system.roles.setAway('payments', true)
+    system.roles.setStoreUnavailable('payments', true)
     expect(await system.provider.report(order)).toBe(503)
-    system.roles.setAway('payments', false)
+    system.roles.setStoreUnavailable('payments', false)
     expect((await system.payment(payment_id)).status).toBe(PROCESSING)
     expect(await system.provider.report(order)).toBe(200)
     await expectPaidOnce(payment_id)

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { testWith } from '../support/needs.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
-import { startAlone, type TestSystem } from '../support/system.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
 const EXAMPLES = join(MERCHANTS, 'examples')
@@ -54,7 +54,7 @@ describe('the examples of the authentication page, run', () => {
   let system: TestSystem
   let receiver: Receiver
   beforeAll(async () => {
-    system = await startAlone()
+    system = await startOneProcess()
     receiver = await startReceiver()
   }, 90_000)
   afterAll(async () => {

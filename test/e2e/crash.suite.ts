@@ -3,7 +3,7 @@ import { expect } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import type { Answer } from '../support/public-client.ts'
+import type { PublicResponse } from '../support/public-client.ts'
 import type { Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 
@@ -27,12 +27,12 @@ export interface Storm {
   /** Resolves when every request was answered or broke. */
   readonly over: Promise<void>
   /** By reference: what was asked for, and the answer if one came. */
-  readonly deposits: ReadonlyMap<string, { readonly value: number; answer?: Answer }>
+  readonly deposits: ReadonlyMap<string, { readonly value: number; answer?: PublicResponse }>
 }
 
 /** Asks for 60 deposits, 12 at a time; requests that break are not repeated. */
 export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
-  const deposits = new Map<string, { value: number; answer?: Answer }>()
+  const deposits = new Map<string, { value: number; answer?: PublicResponse }>()
   const queue = Array.from({ length: DEPOSITS }, (_, index) => {
     const deposit = { value: 100_000 * (index + 1) + (DIGITS[index % DIGITS.length] ?? 0) }
     const c_id = randomUUID()

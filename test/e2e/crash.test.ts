@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { mongodbForTests, startPrivateMongoProxy, startPrivateNats } from '../support/servers.ts'
-import { startAlone, startApart, type TestSystem } from '../support/system.ts'
+import { startOneProcess, startProcessPerRole, type TestSystem } from '../support/system.ts'
 import { beginStorm, expectNothingLost, type Storm } from './crash.suite.ts'
 
 const LONG_MS = 180_000
@@ -40,7 +40,7 @@ describe('everything in one process', () => {
   test(
     'killed under 60 deposits, twice, and started again: nothing is lost',
     async () => {
-      const running = await startAlone()
+      const running = await startOneProcess()
       system = running
       const { storm, opening } = await stormOn(running, () => running.kill())
       await running.start()
@@ -54,7 +54,7 @@ describe('everything in one process', () => {
   test(
     'told to stop under load: everybody is answered, exit code 0, and the next start goes on',
     async () => {
-      const running = await startAlone()
+      const running = await startOneProcess()
       system = running
       let code: number | null = null
       const { storm, opening } = await stormOn(running, async () => {
@@ -84,7 +84,7 @@ if ('skip' in nats || 'skip' in mongodb) {
       test(
         `${role} killed under 60 deposits and started again: nothing is lost`,
         async () => {
-          const running = await startApart(nats.url, mongodb.uri)
+          const running = await startProcessPerRole(nats.url, mongodb.uri)
           system = running
           const { storm, opening } = await stormOn(running, async () => {
             await running.kill(role)
@@ -99,7 +99,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     test(
       'NATS killed under 60 deposits and started again: nothing is lost',
       async () => {
-        const running = await startApart(nats.url, mongodb.uri)
+        const running = await startProcessPerRole(nats.url, mongodb.uri)
         system = running
         const { storm, opening } = await stormOn(running, async () => {
           await nats.kill()
@@ -115,7 +115,7 @@ if ('skip' in nats || 'skip' in mongodb) {
       async () => {
         const proxy = await startPrivateMongoProxy()
         if ('skip' in proxy) throw new Error(proxy.skip)
-        const running = await startApart(nats.url, proxy.uri)
+        const running = await startProcessPerRole(nats.url, proxy.uri)
         system = running
         const { storm, opening } = await stormOn(running, async () => {
           await proxy.cut()

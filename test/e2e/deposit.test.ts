@@ -1,19 +1,19 @@
 import { test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
-import { startAlone, startApart } from '../support/system.ts'
+import { startOneProcess, startProcessPerRole } from '../support/system.ts'
 import { depositContract } from './deposit.suite.ts'
 
-depositContract('everything in one process', () => startAlone())
+depositContract('everything in one process', () => startOneProcess())
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
 
 if ('skip' in nats) test.skip(`deposits, every role a process: ${nats.skip}`, () => {})
-else depositContract('every role a process, embedded stores', () => startApart(nats.url, undefined))
+else depositContract('every role a process, embedded stores', () => startProcessPerRole(nats.url, undefined))
 
 if ('skip' in nats || 'skip' in mongodb) {
   const reason = 'skip' in mongodb ? mongodb.skip : 'there is no NATS'
   test.skip(`deposits, every role a process on MongoDB: ${reason}`, () => {})
 } else {
-  depositContract('every role a process, MongoDB', () => startApart(nats.url, mongodb.uri))
+  depositContract('every role a process, MongoDB', () => startProcessPerRole(nats.url, mongodb.uri))
 }

@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type DemoCredential, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import { type Answer, freshPair, knock, PATHS, signResend, signV1, signV2 } from '../support/public-client.ts'
+import {
+  freshPair,
+  PATHS,
+  type PublicResponse,
+  send,
+  signResend,
+  signV1,
+  signV2,
+} from '../support/public-client.ts'
 import type { TestSystem } from '../support/system.ts'
 
 const AT_ONCE = 200
@@ -29,7 +37,7 @@ interface TwoGateways {
   readonly credentials: (rpc: string, request: object) => Promise<any>
   readonly credentialWith: (policy: object, version?: 'v1' | 'v2') => Promise<DemoCredential>
   /** Sends the same to each gateway in turn, all at once. */
-  readonly atOnce: (burst: Burst) => Promise<readonly Answer[]>
+  readonly atOnce: (burst: Burst) => Promise<readonly PublicResponse[]>
 }
 
 /** What several gateways have to agree on, whatever the store that they share. */
@@ -72,17 +80,17 @@ function gatewaysOf(system: TestSystem): TwoGateways {
     atOnce({ headersOf, body, path = PATHS.v1, count = AT_ONCE }) {
       const base_urls = system.baseUrls()
       const knocks = Array.from({ length: count }, (_, at) =>
-        knock(base_urls[at % base_urls.length] ?? '', { path, headers: headersOf(), body }),
+        send(base_urls[at % base_urls.length] ?? '', { path, headers: headersOf(), body }),
       )
       return Promise.all(knocks)
     },
   }
 }
 
-const succeeded = (answers: readonly Answer[]): number =>
+const succeeded = (answers: readonly PublicResponse[]): number =>
   answers.filter(({ body }) => body?.success === true).length
 
-const refusals = (answers: readonly Answer[]): readonly string[] => {
+const refusals = (answers: readonly PublicResponse[]): readonly string[] => {
   const refused = answers.filter(({ body }) => body?.success !== true)
   return [...new Set(refused.map(({ http_status, body }) => `${http_status}/${body?.error.code}`))]
 }
@@ -135,7 +143,7 @@ function limitsAdmitExactly(gateways: () => TwoGateways): void {
     const { system, atOnce, credentialWith } = gateways()
     const credential = await credentialWith({ daily_limit: 23 })
     const body = JSON.stringify({ method: 'payment.sideways', params: {} })
-    await knock(system.baseUrls()[1] ?? '', { path: PATHS.v1, headers: signV1(credential, body), body })
+    await send(system.baseUrls()[1] ?? '', { path: PATHS.v1, headers: signV1(credential, body), body })
     const answers = await atOnce({ headersOf: () => signV1(credential, PING), body: PING })
     expect([succeeded(answers), refusals(answers)]).toEqual([22, ['429/3009']])
   }, 30_000)

@@ -16,7 +16,7 @@ import {
 import { loadSync } from '@grpc/proto-loader'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { testWith } from '../support/needs.ts'
-import { startAlone, type TestSystem } from '../support/system.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 /** What a team has: the address, a token, `proto/`, and the public packages of its language. None of our code. */
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -29,7 +29,7 @@ let system: TestSystem
 let address: string
 beforeAll(async () => {
   const sha256 = createHash('sha256').update(TEAM_TOKEN).digest('hex')
-  system = await startAlone({ MULTIHUB_RPC_CALLERS: `internal:${sha256}` })
+  system = await startOneProcess({ MULTIHUB_RPC_CALLERS: `internal:${sha256}` })
   address = new URL(system.demo().grpc_url).host
 }, 60_000)
 afterAll(() => system?.end(), 30_000)

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
-import { type Answer, type Knock, knock } from '../support/public-client.ts'
+import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 
 /** A recorded request and its answer. */
 export interface Exchange {
-  readonly sent: Knock
-  readonly answer: Answer
+  readonly sent: PublicRequest
+  readonly answer: PublicResponse
 }
 
 /** A proxy between merchants and a gateway that records every exchange. */
@@ -37,7 +37,7 @@ export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
       headers: { 'Content-Type': undefined, ...Object.fromEntries(headers) },
       body: Buffer.concat(chunks),
     }
-    const answer = await knock(baseUrl(), sent)
+    const answer = await send(baseUrl(), sent)
     exchanges.push({ sent, answer })
     response.writeHead(answer.http_status, answer.headers).end(answer.raw)
   })

@@ -5,17 +5,17 @@ import { answerName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import {
-  type Answer,
-  type Knock,
-  knock,
   PATHS,
+  type PublicRequest,
+  type PublicResponse,
+  send,
   signResend,
   signV1,
   signV2,
 } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { acceptedBy, describedBy, REFERENCE } from '../support/reference.ts'
-import { startAlone, type TestSystem } from '../support/system.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { type Exchange, type Recorder, startRecorder } from './reference.recorder.ts'
 
 let system: TestSystem
@@ -26,7 +26,7 @@ let alpha: MerchantClient
 const demo = (): Demo => ({ ...system.demo(), base_url: recorder.base_url })
 
 beforeAll(async () => {
-  system = await startAlone({ MULTIHUB_SANDBOX_DELAY: '10ms', MULTIHUB_OPENAPI: 'true' })
+  system = await startOneProcess({ MULTIHUB_SANDBOX_DELAY: '10ms', MULTIHUB_OPENAPI: 'true' })
   recorder = await startRecorder(() => system.demo().base_url)
   receiver = await startReceiver()
   alpha = merchantClient(demo)
@@ -40,11 +40,11 @@ afterAll(async () => {
 
 const RESEND_PATH = PATHS.resend('{paymentId}')
 
-const pathOf = ({ path }: Knock): string =>
+const pathOf = ({ path }: PublicRequest): string =>
   path.endsWith('/webhook/resend') ? RESEND_PATH : path in REFERENCE.paths ? path : PATHS.v1
 
 const operationOf = (
-  sent: Knock,
+  sent: PublicRequest,
 ): { readonly pointer: string; readonly responses: Record<string, { headers: object }> } => {
   const path = pathOf(sent)
   return {
@@ -84,16 +84,19 @@ function faultsOfSuccess({ sent, answer }: Exchange): readonly string[] {
   ]
 }
 
-const waitUntilFinal = (c_id: string): Promise<Answer> =>
+const waitUntilFinal = (c_id: string): Promise<PublicResponse> =>
   eventually(
     () => alpha.status(c_id),
     (answer) => answer?.body.result?.payment.status.final === true,
   )
 
-const sendV1 = (changes: Partial<Knock>, body = '{"method":"gateway.ping","params":{}}'): Promise<Answer> =>
-  knock(recorder.base_url, { path: PATHS.v1, headers: signV1(alpha.credential, body), body, ...changes })
+const sendV1 = (
+  changes: Partial<PublicRequest>,
+  body = '{"method":"gateway.ping","params":{}}',
+): Promise<PublicResponse> =>
+  send(recorder.base_url, { path: PATHS.v1, headers: signV1(alpha.credential, body), body, ...changes })
 
-const codeOf = ({ http_status, body }: Answer): readonly [number, number | undefined] => [
+const codeOf = ({ http_status, body }: PublicResponse): readonly [number, number | undefined] => [
   http_status,
   body.error?.code,
 ]
@@ -153,7 +156,7 @@ describe('the committed reference describes every answer of the gateway', () => 
     expect((await alpha.resend(h_id, 'again')).http_status).toBe(200)
   })
 
-  test.each<[readonly [number, number], string, () => Promise<Answer>]>([
+  test.each<[readonly [number, number], string, () => Promise<PublicResponse>]>([
     [[400, 1001], 'an unknown path', () => sendV1({ path: '/elsewhere' })],
     [[400, 1003], 'a query', () => sendV1({ path: `${PATHS.v1}?a=1` })],
     [[400, 1006], 'another content type', () => sendV1({ headers: { 'Content-Type': 'text/plain' } })],
@@ -190,7 +193,7 @@ describe('the committed reference describes every answer of the gateway', () => 
   })
 
   test('serves exactly the committed document if the settings ask for it', async () => {
-    const served = await knock(system.demo().base_url, {
+    const served = await send(system.demo().base_url, {
       path: '/openapi.json',
       verb: 'GET',
       headers: { 'Content-Type': undefined, 'Content-Length': undefined },
@@ -211,28 +214,28 @@ describe('the committed reference describes every answer of the gateway', () => 
   })
 })
 
-function sendWithV2Credential(): Promise<Answer> {
+function sendWithV2Credential(): Promise<PublicResponse> {
   const v2 = alpha.merchant.credentials.find(({ api_version }) => api_version === 'v2')
   const body = '{"method":"gateway.ping","params":{}}'
   return sendV1({ headers: signV1(v2 ?? alpha.credential, body), body })
 }
 
-async function createTwice(): Promise<Answer> {
+async function createTwice(): Promise<PublicResponse> {
   const { c_id } = await alpha.deposit(15_000)
   return alpha.deposit(15_000, { c_id })
 }
 
-async function notifyWithoutAddress(): Promise<Answer> {
+async function notifyWithoutAddress(): Promise<PublicResponse> {
   const { c_id } = await alpha.deposit(15_000)
   return alpha.notify({ c_id })
 }
 
-async function resendTooEarly(): Promise<Answer> {
+async function resendTooEarly(): Promise<PublicResponse> {
   const { body } = await alpha.deposit(15_905, { webhook_url: receiver.url })
   return alpha.resend(body.result.payment.identifiers.h_id, 'too-early')
 }
 
-function resendWithAnotherId(): Promise<Answer> {
+function resendWithAnotherId(): Promise<PublicResponse> {
   const path = PATHS.resend('a')
   const body = JSON.stringify({ payment_id: 'b', operation_id: 'c' })
   return sendV1({ path, headers: signResend(alpha.credential, path, body), body })

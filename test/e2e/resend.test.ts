@@ -1,9 +1,9 @@
 import { afterAll, test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
-import { startAlone, startApart } from '../support/system.ts'
+import { startOneProcess, startProcessPerRole } from '../support/system.ts'
 import { resendContract } from './resend.suite.ts'
 
-resendContract('everything in one process', () => startAlone(), { roles_apart: false })
+resendContract('everything in one process', () => startOneProcess(), { roles_apart: false })
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
@@ -16,5 +16,5 @@ if ('skip' in nats) test.skip(`callbacks once more, every role a process: ${nats
 else {
   const uri = 'skip' in mongodb ? undefined : mongodb.uri
   const name = `every role a process, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`
-  resendContract(name, () => startApart(nats.url, uri), { roles_apart: true })
+  resendContract(name, () => startProcessPerRole(nats.url, uri), { roles_apart: true })
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
-import { startAlone, type TestSystem } from '../support/system.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const LONG_MS = 60_000
 /** More than there were connections to a provider once. */
@@ -12,7 +12,7 @@ const UNANSWERED_VALUE = 10_903
 
 let system: TestSystem
 beforeAll(async () => {
-  system = await startAlone()
+  system = await startOneProcess()
 }, LONG_MS)
 afterAll(() => system.end(), LONG_MS)
 

@@ -11,8 +11,8 @@ import { listen } from '#lib/platform/process/listen.ts'
 import { eventually } from '../support/eventually.ts'
 import { type DemoCredential, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
-import { type Answer, freshPair, knock, PATHS, signResend, signV1 } from '../support/public-client.ts'
-import { startAlone, type TestSystem } from '../support/system.ts'
+import { freshPair, PATHS, type PublicResponse, send, signResend, signV1 } from '../support/public-client.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const file = join(provider_directory, 'providers.json')
   const account = { account_id: 'acme', connector: 'sandbox', environment: 'test', key: randomHex(32) }
   await writeFile(file, JSON.stringify({ accounts: [{ ...account, base_url: `http://${authority}` }] }))
-  system = await startAlone({ MULTIHUB_PROVIDERS_FILE: file })
+  system = await startOneProcess({ MULTIHUB_PROVIDERS_FILE: file })
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())
   const { route } = await operator('multihub.merchants.v1.RouteService/CreateRoute', {
@@ -64,9 +64,9 @@ afterAll(async () => {
 const ask = (
   body: string,
   { credential = alpha.credential, ...different }: Different = {},
-): Promise<Answer> => {
+): Promise<PublicResponse> => {
   const headers = { ...signV1(credential, body), ...different.headers }
-  return knock(system.demo().base_url, { path: PATHS.v1, ...different, headers, body })
+  return send(system.demo().base_url, { path: PATHS.v1, ...different, headers, body })
 }
 
 interface Different {
@@ -127,15 +127,15 @@ async function resend(
   payment_id: string,
   operation_id: string,
   credential = alpha.credential,
-): Promise<Answer> {
+): Promise<PublicResponse> {
   const path = PATHS.resend(payment_id)
   const body = JSON.stringify({ payment_id, operation_id })
   const headers = signResend(credential, path, body, freshPair())
-  return knock(system.demo().base_url, { path, headers, body })
+  return send(system.demo().base_url, { path, headers, body })
 }
 
 /** The code with which a deposit ends, in the place where a merchant reads it (E14). */
-async function endsWith(deposit: Promise<Answer & { readonly c_id: string }>): Promise<Seen> {
+async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: string }>): Promise<Seen> {
   const { c_id } = await deposit
   const answer = await eventually(
     () => alpha.status(c_id),
@@ -158,7 +158,7 @@ interface Seen {
   readonly http_status?: number
 }
 
-const envelope = async (answer: Promise<Answer>): Promise<Seen> => {
+const envelope = async (answer: Promise<PublicResponse>): Promise<Seen> => {
   const { body, http_status } = await answer
   return { code: body.error?.code, http_status }
 }

@@ -337,12 +337,12 @@ describe('an outage', () => {
     const { roles } = system.payments
     const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
-    roles.setAway(role, true)
+    roles.setStoreUnavailable(role, true)
     try {
       await expect(system.resend(request)).rejects.toMatchObject({ code: 2002 })
       await expect(system.notify(request)).rejects.toMatchObject({ code: 2002 })
     } finally {
-      roles.setAway(role, false)
+      roles.setStoreUnavailable(role, false)
     }
     const { deliveryIds } = await system.resend(request)
     await system.notify(request)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, knock, PATHS, signResend, signV1 } from './public-client.ts'
+import { PATHS, type PublicResponse, send, signResend, signV1 } from './public-client.ts'
 
 /** What demo.json tells of a credential. */
 export interface DemoCredential {
@@ -41,14 +41,14 @@ export interface MerchantClient {
   readonly merchant: DemoMerchant
   readonly credential: DemoCredential
   route(wanted: Partial<DemoRoute>): number
-  call(body: object): Promise<Answer>
+  call(body: object): Promise<PublicResponse>
   /** Creates a deposit of `value` minor units; UPI in INR unless told otherwise. */
-  deposit(value: number, more?: DepositOptions): Promise<Answer & { readonly c_id: string }>
-  status(c_id: string): Promise<Answer>
+  deposit(value: number, more?: DepositOptions): Promise<PublicResponse & { readonly c_id: string }>
+  status(c_id: string): Promise<PublicResponse>
   /** Asks for the callback of the payment's present state (`payment.notification`). */
-  notify(identifiers: object, operation_id?: string): Promise<Answer>
+  notify(identifiers: object, operation_id?: string): Promise<PublicResponse>
   /** Asks for the callback of a payment's end on the resend route. */
-  resend(payment_id: string, operation_id: string): Promise<Answer>
+  resend(payment_id: string, operation_id: string): Promise<PublicResponse>
   /** What can be spent in a currency. */
   available(currency?: string): Promise<number>
 }
@@ -73,7 +73,8 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
     if (!route) throw new Error(`no route like ${JSON.stringify(all)}`)
     return route
   }
-  const call = (body: object): Promise<Answer> => send(demo().base_url, credential, JSON.stringify(body))
+  const call = (body: object): Promise<PublicResponse> =>
+    sendV1(demo().base_url, credential, JSON.stringify(body))
   return {
     merchant,
     credential,
@@ -95,7 +96,7 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
     resend(payment_id, operation_id) {
       const path = PATHS.resend(payment_id)
       const body = JSON.stringify({ payment_id, operation_id })
-      return knock(demo().base_url, { path, headers: signResend(credential, path, body), body })
+      return send(demo().base_url, { path, headers: signResend(credential, path, body), body })
     },
     async available(currency = 'INR') {
       const { body } = await call({ method: 'balance.get', params: {} })
@@ -106,6 +107,6 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
 }
 
 /** Sends the bytes of a body with a v1 signature. */
-export function send(base_url: string, credential: DemoCredential, text: string): Promise<Answer> {
-  return knock(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
+export function sendV1(base_url: string, credential: DemoCredential, text: string): Promise<PublicResponse> {
+  return send(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
 }

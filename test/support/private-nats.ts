@@ -92,7 +92,7 @@ async function spawnBound(program: string, args: readonly string[], log: string)
 
 async function waitUntilReady(child: ChildProcess, port: number, log: string): Promise<void> {
   const deadline_ms = performance.now() + READY_WITHIN_MS
-  while (!(await greets(port))) {
+  while (!(await sendsGreeting(port))) {
     if (hasEnded(child) || performance.now() > deadline_ms) {
       const state = hasEnded(child) ? 'ended' : `was not ready within ${READY_WITHIN_MS} ms`
       throw new Error(`nats-server ${state}:\n${(await readFile(log, 'utf8')).slice(-2_000)}`)
@@ -102,7 +102,7 @@ async function waitUntilReady(child: ChildProcess, port: number, log: string): P
 }
 
 // A connection alone proves nothing: the kernel accepts it for a process that is frozen. The greeting does.
-async function greets(port: number): Promise<boolean> {
+async function sendsGreeting(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     const [greeting] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })

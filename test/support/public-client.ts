@@ -4,7 +4,7 @@ import { resendPath, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import type { DemoCredential } from './merchant.ts'
 
 /** An answer of the public interface. */
-export interface Answer {
+export interface PublicResponse {
   readonly http_status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly raw: string
@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 /** A request to the public interface, byte for byte. A header that is `undefined` is not sent. */
-export interface Knock {
+export interface PublicRequest {
   readonly path: string
   readonly verb?: string
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -29,12 +29,15 @@ export interface ReplayPair {
 /** The paths of the public interface. */
 export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
-const ANSWER_LIMIT_MS = 60_000
+const RESPONSE_LIMIT_MS = 60_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
 /** Sends a request and reads its answer, whatever it is. */
-export function knock(base_url: string, { path, verb = 'POST', headers, body }: Knock): Promise<Answer> {
+export function send(
+  base_url: string,
+  { path, verb = 'POST', headers, body }: PublicRequest,
+): Promise<PublicResponse> {
   const sent_headers = Object.entries({
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),
@@ -43,14 +46,14 @@ export function knock(base_url: string, { path, verb = 'POST', headers, body }: 
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base_url)
     const options = { hostname, port, path, method: verb, headers: Object.fromEntries(sent_headers), agent }
-    const sent = request({ ...options, timeout: ANSWER_LIMIT_MS }, (response) => {
+    const sent = request({ ...options, timeout: RESPONSE_LIMIT_MS }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)
       response.on('end', () => {
         const raw = Buffer.concat(chunks).toString()
         const answered = response.headers as Record<string, string | undefined>
-        resolve({ http_status: response.statusCode ?? 0, headers: answered, raw, body: parse(raw) })
+        resolve({ http_status: response.statusCode ?? 0, headers: answered, raw, body: parseJson(raw) })
       })
     })
     sent.on('error', reject)
@@ -114,7 +117,7 @@ function pairHeaders({ timestamp, nonce }: ReplayPair): Record<string, string> {
   return { 'X-Data-Timestamp': timestamp, 'X-Data-Nonce': nonce }
 }
 
-function parse(raw: string): unknown {
+function parseJson(raw: string): unknown {
   try {
     return JSON.parse(raw)
   } catch {

@@ -13,7 +13,7 @@ import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/port.ts'
 import { rpcConfig } from './rpc.ts'
-import { switchable } from './store.ts'
+import { withOutages } from './store.ts'
 
 /** Some roles inside the process of a test: their real stores, RPC in memory, their own ports open. */
 export interface TestRoles extends AsyncDisposable {
@@ -23,7 +23,7 @@ export interface TestRoles extends AsyncDisposable {
   readonly urls: Readonly<Record<string, string>>
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
   /** Takes the store of a role away, or gives it back. */
-  setAway(role: string, away: boolean): void
+  setStoreUnavailable(role: string, away: boolean): void
   /** Tells the roles that the process is to stop, without stopping anything. */
   announceStop(): void
 }
@@ -62,7 +62,7 @@ export async function startRoles(
       async openStore() {
         const store = await openStore({ database: role.name, directory })
         stores.push(store)
-        return switchable(store, () => away.has(role.name))
+        return withOutages(store, () => away.has(role.name))
       },
     })
     running.push(started)
@@ -75,7 +75,7 @@ export async function startRoles(
     keyring,
     urls,
     client: (service, caller) => rpc.clientsOf(caller)(service),
-    setAway: (role, is_away) => void (is_away ? away.add(role) : away.delete(role)),
+    setStoreUnavailable: (role, is_away) => void (is_away ? away.add(role) : away.delete(role)),
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }

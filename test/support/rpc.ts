@@ -28,7 +28,7 @@ export function rpcConfig(environment: Readonly<Record<string, string>> = {}): R
 }
 
 /** A log that keeps its lines, parsed. */
-export function keptLog(): {
+export function recordingLog(): {
   readonly log: Log
   readonly lines: readonly Readonly<Record<string, unknown>>[]
 } {
@@ -89,11 +89,11 @@ export interface TestClient {
 }
 
 /** The ways by which one service of one process can be called. */
-export const WAYS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
+export const TRANSPORTS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
 
 /** Calls by one of the ways, as `caller`, or over the wire with a token of one's own or none. */
 export async function clientBy(
-  way: (typeof WAYS)[number],
+  way: (typeof TRANSPORTS)[number],
   { rpc, serving }: TestProcess,
   caller: CallerName,
   token: string | undefined = tokenOf(caller),
@@ -103,10 +103,10 @@ export async function clientBy(
   const options = {
     baseUrl: `http://127.0.0.1:${serving.connect_port}`,
     httpVersion: '1.1' as const,
-    interceptors: [asOurOwn(token)],
+    interceptors: [withRequestContext(token)],
   }
   const transport = way === 'connect' ? createConnectTransport(options) : createGrpcWebTransport(options)
-  return { merchants: createClient(MerchantService, failingAsOurOwn(transport)), close: () => {} }
+  return { merchants: createClient(MerchantService, withTranslatedErrors(transport)), close: () => {} }
 }
 
 /** A client in another process. */
@@ -117,7 +117,7 @@ export async function grpcClient(address: string, token: string | undefined): Pr
 }
 
 /** What our own transports send by themselves, for those of Connect: the token, and the request's id and trace. */
-function asOurOwn(token: string | undefined): Interceptor {
+function withRequestContext(token: string | undefined): Interceptor {
   return (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`)
     const context = currentRequest()
@@ -128,7 +128,7 @@ function asOurOwn(token: string | undefined): Interceptor {
 }
 
 /** Errors as our own transports throw them. */
-function failingAsOurOwn(transport: Transport): Transport {
+function withTranslatedErrors(transport: Transport): Transport {
   return {
     unary: (...call) =>
       transport.unary(...call).catch((error: unknown) => {

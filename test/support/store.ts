@@ -9,7 +9,7 @@ import type { Store } from '#lib/platform/store/port.ts'
 export interface TestStore extends AsyncDisposable {
   readonly store: Store
   /** Takes the documents away, or gives them back. */
-  setAway(away: boolean): void
+  setUnavailable(away: boolean): void
 }
 
 /** Opens a store for one test, or for those of one file. */
@@ -18,8 +18,8 @@ export async function openTestStore(): Promise<TestStore> {
   const opened = await openStore({ database: 'test', directory })
   let is_away = false
   return {
-    store: switchable(opened, () => is_away),
-    setAway(away) {
+    store: withOutages(opened, () => is_away),
+    setUnavailable(away) {
       is_away = away
     },
     async [Symbol.asyncDispose]() {
@@ -30,7 +30,7 @@ export async function openTestStore(): Promise<TestStore> {
 }
 
 /** A store whose documents can be out of reach for a while. */
-export function switchable(store: Store, isAway: () => boolean): Store {
+export function withOutages(store: Store, isAway: () => boolean): Store {
   const guarded = <T extends object>(inner: T): T =>
     new Proxy(inner, {
       get(target, name) {

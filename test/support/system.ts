@@ -51,7 +51,7 @@ interface Plan {
 }
 
 /** Everything in one process on the embedded stores, as `npm start` runs it, on ports that stay the same. */
-export async function startAlone(more: Environment = {}): Promise<TestSystem> {
+export async function startOneProcess(more: Environment = {}): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const [http, grpc, connect, sandbox, provider] = await freePorts(5)
   const environment = {
@@ -71,7 +71,7 @@ export async function startAlone(more: Environment = {}): Promise<TestSystem> {
  * Every role in a process of its own, talking gRPC over NATS, on MongoDB or on embedded stores of their own; on request
  * with a second gateway on the same store as the first.
  */
-export async function startApart(
+export async function startProcessPerRole(
   nats_url: string,
   mongodb_uri: string | undefined,
   options: { readonly second_gateway?: true } = {},

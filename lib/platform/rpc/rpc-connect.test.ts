@@ -7,8 +7,8 @@ import { isUuid } from '#lib/platform/ids.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import {
   clientBy,
-  keptLog,
   merchantService,
+  recordingLog,
   serveProcess,
   type TestProcess,
   tokenOf,
@@ -24,7 +24,7 @@ async function serve(
   methods: Parameters<typeof merchantService>[0] = {},
   routes: PlainRoutes = {},
 ): Promise<TestProcess> {
-  const served = await serveProcess([merchantService(methods)], { log: keptLog().log, routes })
+  const served = await serveProcess([merchantService(methods)], { log: recordingLog().log, routes })
   ending.push(() => served.close())
   return served
 }
@@ -113,7 +113,7 @@ describe('an RPC that is not there', () => {
   )
 
   test.each(['connect', 'grpc-web'] as const)('is unimplemented for a client by %s', async (way) => {
-    const served = await serveProcess([], { log: keptLog().log })
+    const served = await serveProcess([], { log: recordingLog().log })
     ending.push(() => served.close())
     const { merchants } = await clientBy(way, served, 'gateway')
     await expect(merchants.getMerchant({})).rejects.toMatchObject({ cause: { code: Code.Unimplemented } })

@@ -17,8 +17,8 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { freePort } from '../../../test/support/free-port.ts'
 import {
   grpcClient,
-  keptLog,
   merchantService,
+  recordingLog,
   rpcConfig,
   serveProcess,
   tokenOf,
@@ -35,7 +35,7 @@ afterEach(async () => {
 type Methods = NonNullable<Parameters<typeof merchantService>[0]>
 
 async function serve(methods: Methods = {}, port = 0) {
-  const { log, lines } = keptLog()
+  const { log, lines } = recordingLog()
   const config = rpcConfig({ MULTIHUB_GRPC_PORT: String(port) })
   const served = await serveProcess([merchantService(methods)], { config, log })
   ending.push(() => served.close())

@@ -11,7 +11,7 @@ import { readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { type Certificates, makeAuthority } from '../../../test/support/certificates.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { keptLog, merchantService, rpcConfig, serveProcess } from '../../../test/support/rpc.ts'
+import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../../test/support/rpc.ts'
 import { startTcpProxy, type TcpProxy } from '../../../test/support/tcp-proxy.ts'
 import { createRpc, type Rpc } from './rpc.ts'
 import { RPC_SETTINGS } from './settings.ts'
@@ -61,7 +61,7 @@ async function createFiles() {
 type Files = Awaited<ReturnType<typeof createFiles>>
 
 async function serve(files: Files) {
-  const { log, lines } = keptLog()
+  const { log, lines } = recordingLog()
   const getMerchant = async () => ({ merchant: { name: currentRequest()?.caller ?? 'nobody' } })
   const service = merchantService({ getMerchant })
   const identities = { MULTIHUB_RPC_CERTIFICATES: 'gateway:gateway.internal,payments:payments.internal' }
@@ -75,7 +75,7 @@ async function serve(files: Files) {
 async function clientOf(files: Files, port: number): Promise<Rpc> {
   const address = { MULTIHUB_MERCHANTS_ADDRESS: `127.0.0.1:${port}` }
   const config = readConfig(RPC_SETTINGS, { ...address, ...files.settings })
-  const rpc = await createRpc(config, keptLog().log, LOOK_MS)
+  const rpc = await createRpc(config, recordingLog().log, LOOK_MS)
   ending.push(() => rpc.close())
   return rpc
 }

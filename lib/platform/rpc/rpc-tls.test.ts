@@ -9,8 +9,8 @@ import { ConfigError, readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { makeAuthority } from '../../../test/support/certificates.ts'
 import {
-  keptLog,
   merchantService,
+  recordingLog,
   rpcConfig,
   serveProcess,
   type TestProcess,
@@ -141,7 +141,7 @@ whenFound('with keys and certificates', () => {
 })
 
 describe('settings of TLS', () => {
-  const open = (files: TlsFiles) => openTls(files, keptLog().log, 60_000)
+  const open = (files: TlsFiles) => openTls(files, recordingLog().log, 60_000)
 
   test('that are half there are refused at the start', async () => {
     await expect(open({ key: '/k' })).rejects.toThrow(ConfigError)

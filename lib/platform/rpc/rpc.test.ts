@@ -12,12 +12,12 @@ import { clock } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import {
   clientBy,
-  keptLog,
   merchantService,
+  recordingLog,
   rpcConfig,
   serveProcess,
   type TestClient,
-  WAYS,
+  TRANSPORTS,
 } from '../../../test/support/rpc.ts'
 import { createRpc } from './rpc.ts'
 import type { CallerName } from './service.ts'
@@ -32,11 +32,11 @@ afterEach(async () => {
 
 /** A process that serves `methods`, a client of it by one way, and what the process logged. */
 async function setUp(
-  way: (typeof WAYS)[number],
+  way: (typeof TRANSPORTS)[number],
   methods: Methods,
   caller: CallerName = 'gateway',
 ): Promise<{ merchants: TestClient['merchants']; lines: Lines }> {
-  const { log, lines } = keptLog()
+  const { log, lines } = recordingLog()
   const served = await serveProcess([merchantService(methods)], { log })
   ending.push(() => served.close())
   const client = await clientBy(way, served, caller)
@@ -56,7 +56,7 @@ async function failureOf(call: Promise<unknown>): Promise<PublicError> {
 const statusBelow = ({ cause }: PublicError): string | undefined =>
   cause instanceof ConnectError ? Code[cause.code] : undefined
 
-describe.each(WAYS)('a call by %s', (way) => {
+describe.each(TRANSPORTS)('a call by %s', (way) => {
   test('answers, with messages that neither side can change for the other', async () => {
     const kept: Environment[][] = []
     const answered = { merchantId: '7', environments: [Environment.TEST, Environment.PRODUCTION] }
@@ -279,7 +279,7 @@ describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way)
   test.each([undefined, 'wrong', `token-of-gateway-0123456789abcdeF`, 'Bearer', 'x'.repeat(600)])(
     'is nobody with the token %p',
     async (token) => {
-      const { log, lines } = keptLog()
+      const { log, lines } = recordingLog()
       const getMerchant = async (): Promise<object> => {
         calls += 1
         return {}
