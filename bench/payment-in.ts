@@ -6,109 +6,110 @@ import { clock, sleep } from '#lib/platform/time.ts'
 import { V1_PATH } from '../gateway/paths.ts'
 import { startProcess } from '../test/support/child.ts'
 import { merchantClient } from '../test/support/merchant.ts'
-import { startChild } from './child.ts'
+import { startChild } from './child-process.ts'
 import { type LoadClient, rateOf, startLoadClient } from './load/client.ts'
-import type { LoadOrder, LoadReport } from './load/load.ts'
+import type { Load, LoadReport } from './load/load.ts'
 import { cpuTime } from './process-use.ts'
 import type { BenchResult, Goal } from './result.ts'
-import { compared, inTurns, type Round } from './rounds.ts'
+import { measureAlternately, medianOf, type Round } from './rounds.ts'
 import { FREE_PORTS, startSystem } from './system.ts'
 
 const IN_FLIGHT = 64
 const ROUND_MS = 1_500
 const ROUNDS = 3
-/** Before the compiler has seen all of a payment's code the processor time is up to three times as much. */
+/** Until the code of a payment is compiled, it takes up to three times as much processor time. */
 const WARM_UP_ROUNDS = { declined: 8, completed: 2 }
 const GOAL = { ratio: 0.5 }
-/** Ends in the creation. One that stays pending (905) would not: the sandbox is asked about it every 2 s, for ever. */
+/** Declined at creation. A payment that stays pending (905) would be polled at the sandbox every 2 s until it expires. */
 const DECLINED_VALUE = 10_901
 const COMPLETED_VALUE = 10_000
 const COMPLETION_LIMIT_MS = 30_000
-/** How long the sandbox takes to complete a payment: nobody's work. */
+/** How long the sandbox waits before it completes a payment. It is subtracted, because no process works meanwhile. */
 const SANDBOX_DELAY_MS = 1_000
 
-/** Either side of the comparison. */
-interface Side {
+/** A process that serves `payment.in`: one of the two sides of a comparison. */
+interface PaymentServer {
   readonly pid: number
-  readonly order: Omit<LoadOrder, 'body'>
+  readonly load: Omit<Load, 'body'>
   readonly service_id: number
-  /** How many payments it has completed, ledger included, since it began. */
+  /** The number of payments that it has completed since its start, including their ledger writes. */
   completed(): Promise<number>
-  end(): Promise<void> | void
+  stop(): Promise<void> | void
 }
 
-/** What is compared with the floor. */
-interface Contender {
-  readonly start: (directory: string, provider: Provider) => Promise<Side>
+/** The server that is compared with the baseline. */
+interface Candidate {
+  readonly start: (directory: string, sandbox: Sandbox) => Promise<PaymentServer>
   readonly goal?: Goal
 }
 
-/** Where the sandbox of a comparison is: in each side's own process, or in one process for both. */
-interface Provider {
-  /** What ours needs to know of it. */
+/** The sandbox provider of a comparison: in the process of each server, or in one process for both. */
+interface Sandbox {
+  /** Its settings for the system. */
   readonly environment: Readonly<Record<string, string>>
-  /** What the floor needs to know of it. */
-  readonly floor_environment: Readonly<Record<string, string>>
-  end(): Promise<void>
+  /** Its settings for a bare pipeline. */
+  readonly pipeline_environment: Readonly<Record<string, string>>
+  stop(): Promise<void>
 }
 
 /**
- * `payment.in` beside a bare pipeline that does the same input and output without logic. The main shape is the system
- * as `npm start` runs it: every role in one process, the sandbox too; the floor then has the very same sandbox role in
- * its own process, so that what the provider costs is equal and only our logic differs. Beside that floor stands also
- * what the contract alone costs (contract.child.ts): no logic can be had for less. In the second shape, which has no
- * goal, the sandbox is a third process. Declined payments show the creation alone; of ordinary ones only those are
- * counted a second whose completion kept up.
+ * `payment.in` against a bare pipeline with the same input and output and without logic. The main rows measure the system
+ * as `npm start` runs it, with the sandbox in the same process. The baseline has the same sandbox in its process, so that
+ * only our logic differs. `required I/O only` (required-io.child.ts) measures the storage and messages that the contract
+ * requires: logic cannot cost less. With `separate sandbox`, the sandbox is a third process. Declined payments measure
+ * the creation alone; a round of completed payments lasts until the last one is completed.
  */
 export async function run(): Promise<BenchResult[]> {
   const client = await startLoadClient()
   const key = randomHex(32)
   try {
-    const inside = () => sandboxInside(key)
-    const apart = (directory: string) => sandboxApart(directory, key)
+    const inProcess = async () => sandboxInProcess(key)
+    const separate = (directory: string) => startSeparateSandbox(directory, key)
     return [
-      ...(await compare('payment.in', client, inside, { start: startOurs, goal: GOAL })),
-      ...(await compare('payment.in, contract alone', client, inside, { start: startContract })),
-      ...(await compare('payment.in, sandbox apart', client, apart, { start: startOurs })),
+      ...(await compare('payment.in', client, inProcess, { start: startWholeSystem, goal: GOAL })),
+      ...(await compare('payment.in, required I/O only', client, inProcess, { start: startRequiredIo })),
+      ...(await compare('payment.in, separate sandbox', client, separate, { start: startWholeSystem })),
     ]
   } finally {
-    client.end()
+    client.stop()
   }
 }
 
 async function compare(
   name: string,
   client: LoadClient,
-  startProvider: (directory: string) => Promise<Provider>,
-  { start, goal }: Contender,
+  startSandbox: (directory: string) => Promise<Sandbox>,
+  { start, goal }: Candidate,
 ): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
-  const started: { end(): Promise<void> | void }[] = []
+  const started: { stop(): Promise<void> | void }[] = []
   try {
-    const provider = await startProvider(directory)
-    started.push(provider)
-    const ours = await start(directory, provider)
+    const sandbox = await startSandbox(directory)
+    started.push(sandbox)
+    const ours = await start(directory, sandbox)
     started.push(ours)
-    const floor = await startPipeline('./payment/floor.child.ts', join(directory, 'floor'), provider)
-    started.push(floor)
+    const baseline = await startPipeline('./payment/baseline.child.ts', join(directory, 'baseline'), sandbox)
+    started.push(baseline)
     const loads = {
-      declined: (side: Side) => client.load(orderOf(side, DECLINED_VALUE)),
-      completed: (side: Side) => loadCompleted(client, side),
+      declined: (server: PaymentServer) => client.send(paymentLoad(server, DECLINED_VALUE)),
+      completed: (server: PaymentServer) => sendUntilCompleted(client, server),
     }
-    const found: BenchResult[] = []
+    const results: BenchResult[] = []
     for (const kind of ['declined', 'completed'] as const) {
-      const measure = (side: Side) => () => withCpu(side, () => loads[kind](side))
-      const sides = { ours: measure(ours), floor: measure(floor) }
-      found.push(...results(`${name}: ${kind}`, await inTurns(ROUNDS, sides, WARM_UP_ROUNDS[kind]), goal))
+      const row = `${name}: ${kind}`
+      const measure = (server: PaymentServer) => () => withCpuTime(server, () => loads[kind](server))
+      const sides = { ours: measure(ours), baseline: measure(baseline) }
+      const rounds = await measureAlternately(row, ROUNDS, sides, WARM_UP_ROUNDS[kind])
+      results.push(...resultsOf(row, rounds, goal))
     }
-    return found
+    return results
   } finally {
-    for (const one of started.toReversed()) await one.end()
+    for (const process of started.toReversed()) await process.stop()
     await rm(directory, { recursive: true, force: true })
   }
 }
 
-/** What a process with the sandbox role in it is told, but for its home. */
+/** The settings of a process with the sandbox role, except its home folder. */
 function sandboxSettings(key: string): Record<string, string> {
   return {
     MULTIHUB_MASTER_KEYS: `bench:${randomHex(32)}`,
@@ -118,46 +119,46 @@ function sandboxSettings(key: string): Record<string, string> {
   }
 }
 
-async function sandboxInside(key: string): Promise<Provider> {
+function sandboxInProcess(key: string): Sandbox {
   return {
     environment: { MULTIHUB_SANDBOX_KEY: key, MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms` },
-    floor_environment: sandboxSettings(key),
-    end: async () => {},
+    pipeline_environment: sandboxSettings(key),
+    stop: async () => {},
   }
 }
 
-async function sandboxApart(directory: string, key: string): Promise<Provider> {
+async function startSeparateSandbox(directory: string, key: string): Promise<Sandbox> {
   const home = { MULTIHUB_HOME: join(directory, 'sandbox') }
   const sandbox = await startProcess('main.ts', ['sandbox'], { ...sandboxSettings(key), ...home })
   const MULTIHUB_SANDBOX_URL = sandbox.urls['sandbox_url'] ?? ''
   const environment = { MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY: key }
-  return { environment, floor_environment: environment, end: sandbox.kill }
+  return { environment, pipeline_environment: environment, stop: sandbox.kill }
 }
 
-interface Measured extends LoadReport {
-  /** Of the serving process. What other processes of the machine took is not in it, as it is in the rate. */
+interface Measurement extends LoadReport {
+  /** Processor time of the serving process. Unlike the rate, it does not depend on other work on the machine. */
   readonly cpu_ms: number
 }
 
-async function withCpu({ pid }: Side, load: () => Promise<LoadReport>): Promise<Measured> {
+async function withCpuTime({ pid }: PaymentServer, send: () => Promise<LoadReport>): Promise<Measurement> {
   const before_ms = await cpuTime(pid)
-  const report = await load()
+  const report = await send()
   return { ...report, cpu_ms: (await cpuTime(pid)) - before_ms }
 }
 
-function results(name: string, rounds: readonly Round<Measured>[], goal?: Goal): BenchResult[] {
-  const cpu = compared(rounds, ({ cpu_ms, exchanges }) => cpu_ms / exchanges, 'less')
-  const p50 = compared(rounds, ({ p50_ms }) => p50_ms, 'less')
-  const p99 = compared(rounds, ({ p99_ms }) => p99_ms, 'less')
+function resultsOf(name: string, rounds: readonly Round<Measurement>[], goal?: Goal): BenchResult[] {
+  const cpu = medianOf(rounds, ({ cpu_ms, requests }) => cpu_ms / requests, 'lower')
+  const p50 = medianOf(rounds, ({ p50_ms }) => p50_ms, 'lower')
+  const p99 = medianOf(rounds, ({ p99_ms }) => p99_ms, 'lower')
   return [
-    { name, ...compared(rounds, rateOf), unit: 'requests/s', ...(goal ? { goal } : {}) },
+    { name, ...medianOf(rounds, rateOf), unit: 'requests/s', ...(goal ? { goal } : {}) },
     { name: `${name}, processor`, ...cpu, unit: 'ms/request' },
     { name: `${name}, p50`, ...p50, unit: 'ms' },
     { name: `${name}, p99`, ...p99, unit: 'ms' },
   ]
 }
 
-function orderOf({ order, service_id }: Side, value: number): LoadOrder {
+function paymentLoad({ load, service_id }: PaymentServer, value: number): Load {
   const payment = {
     identifiers: { c_id: 'order-{id}' },
     amount: { value, currency: 'INR' },
@@ -168,38 +169,39 @@ function orderOf({ order, service_id }: Side, value: number): LoadOrder {
     },
     description: 'Two tickets',
   }
-  return { ...order, body: JSON.stringify({ method: 'payment.in', service_id, params: { payment } }) }
+  return { ...load, body: JSON.stringify({ method: 'payment.in', service_id, params: { payment } }) }
 }
 
-/** The time is that to the last completion, less what the provider waits, so that no work is left unpaid behind it. */
-async function loadCompleted(client: LoadClient, side: Side): Promise<LoadReport> {
-  const before = await side.completed()
+/** The time lasts until the last completion, without the waiting time of the sandbox, so that it includes all work. */
+async function sendUntilCompleted(client: LoadClient, server: PaymentServer): Promise<LoadReport> {
+  const before = await server.completed()
   const start_ms = clock.monotonic_ms()
-  const report = await client.load(orderOf(side, COMPLETED_VALUE))
-  while ((await side.completed()) - before < report.exchanges) {
-    if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS) throw new Error('payments were not completed')
+  const report = await client.send(paymentLoad(server, COMPLETED_VALUE))
+  while ((await server.completed()) - before < report.requests) {
+    if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS)
+      throw new Error(`some payments were not completed within ${COMPLETION_LIMIT_MS} ms`)
     await sleep(20)
   }
   const completed_ms = clock.monotonic_ms() - start_ms - SANDBOX_DELAY_MS
   return { ...report, elapsed_ms: Math.max(report.elapsed_ms, completed_ms) }
 }
 
-/** What is alike in the requests to all sides; only the system looks at whose they are. */
-const ORDER = { path: V1_PATH, in_flight: IN_FLIGHT, duration_ms: ROUND_MS }
+/** The part of the load that is the same for all servers. */
+const COMMON_LOAD = { path: V1_PATH, in_flight: IN_FLIGHT, duration_ms: ROUND_MS }
 
-async function startOurs(directory: string, { environment }: Provider): Promise<Side> {
-  const system = await startSystem(join(directory, 'ours'), environment)
+async function startWholeSystem(directory: string, { environment }: Sandbox): Promise<PaymentServer> {
+  const system = await startSystem(join(directory, 'system'), environment)
   try {
     const merchant = merchantClient(() => system.demo)
     const { secret, application_id } = merchant.credential
-    const opening = await merchant.available()
+    const opening_balance = await merchant.available()
     const port = Number(new URL(system.demo.base_url).port)
     return {
       pid: system.pid,
       service_id: merchant.route({}),
-      order: { ...ORDER, port, application_id: String(application_id), secret },
-      completed: async () => ((await merchant.available()) - opening) / COMPLETED_VALUE,
-      end: () => system.kill(),
+      load: { ...COMMON_LOAD, port, application_id: String(application_id), secret },
+      completed: async () => ((await merchant.available()) - opening_balance) / COMPLETED_VALUE,
+      stop: () => system.kill(),
     }
   } catch (error) {
     await system.kill()
@@ -207,19 +209,19 @@ async function startOurs(directory: string, { environment }: Provider): Promise<
   }
 }
 
-function startContract(directory: string, provider: Provider): Promise<Side> {
-  return startPipeline('./payment/contract.child.ts', join(directory, 'contract'), provider)
+function startRequiredIo(directory: string, sandbox: Sandbox): Promise<PaymentServer> {
+  return startPipeline('./payment/required-io.child.ts', join(directory, 'required-io'), sandbox)
 }
 
-/** A pipeline in a process of its own, whose state is in `directory`. */
+/** Starts a pipeline in its own process, with its data in `directory`. The application id is not checked there. */
 async function startPipeline(
   file: string,
   directory: string,
-  { floor_environment }: Provider,
-): Promise<Side> {
+  { pipeline_environment }: Sandbox,
+): Promise<PaymentServer> {
   const secret = randomHex(32)
   const child = await startChild(file, {
-    ...floor_environment,
+    ...pipeline_environment,
     MULTIHUB_HOME: directory,
     BENCH_SECRET: secret,
     BENCH_DIRECTORY: directory,
@@ -227,8 +229,8 @@ async function startPipeline(
   return {
     pid: child.pid,
     service_id: 501,
-    order: { ...ORDER, port: Number(child.ready), application_id: '1', secret },
-    completed: async () => Number(await child.ask({})),
-    end: () => child.end(),
+    load: { ...COMMON_LOAD, port: Number(child.ready), application_id: '1', secret },
+    completed: async () => Number(await child.request({})),
+    stop: () => child.kill(),
   }
 }

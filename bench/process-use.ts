@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 
-/** Linux counts processor time in hundredths of a second, whatever the kernel's own ticks are. */
+/** Linux reports processor time in hundredths of a second, whatever the tick rate of the kernel is. */
 const TICK_MS = 10
 
 /** The processor time that all threads of a process have used, in milliseconds. */
 export async function cpuTime(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // After the name, which may hold anything: user time is the 12th field, system time the 13th.
+  // Counted after the process name, which may contain spaces: user time is the 12th field, system time the 13th.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
-/** The memory of a process that is not paged out, in megabytes. */
+/** The resident memory of a process, in megabytes. */
 export async function residentMemory(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(text)?.[1]) / 1_024

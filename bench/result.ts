@@ -1,21 +1,21 @@
 /**
- * One measurement beside its floor: the least program that does the same visible work, measured in the same run.
- * `ratio` is how much of the floor's speed is left, for times and sizes too: 1 is all of it.
+ * One measurement next to its baseline: the smallest program that does the same visible work, measured in the same run.
+ * `ratio` is 1 when both are equally good, and less than 1 when ours is slower or larger.
  */
 export interface BenchResult {
   readonly name: string
   readonly ours: number
-  readonly floor: number
+  readonly baseline: number
   readonly unit: string
   readonly ratio: number
   readonly goal?: Goal
 }
 
-/** What we accept: at least this ratio, or at most so much of the unit. */
+/** The acceptance limit of a result: a smallest ratio, or a largest value in the unit of the result. */
 export type Goal = { readonly ratio: number } | { readonly at_most: number }
 
-/** Whether a result is as good as its goal; `undefined` for one that has none. */
-export function reached({ ours, ratio, goal }: BenchResult): boolean | undefined {
+/** Whether a result reaches its goal; `undefined` for a result without a goal. */
+export function reachesGoal({ ours, ratio, goal }: BenchResult): boolean | undefined {
   if (goal === undefined) return undefined
   return 'ratio' in goal ? ratio >= goal.ratio : ours <= goal.at_most
 }

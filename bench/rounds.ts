@@ -1,41 +1,53 @@
-/** One round: what both sides came to, right after one another. */
+/** One round: the measurement of both sides, one right after the other. */
 export interface Round<T> {
   readonly ours: T
-  readonly floor: T
+  readonly baseline: T
 }
 
-/** How a measured number is read: of a rate more is better, of a time or a size less. */
-export type Better = 'more' | 'less'
+/** Which values are better: higher ones for a rate, lower ones for a time or a size. */
+export type Better = 'higher' | 'lower'
 
 /**
- * Measures the two sides in turns, so that what else the machine does meets both. The first rounds, one unless given,
- * only warm up: they are measured and left out.
+ * Measures the two sides alternately, so that other work on the machine affects both. The first rounds (one by default)
+ * warm up the code; their measurements are discarded. Prints the name as progress.
  */
-export async function inTurns<T>(
+export async function measureAlternately<T>(
+  name: string,
   rounds: number,
-  sides: { readonly ours: () => Promise<T> | T; readonly floor: () => Promise<T> | T },
+  sides: { readonly ours: () => Promise<T> | T; readonly baseline: () => Promise<T> | T },
   warm_up_rounds = 1,
 ): Promise<Round<T>[]> {
+  printProgress(name)
   const measured: Round<T>[] = []
   for (let round = 0; round < warm_up_rounds + rounds; round += 1) {
-    const floor = await sides.floor()
+    const baseline = await sides.baseline()
     const ours = await sides.ours()
-    if (round >= warm_up_rounds) measured.push({ ours, floor })
+    if (round >= warm_up_rounds) measured.push({ ours, baseline })
   }
   return measured
 }
 
-/** The medians of some rounds. The ratio is the median of those of neighbours in time, which shared their weather. */
-export function compared<T>(
+/** Prints what is measured next, on standard error, because standard output holds the results only. */
+export function printProgress(name: string): void {
+  process.stderr.write(`  ${name} ...\n`)
+}
+
+/**
+ * The medians of the rounds. The ratio is the median of the ratios within each round, because both values of a round
+ * were measured under the same load of the machine.
+ */
+export function medianOf<T>(
   rounds: readonly Round<T>[],
   read: (measured: T) => number,
-  better: Better = 'more',
-): { ours: number; floor: number; ratio: number } {
-  const values = rounds.map(({ ours, floor }) => ({ ours: read(ours), floor: read(floor) }))
+  better: Better = 'higher',
+): { ours: number; baseline: number; ratio: number } {
+  const values = rounds.map(({ ours, baseline }) => ({ ours: read(ours), baseline: read(baseline) }))
+  const ratioOf = ({ ours, baseline }: Round<number>): number =>
+    better === 'higher' ? ours / baseline : baseline / ours
   return {
     ours: median(values.map(({ ours }) => ours)),
-    floor: median(values.map(({ floor }) => floor)),
-    ratio: median(values.map(({ ours, floor }) => (better === 'more' ? ours / floor : floor / ours))),
+    baseline: median(values.map(({ baseline }) => baseline)),
+    ratio: median(values.map(ratioOf)),
   }
 }
 

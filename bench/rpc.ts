@@ -13,7 +13,7 @@ import { rpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { BenchResult } from './result.ts'
-import { compared, inTurns } from './rounds.ts'
+import { measureAlternately, medianOf } from './rounds.ts'
 import { startConnectNode } from './rpc/connect-node.ts'
 
 const IN_FLIGHT = 64
@@ -32,34 +32,36 @@ type Call = () => Promise<GetMerchantResponse>
  */
 export async function run(): Promise<BenchResult[]> {
   const serving = await serveOurs()
-  const floor = await serveFloor()
+  const baseline = await serveBaseline()
   const connect_node = await startConnectNode(response)
   try {
-    const grpc = await compare(serving.byGrpc, floor.call)
-    const by_grpc = await compare(serving.byGrpc, () => connect_node.grpc.getMerchant(request))
-    const by_connect = await compare(serving.byGrpc, () => connect_node.connect.getMerchant(request))
-    const memory = await compare(serving.inMemory, encodeOnly)
-    return [
-      { name: 'rpc.grpc', ...grpc, unit: 'calls/CPU s', goal: GRPC_GOAL },
-      { name: 'rpc.connect_node', ...by_grpc, unit: 'calls/CPU s' },
-      { name: 'rpc.connect_node.connect', ...by_connect, unit: 'calls/CPU s' },
-      { name: 'rpc.memory', ...memory, unit: 'calls/CPU s' },
-    ]
+    const grpc = await compare('rpc.grpc', serving.byGrpc, baseline.call)
+    const by_grpc = await compare('rpc.connect_node', serving.byGrpc, () =>
+      connect_node.grpc.getMerchant(request),
+    )
+    const by_connect = await compare('rpc.connect_node.connect', serving.byGrpc, () =>
+      connect_node.connect.getMerchant(request),
+    )
+    const memory = await compare('rpc.memory', serving.inMemory, encodeOnly)
+    return [{ ...grpc, goal: GRPC_GOAL }, by_grpc, by_connect, memory]
   } finally {
     await serving.close()
-    floor.close()
+    baseline.close()
     connect_node.close()
   }
 }
 
-async function compare(ours: Call, floor: Call): Promise<Pick<BenchResult, 'ours' | 'floor' | 'ratio'>> {
-  const rounds = await inTurns(ROUNDS, { ours: () => measure(ours), floor: () => measure(floor) })
-  return compared(rounds, (rate) => rate)
+async function compare(name: string, ours: Call, baseline: Call): Promise<BenchResult> {
+  const rounds = await measureAlternately(name, ROUNDS, {
+    ours: () => measure(ours),
+    baseline: () => measure(baseline),
+  })
+  return { name, ...medianOf(rounds, (rate) => rate), unit: 'calls/CPU s' }
 }
 
 /**
- * Calls a second of processor time: both ends are in this process and keep it busy, so on a quiet machine this is the
- * rate itself, and on a busy one the time that others took does not count.
+ * Calls per second of processor time. Client and server are in this process and keep it busy, so on an idle machine this
+ * is the rate. On a busy machine, the processor time of other processes does not count.
  */
 async function measure(call: Call): Promise<number> {
   const before = process.cpuUsage()
@@ -123,7 +125,7 @@ function merchantService() {
   })
 }
 
-async function serveFloor(): Promise<{ call: Call; close: () => void }> {
+async function serveBaseline(): Promise<{ call: Call; close: () => void }> {
   const server = new Server()
   const definition = {
     path: `/${MerchantService.typeName}/GetMerchant`,
@@ -161,9 +163,9 @@ async function serveFloor(): Promise<{ call: Call; close: () => void }> {
         message,
         metadata,
         options,
-        (error, answer) => {
-          if (error === null && answer !== undefined) resolve(answer)
-          else reject(error ?? new Error('no answer'))
+        (error, reply) => {
+          if (error === null && reply !== undefined) resolve(reply)
+          else reject(error ?? new Error('the server sent no response'))
         },
       )
     })

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { type BenchResult, reached } from './result.ts'
-import { table } from './table.ts'
+import { formatTable } from './markdown-table.ts'
+import { type BenchResult, reachesGoal } from './result.ts'
 
 type Benchmark = () => Promise<BenchResult[]>
 
-/** Each benchmark's code is loaded when it runs, so that what one brings along does not weigh on another. */
+/** The code of a benchmark is loaded when it runs, so that its dependencies do not slow down the others. */
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmark }>>> = {
   rpc: () => import('./rpc.ts'),
   store: () => import('./store-embedded.ts'),
@@ -14,7 +14,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   start: () => import('./start.ts'),
 }
 
-/** `npm run bench`: runs the benchmarks that are named, or all, one after the other, and prints what they found. */
+/** `npm run bench`: runs the named benchmarks, or all of them, one after the other, and prints their results. */
 async function main(): Promise<void> {
   const { names, json } = readArguments()
   const results: BenchResult[] = []
@@ -24,8 +24,8 @@ async function main(): Promise<void> {
     const { run } = await load()
     results.push(...(await run()))
   }
-  const shown = results.map((result) => ({ ...result, reached: reached(result) }))
-  process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : table(results))
+  const printed = results.map((result) => ({ ...result, reaches_goal: reachesGoal(result) }))
+  process.stdout.write(json ? `${JSON.stringify(printed, null, 2)}\n` : formatTable(results))
 }
 
 function readArguments(): { names: readonly string[]; json: boolean } {
@@ -35,7 +35,7 @@ function readArguments(): { names: readonly string[]; json: boolean } {
   })
   const unknown = names.find((name) => !Object.hasOwn(BENCHMARKS, name))
   if (unknown !== undefined) {
-    throw new Error(`there is no benchmark ${unknown}: name some of ${Object.keys(BENCHMARKS).join(', ')}`)
+    throw new Error(`unknown benchmark ${unknown}; use one of ${Object.keys(BENCHMARKS).join(', ')}`)
   }
   return { names, json: values.json }
 }

@@ -7,7 +7,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Stored } from '#lib/platform/store/port.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { BenchResult } from './result.ts'
-import { compared, inTurns } from './rounds.ts'
+import { measureAlternately, medianOf } from './rounds.ts'
 
 const DOCUMENTS = 2_048
 const ROUND_MS = 1_000
@@ -23,29 +23,29 @@ interface Payment {
   readonly [field: string]: unknown
 }
 
-/** Replaces document number `at`, guarded by its version, moving both of its index entries. */
+/** Replaces document number `at` under its version. Both of its index entries change. */
 type Replace = (at: number) => Promise<void>
 
 /**
- * Guarded replacements of 1.3 kB documents with two indexes, durable when they resolve, at 1, 64 and 512 in flight:
- * the embedded store against lmdb alone, which does the same reads and puts in its own transactions.
+ * `store.embedded` measures guarded replacements of 1.3 kB documents with two indexes, durable when they resolve, with 1,
+ * 64 and 512 in flight. The baseline is lmdb alone, with the same reads and puts in its own transactions.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-store-'))
   try {
     const ours = await openOurs(directory)
-    const floor = await openFloor(directory)
+    const baseline = await openBaseline(directory)
     const results: BenchResult[] = []
     for (const in_flight of [1, 64, 512]) {
-      const rounds = await inTurns(ROUNDS, {
-        ours: () => measure(ours.replace, in_flight),
-        floor: () => measure(floor.replace, in_flight),
-      })
       const name = `store.embedded guarded writes, ${in_flight} in flight`
-      results.push({ name, unit: 'writes/s', goal: GOAL, ...compared(rounds, (rate) => rate) })
+      const rounds = await measureAlternately(name, ROUNDS, {
+        ours: () => measure(ours.replace, in_flight),
+        baseline: () => measure(baseline.replace, in_flight),
+      })
+      results.push({ name, unit: 'writes/s', goal: GOAL, ...medianOf(rounds, (rate) => rate) })
     }
     await ours.close()
-    await floor.close()
+    await baseline.close()
     return results
   } finally {
     await rm(directory, { recursive: true, force: true })
@@ -71,7 +71,7 @@ function payment(at: number, version: number): Payment {
     c_id: `order-${at}`,
     h_id: `h-${version}-${at}`,
     due_at: new Date(1_700_000_000_000 + version),
-    state: 'processing',
+    status: 'processing',
     amount: { minor: 1_234_500n, currency: 'USD' },
     fee: { minor: 1_200n, currency: 'USD' },
     attempt: 3,
@@ -83,8 +83,8 @@ function payment(at: number, version: number): Payment {
     },
     customer: { id: 'customer-1', ip: '192.0.2.1', agent: 'Mozilla/5.0 (X11; Linux x86_64)' },
     history: [
-      { state: 'new', at: new Date(1_700_000_000_000) },
-      { state: 'processing', at: new Date(1_700_000_000_900) },
+      { status: 'new', at: new Date(1_700_000_000_000) },
+      { status: 'processing', at: new Date(1_700_000_000_900) },
     ],
     effects: [
       { id: 'e1', kind: 'ledger.post', key: '0192f3a1:3', due_at: new Date(1_700_000_001_000), tries: 0 },
@@ -115,9 +115,9 @@ async function openOurs(directory: string): Promise<{ replace: Replace; close: (
   }
 }
 
-async function openFloor(directory: string): Promise<{ replace: Replace; close: () => Promise<void> }> {
+async function openBaseline(directory: string): Promise<{ replace: Replace; close: () => Promise<void> }> {
   const table = open<Buffer, string>({
-    path: join(directory, 'floor'),
+    path: join(directory, 'baseline'),
     encoding: 'binary',
     overlappingSync: false,
   })

@@ -9,7 +9,7 @@ export interface BenchSystem extends SystemProcess {
   readonly demo: Demo
 }
 
-/** Ports that nobody has, for processes that take any. */
+/** Settings that make a process listen on free ports. */
 export const FREE_PORTS = {
   MULTIHUB_HTTP_PORT: '0',
   MULTIHUB_GRPC_PORT: '0',
@@ -18,7 +18,7 @@ export const FREE_PORTS = {
   MULTIHUB_PROVIDER_PORT: '0',
 } as const
 
-/** Starts it on the state in `home`, on free ports; resolves when it is ready. */
+/** Starts the system on free ports with its data in `home`. Resolves when the system is ready. */
 export async function startSystem(
   home: string,
   environment: Readonly<Record<string, string>> = {},

@@ -1,12 +1,13 @@
 import { type LoadClient, startLoadClient } from '../load/client.ts'
 import { residentMemory } from '../process-use.ts'
 import type { BenchResult } from '../result.ts'
-import { type Side, startSide } from './side.ts'
+import { printProgress } from '../rounds.ts'
+import { type GatewayServer, startGateway } from './server.ts'
 
 const EARLY_REQUESTS = 20_000
 const LATE_REQUESTS = 200_000
 const MEGABYTE = 1_048_576
-/** It may grow by a tenth. */
+/** The memory may grow by a tenth. */
 const GOAL = { ratio: 1 / 1.1 }
 
 interface Memory {
@@ -14,30 +15,35 @@ interface Memory {
   readonly heap_mb: number
 }
 
-/** What the gateway holds after 200,000 requests, all garbage collected, beside what it held after 20,000. */
+/** The memory of the gateway after 200,000 requests and a full garbage collection. The baseline is 20,000 requests. */
 export async function benchMemory(): Promise<BenchResult[]> {
-  const side = await startSide('ours')
+  printProgress('gateway memory after 200,000 requests')
+  const server = await startGateway('gateway')
   const client = await startLoadClient()
   try {
-    const early = await memoryAfter(EARLY_REQUESTS, side, client)
-    const late = await memoryAfter(LATE_REQUESTS - EARLY_REQUESTS, side, client)
+    const early = await memoryAfter(EARLY_REQUESTS, server, client)
+    const late = await memoryAfter(LATE_REQUESTS - EARLY_REQUESTS, server, client)
     return [
-      grown('gateway heap after 200,000 requests', early.heap_mb, late.heap_mb),
-      grown('gateway memory after 200,000 requests', early.resident_mb, late.resident_mb),
+      growthResult('gateway heap after 200,000 requests', early.heap_mb, late.heap_mb),
+      growthResult('gateway memory after 200,000 requests', early.resident_mb, late.resident_mb),
     ]
   } finally {
-    client.end()
-    await side.end()
+    client.stop()
+    await server.stop()
   }
 }
 
-async function memoryAfter(requests: number, { child, order }: Side, client: LoadClient): Promise<Memory> {
+async function memoryAfter(
+  requests: number,
+  { child, load }: GatewayServer,
+  client: LoadClient,
+): Promise<Memory> {
   let sent = 0
-  while (sent < requests) sent += (await client.load({ ...order, duration_ms: 500 })).exchanges
-  const heap_bytes = Number(await child.ask({}))
+  while (sent < requests) sent += (await client.send({ ...load, duration_ms: 500 })).requests
+  const heap_bytes = Number(await child.request({}))
   return { heap_mb: heap_bytes / MEGABYTE, resident_mb: await residentMemory(child.pid) }
 }
 
-function grown(name: string, floor: number, ours: number): BenchResult {
-  return { name, ours, floor, unit: 'MB', ratio: floor / ours, goal: GOAL }
+function growthResult(name: string, baseline: number, ours: number): BenchResult {
+  return { name, ours, baseline, unit: 'MB', ratio: baseline / ours, goal: GOAL }
 }

@@ -2,35 +2,38 @@ import { rateOf, startLoadClient } from '../load/client.ts'
 import type { LoadReport, Signature } from '../load/load.ts'
 import { cpuTime } from '../process-use.ts'
 import type { BenchResult, Goal } from '../result.ts'
-import { compared, inTurns } from '../rounds.ts'
-import { type Side, startSide } from './side.ts'
+import { measureAlternately, medianOf } from '../rounds.ts'
+import { type GatewayServer, startGateway } from './server.ts'
 
 const ROUNDS = 7
 
 /**
- * The whole gateway beside a bare Fastify that checks and signs the same, and keeps the nonce where there is one, each
- * in a process of its own, loaded in turns by a third: the rate, and the processor time of a request, in which what
- * else the machine does is not.
+ * `gateway.ping` through the whole gateway. The baseline is a bare Fastify that checks and signs in the same way, and
+ * stores the nonce if the request has one. Each server and the load client has its own process. Measures the rate and the
+ * processor time per request; the processor time does not include other work on the machine.
  */
 export async function benchPing(name: string, signature: Signature, goal: Goal): Promise<BenchResult[]> {
-  const ours = await startSide('ours', signature)
-  const floor = await startSide('floor', signature)
+  const ours = await startGateway('gateway', signature)
+  const baseline = await startGateway('baseline', signature)
   const client = await startLoadClient()
   try {
-    const measure = (side: Side) => async (): Promise<LoadReport & { cpu_ms: number }> => {
-      const before_ms = await cpuTime(side.child.pid)
-      const report = await client.load(side.order)
-      return { ...report, cpu_ms: (await cpuTime(side.child.pid)) - before_ms }
+    const measure = (server: GatewayServer) => async (): Promise<LoadReport & { cpu_ms: number }> => {
+      const before_ms = await cpuTime(server.child.pid)
+      const report = await client.send(server.load)
+      return { ...report, cpu_ms: (await cpuTime(server.child.pid)) - before_ms }
     }
-    const rounds = await inTurns(ROUNDS, { ours: measure(ours), floor: measure(floor) })
-    const cpu = compared(rounds, ({ cpu_ms, exchanges }) => (cpu_ms * 1_000) / exchanges, 'less')
+    const rounds = await measureAlternately(name, ROUNDS, {
+      ours: measure(ours),
+      baseline: measure(baseline),
+    })
+    const cpu = medianOf(rounds, ({ cpu_ms, requests }) => (cpu_ms * 1_000) / requests, 'lower')
     return [
-      { name, unit: 'requests/s', goal, ...compared(rounds, rateOf) },
+      { name, unit: 'requests/s', goal, ...medianOf(rounds, rateOf) },
       { name: `${name}, processor`, unit: 'us/request', ...cpu },
     ]
   } finally {
-    client.end()
-    await ours.end()
-    await floor.end()
+    client.stop()
+    await ours.stop()
+    await baseline.stop()
   }
 }

@@ -1,27 +1,27 @@
-import { startChild } from '../child.ts'
-import type { LoadOrder, LoadReport } from './load.ts'
+import { startChild } from '../child-process.ts'
+import type { Load, LoadReport } from './load.ts'
 
-/** The load client, in a process of its own. */
+/** A load generator in its own process. */
 export interface LoadClient {
-  /** Throws when any answer was not 200: what fails fast would look fast. */
-  load(order: LoadOrder): Promise<LoadReport>
-  end(): void
+  /** Throws on any unexpected response, because a server that fails at once would look fast. */
+  send(load: Load): Promise<LoadReport>
+  stop(): void
 }
 
-/** Starts a load client; one serves both sides of a benchmark. */
+/** Starts a load client. One client serves both sides of a benchmark. */
 export async function startLoadClient(): Promise<LoadClient> {
   const child = await startChild('./load/load.child.ts')
   return {
-    async load(order) {
-      const report = (await child.ask(order)) as LoadReport
+    async send(load) {
+      const report = (await child.request(load)) as LoadReport
       if (report.failures !== 0) throw new Error(`the load client failed: ${JSON.stringify(report)}`)
       return report
     },
-    end: child.end,
+    stop: child.kill,
   }
 }
 
-/** Exchanges a second. */
-export function rateOf({ exchanges, elapsed_ms }: Pick<LoadReport, 'exchanges' | 'elapsed_ms'>): number {
-  return (exchanges / elapsed_ms) * 1_000
+/** Requests per second. */
+export function rateOf({ requests, elapsed_ms }: Pick<LoadReport, 'requests' | 'elapsed_ms'>): number {
+  return (requests / elapsed_ms) * 1_000
 }

@@ -1,8 +1,8 @@
-import { type LoadOrder, load } from './load.ts'
+import { type Load, sendLoad } from './load.ts'
 
-/** The load client as a process of its own: orders come from the parent, reports go back. */
-process.on('message', (order: LoadOrder) => {
-  load(order).then(
+/** The process of the load client: receives loads from its parent and replies with reports. */
+process.on('message', (load: Load) => {
+  sendLoad(load).then(
     (report) => process.send?.(report),
     (error: unknown) => {
       process.send?.({ error: String(error) })

@@ -3,30 +3,30 @@ import { connect, type Socket } from 'node:net'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock } from '#lib/platform/time.ts'
 
-/** What the load client is told: where to send which signed request, how many at once, for how long. */
-export interface LoadOrder {
+/** The requests to send: where to, signed how, how many at once and for how long. */
+export interface Load {
   readonly port: number
   readonly path: string
   readonly application_id: string
   readonly secret: string
-  /** `{id}` in it stands for an id that no other request has. */
+  /** `{id}` in the body is replaced by an id that is unique to the request. */
   readonly body: string
   readonly in_flight: number
   readonly duration_ms: number
-  /** How its requests are signed; with the hash of v1 alone unless it says otherwise. Wrongly: to be refused. */
+  /** By default `v1`: the hash alone. */
   readonly signature?: Signature
-  /** Sends no more than this; as many as are answered when it is not given. */
-  readonly per_second?: number
+  /** The largest rate. Without it, each connection sends the next request as soon as the response arrives. */
+  readonly requests_per_second?: number
 }
 
-/** The ways to sign a request. */
-export type Signature = 'v1' | 'v1 with pair' | 'v2' | 'wrong'
+/** How requests are signed. `v1 with nonce` adds timestamp and nonce; the server must refuse `wrong`. */
+export type Signature = 'v1' | 'v1 with nonce' | 'v2' | 'wrong'
 
-/** What it answers: how many exchanges ended, how many of them as they should not have, and how long they took. */
+/** The result of a load. `failures` counts the requests with an unexpected response. */
 export interface LoadReport {
-  readonly exchanges: number
+  readonly requests: number
   readonly failures: number
-  /** The beginning of the first answer that should have been another. */
+  /** The beginning of the first unexpected response. */
   readonly first_failure?: string
   readonly elapsed_ms: number
   readonly p50_ms: number
@@ -34,74 +34,82 @@ export interface LoadReport {
 }
 
 /**
- * Sends requests on keep-alive sockets, one in flight on each, and times the answers. It reads of an answer only the
- * status and the length: a full HTTP client costs as much as the servers that it should measure.
+ * Sends requests on keep-alive sockets, one in flight on each, and measures the response times. It reads only the status
+ * and the length of a response, because a full HTTP client needs as much processor time as the server that is measured.
  */
-export async function load(order: LoadOrder): Promise<LoadReport> {
-  const next = requestsOf(order)
+export async function sendLoad(load: Load): Promise<LoadReport> {
+  const nextRequest = createRequests(load)
   const start_ms = clock.monotonic_ms()
-  const end_ms = start_ms + order.duration_ms
+  const end_ms = start_ms + load.duration_ms
   const durations_ms: number[] = []
-  const expected = order.signature === 'wrong' ? 'HTTP/1.1 4' : 'HTTP/1.1 200'
-  // A connection's share of the rate is one request each so many milliseconds.
-  const pause_ms = order.per_second === undefined ? 0 : (1_000 * order.in_flight) / order.per_second
+  const expected = load.signature === 'wrong' ? 'HTTP/1.1 4' : 'HTTP/1.1 200'
+  // The rate is divided evenly: each connection sends one request per `interval_ms`.
+  const interval_ms =
+    load.requests_per_second === undefined ? 0 : (1_000 * load.in_flight) / load.requests_per_second
   let failures = 0
   let first_failure: string | undefined
-  const answered = (answer: string, duration_ms: number): Buffer | undefined => {
+  const onResponse = (response: string, duration_ms: number): Buffer | undefined => {
     durations_ms.push(duration_ms)
-    if (!answer.startsWith(expected)) {
+    if (!response.startsWith(expected)) {
       failures += 1
-      first_failure ??= answer.slice(0, 500)
+      first_failure ??= response.slice(0, 500)
     }
-    return clock.monotonic_ms() < end_ms ? next() : undefined
+    return clock.monotonic_ms() < end_ms ? nextRequest() : undefined
   }
   await Promise.all(
-    Array.from({ length: order.in_flight }, (_, at) =>
-      exchange(order.port, next(), answered, { pause_ms, begin_ms: (pause_ms * at) / order.in_flight }),
-    ),
+    Array.from({ length: load.in_flight }, (_, at) => {
+      const pace = { interval_ms, delay_ms: (interval_ms * at) / load.in_flight }
+      return sendOnConnection(load.port, nextRequest(), onResponse, pace)
+    }),
   )
   const elapsed_ms = clock.monotonic_ms() - start_ms
   durations_ms.sort((left, right) => left - right)
-  const at = (share: number): number => durations_ms[Math.floor(durations_ms.length * share)] ?? 0
-  const report = { exchanges: durations_ms.length, failures, elapsed_ms, p50_ms: at(0.5), p99_ms: at(0.99) }
-  return first_failure === undefined ? report : { ...report, first_failure }
+  const percentile = (share: number): number => durations_ms[Math.floor(durations_ms.length * share)] ?? 0
+  return {
+    requests: durations_ms.length,
+    failures,
+    elapsed_ms,
+    p50_ms: percentile(0.5),
+    p99_ms: percentile(0.99),
+    ...(first_failure === undefined ? {} : { first_failure }),
+  }
 }
 
-/** Requests that are all alike are made once. */
-function requestsOf(order: LoadOrder): () => Buffer {
+/** Returns a function that makes the next request. Identical requests are made only once. */
+function createRequests(load: Load): () => Buffer {
   const run = randomHex(8)
   let number = 0
-  if (!order.body.includes('{id}') && !hasPair(order)) {
-    const bytes = signed(order, order.body, '')
+  if (!load.body.includes('{id}') && !hasNonce(load)) {
+    const bytes = signedRequest(load, load.body, '')
     return () => bytes
   }
   return () => {
     number += 1
     const id = `${run}-${number}`
-    return signed(order, order.body.replace('{id}', id), id)
+    return signedRequest(load, load.body.replace('{id}', id), id)
   }
 }
 
-function hasPair({ signature }: LoadOrder): boolean {
-  return signature === 'v1 with pair' || signature === 'v2'
+function hasNonce({ signature }: Load): boolean {
+  return signature === 'v1 with nonce' || signature === 'v2'
 }
 
-function signed(order: LoadOrder, body: string, nonce: string): Buffer {
+function signedRequest(load: Load, body: string, nonce: string): Buffer {
   const timestamp = String(Math.floor(clock.now_ms() / 1_000))
   const head = [
-    `POST ${order.path} HTTP/1.1`,
+    `POST ${load.path} HTTP/1.1`,
     'host: 127.0.0.1',
     `content-length: ${Buffer.byteLength(body)}`,
     'content-type: application/json',
-    `x-data-application-id: ${order.application_id}`,
-    ...(hasPair(order) ? [`x-data-timestamp: ${timestamp}`, `x-data-nonce: ${nonce}`] : []),
-    signatureLine(order, body, timestamp, nonce),
+    `x-data-application-id: ${load.application_id}`,
+    ...(hasNonce(load) ? [`x-data-timestamp: ${timestamp}`, `x-data-nonce: ${nonce}`] : []),
+    signatureHeader(load, body, timestamp, nonce),
   ]
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-function signatureLine(order: LoadOrder, body: string, timestamp: string, nonce: string): string {
-  const { application_id, path, secret, signature } = order
+function signatureHeader(load: Load, body: string, timestamp: string, nonce: string): string {
+  const { application_id, path, secret, signature } = load
   if (signature === 'wrong') return `x-data-hash: ${'0'.repeat(128)}`
   if (signature !== 'v2')
     return `x-data-hash: ${createHash('sha512').update(body).update(secret).digest('hex')}`
@@ -110,18 +118,20 @@ function signatureLine(order: LoadOrder, body: string, timestamp: string, nonce:
   return `x-data-signature: ${createHmac('sha512', secret).update(text.join('\n')).digest('hex')}`
 }
 
-/** The connections of a paced load begin one after the other, so that they do not all send at once for ever. */
+/** When a connection sends. The delays differ, so that the connections never all send at the same moment. */
 interface Pace {
-  readonly begin_ms: number
-  /** From one request to the next. */
-  readonly pause_ms: number
+  /** Before the first request. */
+  readonly delay_ms: number
+  /** Between the starts of two requests. */
+  readonly interval_ms: number
 }
 
-function exchange(
+/** Sends requests on one connection until `onResponse` returns no further request. */
+function sendOnConnection(
   port: number,
   first: Buffer,
-  answered: (answer: string, duration_ms: number) => Buffer | undefined,
-  { pause_ms, begin_ms }: Pace,
+  onResponse: (response: string, duration_ms: number) => Buffer | undefined,
+  { interval_ms, delay_ms }: Pace,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -133,27 +143,27 @@ function exchange(
     }
     socket.setEncoding('latin1')
     socket.on('connect', () => {
-      if (begin_ms === 0) send(first)
-      else clock.after(begin_ms, () => send(first))
+      if (delay_ms === 0) send(first)
+      else clock.after(delay_ms, () => send(first))
     })
     socket.on('error', reject)
     socket.on('close', () => resolve())
     socket.on('data', (chunk: string) => {
       received += chunk
       if (!isComplete(received)) return
-      const again = answered(received, clock.monotonic_ms() - sent_ms)
+      const next = onResponse(received, clock.monotonic_ms() - sent_ms)
       received = ''
-      if (again === undefined) return void socket.end()
-      const wait_ms = sent_ms + pause_ms - clock.monotonic_ms()
-      if (wait_ms <= 0) send(again)
-      else clock.after(wait_ms, () => send(again))
+      if (next === undefined) return void socket.end()
+      const wait_ms = sent_ms + interval_ms - clock.monotonic_ms()
+      if (wait_ms <= 0) send(next)
+      else clock.after(wait_ms, () => send(next))
     })
   })
 }
 
-function isComplete(answer: string): boolean {
-  const head_end = answer.indexOf('\r\n\r\n')
+function isComplete(response: string): boolean {
+  const head_end = response.indexOf('\r\n\r\n')
   if (head_end < 0) return false
-  const length = /content-length: (\d+)/i.exec(answer)?.[1]
-  return answer.length >= head_end + 4 + Number(length ?? 0)
+  const length = /content-length: (\d+)/i.exec(response)?.[1]
+  return response.length >= head_end + 4 + Number(length ?? 0)
 }

@@ -9,8 +9,8 @@ import { startRoles } from '../../roles.ts'
 const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'
 const OPERATIONS_PATH = '/provider/v1/operations'
 
-/** What the load client asks for. */
-export interface Asked {
+/** The payment in the request of the load client. */
+export interface RequestedPayment {
   readonly identifiers: { readonly c_id: string }
   readonly amount: { readonly value: number; readonly currency: string }
   readonly payer: {
@@ -21,26 +21,28 @@ export interface Asked {
   readonly description: string
 }
 
-/** What the provider says of it. */
-export interface Report {
+/** The response or callback of the provider. */
+export interface ProviderReport {
   readonly status: string
   readonly amount: number
 }
 
-/** How a pipeline keeps payments; each promise is of what is on disk. `K` is what it has in hand of one. */
-export interface Keeping<K> {
-  created(asked: Asked): Promise<K>
-  answered(kept: K, asked: Asked, report: Report): Promise<unknown>
-  /** Calls `credited` when the ledger has it; resolves earlier, when the provider may be told so. */
-  paid(c_id: string, report: Report, credited: () => void): Promise<void>
+/** How a pipeline stores payments. Each promise resolves when the data are on disk. `S` is a stored payment. */
+export interface PaymentStorage<S> {
+  /** Stores the new payment, before the provider is called. */
+  created(payment: RequestedPayment): Promise<S>
+  /** Stores the response of the provider. */
+  processed(stored: S, payment: RequestedPayment, report: ProviderReport): Promise<unknown>
+  /** Stores the callback, after which the provider gets its response. Calls `credited` after the ledger write. */
+  completed(c_id: string, report: ProviderReport, credited: () => void): Promise<void>
 }
 
 /**
- * Serves the visible input and output of `payment.in` and nothing else: check the hash, parse, keep, ask the provider,
- * keep, answer; a callback of the provider is kept too. The sandbox is at MULTIHUB_SANDBOX_URL, or in this process when
- * that is not set. Says its port to the parent, and when asked how many payments are credited.
+ * Serves the visible input and output of `payment.in` without logic: check the hash, parse, store, call the provider,
+ * store, respond; callbacks of the provider are stored too. Uses the sandbox at MULTIHUB_SANDBOX_URL, or starts one in
+ * this process. Sends its port to the parent process, and on each message the number of credited payments.
  */
-export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
+export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void> {
   const { BENCH_SECRET = '', MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY = '' } = process.env
   const secret = Buffer.from(BENCH_SECRET)
   const key = new Secret(MULTIHUB_SANDBOX_KEY)
@@ -52,26 +54,31 @@ export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
 
   const hashOf = (bytes: Buffer): string => hash('sha512', Buffer.concat([bytes, secret]), 'hex')
 
-  async function ask(asked: Asked): Promise<Report> {
-    const { c_id } = asked.identifiers
-    const order = JSON.stringify({
+  async function callProvider({ identifiers, amount, payer }: RequestedPayment): Promise<ProviderReport> {
+    const { c_id } = identifiers
+    const operation = JSON.stringify({
       kind: 'deposit',
       idempotency_key: `${c_id}:1`,
-      amount: asked.amount.value,
-      currency: asked.amount.currency,
+      amount: amount.value,
+      currency: amount.currency,
       method: 'upi',
       callback_url: `http://127.0.0.1:${portOf()}/callbacks/${c_id}`,
       expires_at: '2099-01-01T00:00:00.000Z',
-      payer: { email: asked.payer.email },
+      payer: { email: payer.email },
     })
-    const signed = { account_id: 'bench', method: 'POST', path: OPERATIONS_PATH, body: Buffer.from(order) }
-    const answer = await provider.request({
+    const signed = {
+      account_id: 'bench',
+      method: 'POST',
+      path: OPERATIONS_PATH,
+      body: Buffer.from(operation),
+    }
+    const response = await provider.request({
       method: 'POST',
       path: OPERATIONS_PATH,
       headers: { 'content-type': 'application/json', ...signRequest(key, signed) },
-      body: order,
+      body: operation,
     })
-    return (await answer.body.json()) as Report
+    return (await response.body.json()) as ProviderReport
   }
 
   async function createPayment(
@@ -80,12 +87,12 @@ export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
     response: ServerResponse,
   ): Promise<void> {
     if (hashOf(body) !== request.headers['x-data-hash']) return void response.writeHead(400).end()
-    const asked: Asked = JSON.parse(body.toString()).params.payment
-    const kept = await keeping.created(asked)
-    const report = await ask(asked)
-    await keeping.answered(kept, asked, report)
-    const payment = { ...asked, state: 'processing', report }
-    const result = { payment, operation: { id: REQUEST_ID, amount: asked.amount } }
+    const requested: RequestedPayment = JSON.parse(body.toString()).params.payment
+    const stored = await storage.created(requested)
+    const report = await callProvider(requested)
+    await storage.processed(stored, requested, report)
+    const payment = { ...requested, status: 'processing', report }
+    const result = { payment, operation: { id: REQUEST_ID, amount: requested.amount } }
     const envelope = { success: true, result, request_id: REQUEST_ID, processing_time: 0.125 }
     const text = Buffer.from(JSON.stringify(envelope))
     response
@@ -99,9 +106,9 @@ export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
       .end(text)
   }
 
-  async function complete(path: string, body: Buffer, response: ServerResponse): Promise<void> {
-    const report: Report = JSON.parse(body.toString())
-    await keeping.paid(path.slice('/callbacks/'.length), report, () => {
+  async function receiveCallback(path: string, body: Buffer, response: ServerResponse): Promise<void> {
+    const report: ProviderReport = JSON.parse(body.toString())
+    await storage.completed(path.slice('/callbacks/'.length), report, () => {
       credited += 1
     })
     response.writeHead(200, { 'content-length': 0 }).end()
@@ -112,10 +119,10 @@ export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const body = Buffer.concat(chunks)
-      const answered = request.url?.startsWith('/callbacks/')
-        ? complete(request.url, body, response)
+      const handled = request.url?.startsWith('/callbacks/')
+        ? receiveCallback(request.url, body, response)
         : createPayment(request, body, response)
-      answered.catch(() => response.writeHead(500).end())
+      handled.catch(() => response.writeHead(500).end())
     })
   })
   function portOf(): number {
@@ -126,7 +133,7 @@ export async function servePipeline<K>(keeping: Keeping<K>): Promise<void> {
   process.on('message', () => process.send?.(credited))
 }
 
-/** The sandbox in this very process, as the whole system has it when it is one process. */
+/** Starts the sandbox in this process, as in the system when it is one process, and returns its address. */
 async function startSandbox(): Promise<string> {
   const { urls } = await startRoles(['sandbox'], process.env, createLifecycle())
   return urls['sandbox_url'] ?? ''

@@ -1,4 +1,4 @@
-/** A Node.js with nothing in it, after a full garbage collection. It lives until it is killed. */
+/** A Node.js process without any code. It reports its heap after a full garbage collection and runs until killed. */
 process.on('message', () => {})
 globalThis.gc?.()
 process.send?.(process.memoryUsage().heapUsed)

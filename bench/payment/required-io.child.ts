@@ -20,12 +20,12 @@ import { newEventEffect } from '../../services/payments/effects/publish-event.ts
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { paymentToProto } from '../../services/payments/rpc/payment-to-proto.ts'
 import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
-import { type Asked, servePipeline } from './pipeline.ts'
+import { type RequestedPayment, servePipeline } from './pipeline.ts'
 
 const MERCHANT = { merchant_id: '7001', environment: 'test' } as const
 const LEASE_MS = 5_000
 
-const directory = join(process.env['BENCH_DIRECTORY'] ?? '', 'contract')
+const directory = join(process.env['BENCH_DIRECTORY'] ?? '', 'required-io')
 const store = await openStore({ database: 'payments', directory })
 const { payments } = await openPaymentsStore(store)
 const entries = await store.collection<{ merchant_id: string; payment_id: string; amount: bigint; at: Date }>(
@@ -38,34 +38,34 @@ const entries = await store.collection<{ merchant_id: string; payment_id: string
 )
 
 /**
- * What the contract obliges a deposit to keep and to say, through our own store and messages, with nothing that decides,
- * checks, limits, repeats or recovers: guarded writes of whole documents with their indexes, effects in the document and
- * removed from it when they are done, RPCs between gateway and payments as bytes, an event for each transition.
+ * The storage and the messages that the contract requires of a deposit, through our store and protos: guarded writes of
+ * whole documents with their indexes, effects that are removed from the document after their execution, RPCs between
+ * gateway and payments as bytes, one event per transition. It makes no decision, check, limit, repetition or recovery.
  */
 await servePipeline({
-  async created(asked) {
-    cross(CreatePaymentRequestSchema, requestOf(asked))
-    return payments.insert(leased(depositOf(asked)))
+  async created(requested) {
+    encodeAndDecode(CreatePaymentRequestSchema, createRequestOf(requested))
+    return payments.insert(withLeases(depositOf(requested)))
   },
-  async answered(kept: Stored<Payment>, _asked, { status }) {
+  async processed(stored: Stored<Payment>, _requested, { status }) {
     const pending = status === 'pending'
-    const entered = transition(
-      kept,
+    const changed = transition(
+      stored,
       pending ? 'processing' : 'error',
       pending ? { at: now() } : { at: now(), error_code: 6044 },
     )
-    // The receipt of the first event is there by now, so its removal costs no write of its own.
-    const told = kept.effects.filter(isEvent)
-    const replaced = await payments.replace(leased(without(entered, told)), kept.version)
-    cross(CreatePaymentResponseSchema, { payment: paymentToProto(replaced) })
-    for (const one of told) receive(one)
-    if (!pending) setImmediate(() => void tell(replaced))
+    // The receipt of the first event has arrived by now, so its removal needs no write of its own.
+    const published = stored.effects.filter(isEvent)
+    const replaced = await payments.replace(withLeases(without(changed, published)), stored.version)
+    encodeAndDecode(CreatePaymentResponseSchema, { payment: paymentToProto(replaced) })
+    for (const event of published) receiveEvent(event)
+    if (!pending) setImmediate(() => void publishEvents(replaced))
   },
-  async paid(c_id, { amount }, credited) {
+  async completed(c_id, { amount }, credited) {
     const stored = await payments.get({ ...MERCHANT, c_id })
-    if (stored === undefined) throw new Error('a callback for a payment that is not there')
+    if (stored === undefined) throw new Error('the payment of a callback is missing')
     const replaced = await payments.replace(
-      leased(transition(stored, 'success', { at: now() })),
+      withLeases(transition(stored, 'success', { at: now() })),
       stored.version,
     )
     setImmediate(async () => {
@@ -73,17 +73,17 @@ await servePipeline({
       await entries.insert({ merchant_id, payment_id, amount: BigInt(amount), at: now() })
       credited()
       const credits = replaced.effects.filter(({ lane }) => lane === 'money')
-      await tell(await payments.replace(leased(without(replaced, credits)), replaced.version))
+      await publishEvents(await payments.replace(withLeases(without(replaced, credits)), replaced.version))
     })
   },
 })
 
-function requestOf({
+function createRequestOf({
   identifiers,
   amount,
   payer,
   description,
-}: Asked): MessageInitShape<typeof CreatePaymentRequestSchema> {
+}: RequestedPayment): MessageInitShape<typeof CreatePaymentRequestSchema> {
   const { email, phone, person } = payer
   return {
     merchantId: MERCHANT.merchant_id,
@@ -98,7 +98,7 @@ function requestOf({
   }
 }
 
-function depositOf({ identifiers, amount, payer, description }: Asked): Payment {
+function depositOf({ identifiers, amount, payer, description }: RequestedPayment): Payment {
   const at = now()
   const payment_id = uuidv7()
   const minor = BigInt(amount.value)
@@ -125,7 +125,7 @@ function depositOf({ identifiers, amount, payer, description }: Asked): Payment 
   return { ...deposit, effects }
 }
 
-function leased(payment: Payment): Payment {
+function withLeases(payment: Payment): Payment {
   const at = now()
   return withDueTimes(
     leaseDue(payment, at, () => LEASE_MS),
@@ -133,26 +133,27 @@ function leased(payment: Payment): Payment {
   )
 }
 
-function without(payment: Payment, done: readonly Effect[]): Payment {
-  return { ...payment, effects: payment.effects.filter((one) => !done.some(({ id }) => id === one.id)) }
+function without(payment: Payment, executed: readonly Effect[]): Payment {
+  const ids = new Set(executed.map(({ id }) => id))
+  return { ...payment, effects: payment.effects.filter(({ id }) => !ids.has(id)) }
 }
 
 function isEvent({ lane }: Effect): boolean {
   return lane === 'event'
 }
 
-/** A message as it crosses from one role to another, also within one process. */
-function cross<D extends DescMessage>(schema: D, message: MessageInitShape<D>): void {
+/** Encodes and decodes a message, as a call between two roles does, also within one process. */
+function encodeAndDecode<D extends DescMessage>(schema: D, message: MessageInitShape<D>): void {
   fromBinary(schema, toBinary(schema, create(schema, message)))
 }
 
-function receive({ data }: Effect): void {
+function receiveEvent({ data }: Effect): void {
   if (data['message'] instanceof Uint8Array) fromBinary(MerchantEventSchema, data['message'])
 }
 
-/** The events of a payment at their consumer, and then gone from the payment. */
-async function tell(payment: Stored<Payment>): Promise<void> {
+/** Delivers the events of a payment to their consumer, and then removes them from the payment. */
+async function publishEvents(payment: Stored<Payment>): Promise<void> {
   const events = payment.effects.filter(isEvent)
-  for (const one of events) receive(one)
+  for (const event of events) receiveEvent(event)
   await payments.replace(withDueTimes(without(payment, events), now()), payment.version)
 }

@@ -3,28 +3,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { APPLICATION_ID, SECRET } from '../../gateway/gateway.fixture.ts'
 import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
-import { type BenchChild, startChild } from '../child.ts'
-import type { LoadOrder, Signature } from '../load/load.ts'
+import { type BenchChild, startChild } from '../child-process.ts'
+import type { Load, Signature } from '../load/load.ts'
 
-/** One of the two servers that are compared, in a process of its own. */
-export interface Side {
+/** The gateway or its baseline, in its own process. */
+export interface GatewayServer {
   readonly child: BenchChild
-  /** `gateway.ping` to it, 64 at once, for 1.5 s. */
-  readonly order: LoadOrder
-  end(): Promise<void>
+  /** `gateway.ping` requests to this server, 64 in flight, for 1.5 s. */
+  readonly load: Load
+  stop(): Promise<void>
 }
 
-/** Starts the gateway, or its floor, for requests that are signed in this way. */
-export async function startSide(which: 'ours' | 'floor', signature: Signature = 'v1'): Promise<Side> {
+/** Starts the gateway or its baseline, which accepts requests with this kind of signature. */
+export async function startGateway(
+  program: 'gateway' | 'baseline',
+  signature: Signature = 'v1',
+): Promise<GatewayServer> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
-  const child = await startChild(`./gateway/${which}.child.ts`, {
+  const child = await startChild(`./gateway/${program}.child.ts`, {
     BENCH_SIGNATURE: signature,
     BENCH_DIRECTORY: directory,
     NODE_OPTIONS: '--expose-gc',
   })
   return {
     child,
-    order: {
+    load: {
       port: Number(child.ready),
       path: signature === 'v2' ? V2_PATH : V1_PATH,
       application_id: APPLICATION_ID,
@@ -34,8 +37,8 @@ export async function startSide(which: 'ours' | 'floor', signature: Signature = 
       duration_ms: 1_500,
       signature,
     },
-    async end() {
-      child.end()
+    async stop() {
+      child.kill()
       await rm(directory, { recursive: true, force: true })
     },
   }

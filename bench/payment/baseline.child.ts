@@ -2,27 +2,27 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import { servePipeline } from './pipeline.ts'
 
-/** As large as the payment is in our own store. */
+/** As large as the document of a payment in our store. */
 const DOCUMENT_BYTES = 1_900
 const ENTRY_BYTES = 300
 
 const payments = openTable('payments')
 const ledger = openTable('ledger')
 
-/** The least that can be called keeping: a durable put for each step, without indexes, guards or messages. */
+/** The smallest durable pipeline: one put per step, without indexes, guarded writes or messages. */
 await servePipeline({
-  async created(asked) {
-    await payments.put(asked.identifiers.c_id, documentOf(asked, DOCUMENT_BYTES))
+  async created(payment) {
+    await payments.put(payment.identifiers.c_id, documentOf(payment, DOCUMENT_BYTES))
   },
-  answered: (_kept, asked, report) =>
+  processed: (_stored, payment, report) =>
     payments.put(
-      asked.identifiers.c_id,
-      documentOf({ ...asked, state: 'processing', report }, DOCUMENT_BYTES),
+      payment.identifiers.c_id,
+      documentOf({ ...payment, status: 'processing', report }, DOCUMENT_BYTES),
     ),
-  async paid(c_id, report, credited) {
+  async completed(c_id, report, credited) {
     const stored = payments.get(c_id)
-    if (stored === undefined) throw new Error('a callback for a payment that is not there')
-    const payment = { ...JSON.parse(stored.toString()), state: 'success', report }
+    if (stored === undefined) throw new Error('the payment of a callback is missing')
+    const payment = { ...JSON.parse(stored.toString()), status: 'success', report }
     await payments.put(c_id, documentOf(payment, DOCUMENT_BYTES))
     await ledger.put(c_id, documentOf({ c_id, amount: report.amount, credit: 'available' }, ENTRY_BYTES))
     credited()

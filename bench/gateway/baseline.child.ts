@@ -6,25 +6,25 @@ import { open } from 'lmdb'
 import { APPLICATION_ID, SECRET } from '../../gateway/gateway.fixture.ts'
 
 const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'
-/** As large as a spent nonce is in our own store. */
-const SPENT = Buffer.alloc(80)
+/** As large as the document of a nonce in our store. */
+const NONCE_DOCUMENT = Buffer.alloc(80)
 
 const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory = '' } = process.env
 const nonces = open<Buffer, string>({
-  path: join(directory, 'floor'),
+  path: join(directory, 'baseline'),
   encoding: 'binary',
   overlappingSync: false,
 })
 
-/** The least that does the same visible work: check the signature, keep the nonce, parse, answer as much, sign it. */
+/** The smallest server that does the same visible work: check the signature, store the nonce, parse, respond, sign. */
 const app = Fastify()
 app.removeAllContentTypeParsers()
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 for (const version of ['v1', 'v2']) {
   app.post<{ Body: Buffer }>(`/public/api/multihub/${version}`, async ({ body: bytes, headers }, reply) => {
-    if (!isProven(bytes, headers)) return reply.code(400).send()
+    if (!isAuthentic(bytes, headers)) return reply.code(400).send()
     const nonce = headers['x-data-nonce']
-    if (nonce !== undefined && !(await spend(String(nonce)))) return reply.code(400).send()
+    if (nonce !== undefined && !(await consume(String(nonce)))) return reply.code(400).send()
     const { method } = JSON.parse(bytes.toString())
     const result = { message: method === 'gateway.ping' ? 'pong' : method }
     const text = JSON.stringify({ success: true, result, request_id: REQUEST_ID, processing_time: 0.125 })
@@ -41,11 +41,11 @@ await app.listen({ port: 0, host: '127.0.0.1' })
 const address = app.server.address()
 if (typeof address === 'object') process.send?.(address?.port)
 
-function spend(nonce: string): Promise<boolean> {
-  return nonces.ifNoExists(nonce, () => void nonces.put(nonce, SPENT))
+function consume(nonce: string): Promise<boolean> {
+  return nonces.ifNoExists(nonce, () => void nonces.put(nonce, NONCE_DOCUMENT))
 }
 
-function isProven(body: Buffer, headers: IncomingHttpHeaders): boolean {
+function isAuthentic(body: Buffer, headers: IncomingHttpHeaders): boolean {
   if (signature !== 'v2') return hashOf(body) === headers['x-data-hash']
   const { 'x-data-timestamp': timestamp, 'x-data-nonce': nonce } = headers
   const path = '/public/api/multihub/v2'

@@ -3,8 +3,8 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { createTestGateway } from '../../gateway/gateway.fixture.ts'
 
 /**
- * The gateway as it is, logs, nonces and limits included, with a registry that answers from memory. Asked anything, it
- * collects all garbage and tells what its heap holds.
+ * The gateway with log, nonces and limits, and a merchant directory that responds from memory. On any message from the
+ * parent it collects all garbage and sends the size of its heap.
  */
 const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory } = process.env
 const app = await createTestGateway({
@@ -15,7 +15,7 @@ await app.listen({ port: 0, host: '127.0.0.1' })
 const address = app.server.address()
 if (typeof address === 'object') process.send?.(address?.port)
 process.on('message', () => {
-  // The thorough kind also gives back what the heap has set aside for later.
+  // The last-resort collection also returns the memory that the heap keeps in reserve.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   process.send?.(process.memoryUsage().heapUsed)
 })
