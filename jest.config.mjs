@@ -5,7 +5,8 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
   watchman: false,
-  testTimeout: 30_000,
+  // A limit for a test that hangs, far above what a slow machine needs.
+  testTimeout: 120_000,
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

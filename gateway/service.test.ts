@@ -166,7 +166,7 @@ describe('changes by the operator apply within seconds', () => {
   const answersWith = async (code: number | undefined, secret = SECRET): Promise<unknown> => {
     const answer = async (): Promise<Envelope> =>
       JSON.parse(await (await post(base_url, PING, secret)).text())
-    return eventually(answer, (seen) => seen?.error?.code === code, 5_000)
+    return eventually(answer, (seen) => seen?.error?.code === code)
   }
 
   test('blocking a credential, without a change event', async () => {

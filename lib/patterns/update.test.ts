@@ -110,7 +110,7 @@ describe('the compare-and-set loop', () => {
     }
     await expect(update(contended, key, plusOne)).rejects.toBeInstanceOf(Unavailable)
     expect(tries).toBe(100)
-  }, 30_000)
+  })
 
   test('throws a duplicate in another index than the key at once', async () => {
     const { alias } = await add(1)

@@ -45,5 +45,5 @@ if ('skip' in server) {
       await Promise.all(stores.map((store) => store.close()))
       await server.stop()
     }
-  }, 120_000)
+  }, 600_000)
 }

@@ -76,7 +76,7 @@ test('decideCommand agrees with the model, and a replay of the batches gives the
     },
   )
   fc.assert(property, { numRuns: 400 })
-}, 60_000)
+})
 
 /** Reads the whole journal of the shard. */
 async function readJournal(store: LedgerStore): Promise<Batch[]> {
@@ -119,7 +119,7 @@ test('two processes that decide the same commands concurrently leave one history
     expect(await ledger.verify()).toMatchObject({ differences: [] })
   })
   await fc.assert(property, { numRuns: 25 })
-}, 120_000)
+}, 600_000)
 
 /** Whether an entry decides this command, among several commands that share its id. */
 function isDecisionOn(

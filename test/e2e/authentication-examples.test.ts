@@ -56,11 +56,11 @@ describe('the examples of the authentication page, run', () => {
   beforeAll(async () => {
     system = await startOneProcess()
     receiver = await startReceiver()
-  }, 90_000)
+  })
   afterAll(async () => {
     await receiver?.stop()
     await system?.end()
-  }, 60_000)
+  })
 
   /** What the page tells merchants to set. */
   const variables = (version: 'v1' | 'v2'): Record<string, string> => {
@@ -118,7 +118,7 @@ describe('the examples of the authentication page, run', () => {
   test('a deposit and a resend in TypeScript', async () => {
     const [first, second] = await callsBackAgain('v1.ts', 'resend.ts')
     expect(second?.headers['x-webhook-id']).not.toBe(first?.headers['x-webhook-id'])
-  }, 60_000)
+  })
 
   testInBash(
     'a deposit, a resend and the verification of callbacks in bash',
@@ -163,7 +163,7 @@ describe('the examples of the authentication page, run', () => {
     } finally {
       await ended(child)
     }
-  }, 60_000)
+  })
 })
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -11,7 +11,7 @@ const DEPOSITS = 60
 /** Ways to end, mixed: success by callback and by polling, refusals, outcomes that nobody knew at first. */
 const DIGITS = [0, 0, 0, 901, 902, 904, 906, 908, 909, 910, 913, 915]
 const CONCURRENCY = 12
-const LIMIT_MS = 90_000
+const LIMIT_MS = 300_000
 
 /** How the sandbox ends a deposit of this amount (section 8 of the contract). */
 function endOf(value: number): string {

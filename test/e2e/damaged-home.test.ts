@@ -16,7 +16,7 @@ beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'multihub-attack-'))
   const first = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...PORTS })
   await first.stop()
-}, 60_000)
+})
 afterEach(() => rm(home, { recursive: true, force: true }))
 
 /** `npm start` as a person runs it, until it ends or says that it is ready. */
@@ -41,7 +41,7 @@ test('a truncated data file ends the start with a sentence that names it', async
   const { output, code } = await startAgain()
   expect(code).toBe(1)
   expect(output).toMatch(/multihub_payments/)
-}, 60_000)
+})
 
 test('keys that are gone while their data is there end the start with a sentence', async () => {
   await rm(join(home, 'keys.json'))
@@ -49,4 +49,4 @@ test('keys that are gone while their data is there end the start with a sentence
   expect(output).not.toMatch(/^ready /m)
   expect(code).toBe(1)
   expect(output).toMatch(/keys\.json/)
-}, 60_000)
+})

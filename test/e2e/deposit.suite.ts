@@ -37,11 +37,11 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       system = await start()
       alpha = merchantClient(system.demo)
       receiver = await startReceiver()
-    }, 90_000)
+    })
     afterAll(async () => {
       await receiver?.stop()
       await system?.end()
-    }, 60_000)
+    })
 
     const ended = (c_id: string) =>
       eventually(
@@ -98,7 +98,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
         if (status === 'success') paid += value
       }
       expect(await alpha.available()).toBe(before + paid)
-    }, 60_000)
+    })
 
     test('a provider that is down fails the deposit at once; the next account takes one that may move', async () => {
       const down = await alpha.deposit(5_000, { route: { purpose: 'provider_down' } })

@@ -30,7 +30,7 @@ beforeAll(async () => {
   recorder = await startRecorder(() => system.demo().base_url)
   receiver = await startReceiver()
   alpha = merchantClient(demo)
-}, 60_000)
+})
 
 afterAll(async () => {
   await recorder?.stop()

@@ -19,11 +19,11 @@ export function resendContract(
       system = await start()
       alpha = merchantClient(system.demo)
       receiver = await startReceiver()
-    }, 90_000)
+    })
     afterAll(async () => {
       await receiver?.stop()
       await system?.end()
-    }, 60_000)
+    })
 
     const callbacks = (c_id: string, count: number): Promise<readonly ReceivedCallback[]> =>
       eventually(
@@ -115,7 +115,7 @@ export function resendContract(
       const all = await callbacks(c_id, 3)
       expect(all).toHaveLength(3)
       expect(all.map(deliveryOf)).toContain(answer?.body.result.delivery_ids[0])
-    }, 60_000)
+    })
   })
 }
 

@@ -27,7 +27,7 @@ export interface Connection {
   close(): void
 }
 
-const RESPONSE_LIMIT_MS = 30_000
+const RESPONSE_LIMIT_MS = 100_000
 
 /** The value of an answer's header that came once; `undefined` when it is missing or repeated. `name` is lower case. */
 export function headerOf({ headers }: RawResponse, name: string): string | undefined {

@@ -59,4 +59,4 @@ test('a process that is killed under load loses nothing that it acknowledged, an
   expect(await ledger.rebuildProjections()).toBe(0)
   await opened.close()
   await rm(directory, { recursive: true, force: true })
-}, 120_000)
+}, 600_000)

@@ -199,10 +199,16 @@ describe('an operation_id', () => {
   })
 
   test('repeated after the payment changed returns the first result', async () => {
-    const { payment } = await system.createDeposit(AMOUNT)
+    const { provider } = system.payments
+    provider.hold()
+    const creating = system.createDeposit(AMOUNT, { accounts: ['acme'] })
+    const order = await provider.order(provider.orders() + 1)
+    provider.answer('pending')
+    const { payment } = await creating
     const request = { hId: payment.hId, operationId: uuidv7() }
     const { payment: first } = await system.notify(request)
     expect(first?.status).toBe(PROCESSING)
+    await provider.report(order)
     await system.payments.reaches(payment.paymentId, SUCCESS)
     expect((await system.notify(request)).payment).toEqual(first)
   })

@@ -13,7 +13,7 @@ import type { ProviderAccount } from '../../services/payments/connectors/provide
 import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
 import { sandboxAccount, startSandbox } from '../../services/sandbox/sandbox.fixture.ts'
 
-const TIMEOUT_MS = 10_000
+const TIMEOUT_MS = 100_000
 let directory: string
 let http: HttpClient
 let connector: Connector
@@ -118,7 +118,7 @@ test('after a restart only an unacknowledged callback is sent again', async () =
 })
 
 test('an operation completes while the sandbox is stopped, and its callback is sent after the restart', async () => {
-  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '300ms' })
+  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '3s' })
   const created = await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
   await sandbox.stop()
   expect(created.kind).toBe('pending')

@@ -80,7 +80,7 @@ describe('the embedded store after kill -9', () => {
     expect(told.size).toBeGreaterThan(ROUNDS * ACKNOWLEDGED_MIN * 0.4)
     await expectIndexesToAgree(items, found)
     await store.close()
-  }, 120_000)
+  }, 600_000)
 
   test('a writer that was stopped in the middle holds nobody beyond the time limit', async () => {
     const store = await openStore({ database: 'orders', directory, timeout_ms: 400 })
@@ -101,7 +101,7 @@ describe('the embedded store after kill -9', () => {
     }
     await kill(child)
     await store.close()
-  }, 60_000)
+  })
 })
 
 async function writeUntilDone(items: Collection<CrashItem>, id: string): Promise<void> {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const READY_LIMIT_MS = 30_000
+const READY_LIMIT_MS = 100_000
 
 /** A process of the system under test. */
 export interface SystemProcess {

@@ -24,7 +24,7 @@ export interface PrivateNats {
   stop(): Promise<void>
 }
 
-const READY_WITHIN_MS = 10_000
+const READY_WITHIN_MS = 100_000
 
 /** Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log. */
 export async function spawnNats(program: string): Promise<PrivateNats> {

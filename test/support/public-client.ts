@@ -29,7 +29,7 @@ export interface ReplayPair {
 /** The paths of the public interface. */
 export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
-const RESPONSE_LIMIT_MS = 60_000
+const RESPONSE_LIMIT_MS = 100_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
@@ -57,7 +57,7 @@ export function send(
       })
     })
     sent.on('error', reject)
-    sent.on('timeout', () => sent.destroy(new Error('no answer within 60 s')))
+    sent.on('timeout', () => sent.destroy(new Error('no response within 100 s')))
     sent.end(body)
   })
 }

@@ -148,7 +148,7 @@ function missing(name: string, reason: string): Skip {
 // The script alone knows how to tell a running server from a stale record.
 function startedByScript(variable: string): Promise<string | undefined> {
   return new Promise((found) => {
-    execFile(join(project, 'scripts/servers/env'), { timeout: 5_000 }, (_error, output) => {
+    execFile(join(project, 'scripts/servers/env'), { timeout: 60_000 }, (_error, output) => {
       const line = output.split('\n').find((text) => text.startsWith(`${variable}=`))
       found(line?.slice(variable.length + 1))
     })

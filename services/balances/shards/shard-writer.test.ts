@@ -96,7 +96,7 @@ test('loses no command and decides none twice, whatever happens to the inserts',
     expect(await fixture.ledger.verify()).toMatchObject({ differences: [] })
   })
   await fc.assert(property, { numRuns: 8 })
-}, 120_000)
+}, 600_000)
 
 describe('while the store cannot be reached', () => {
   test('every waiting command fails with Unavailable, and nothing is recorded', async () => {

@@ -58,5 +58,5 @@ if ('skip' in server) {
       await client.close()
       await server.stop()
     }
-  }, 60_000)
+  })
 }
