@@ -75,13 +75,21 @@ const MASTER_KEYS = field<Keyring>(
   }),
 )
 
+/** A database name of MongoDB and a token of a NATS subject. */
+const SYSTEM_NAME = field(
+  'MULTIHUB_SYSTEM_NAME',
+  'a name of up to 20 of a-z 0-9 _ - that begins with a letter',
+  z.string().regex(/^[a-z][a-z0-9_-]{0,19}$/),
+  { value: 'multihub', text: 'multihub' },
+)
+
 /** The settings of every process, whichever roles it runs. */
 export const PROCESS_SETTINGS = {
   home: described('The directory of the embedded files.', directory('MULTIHUB_HOME', '.local')),
   ...INFRASTRUCTURE_SETTINGS,
-  database_prefix: described(
-    'The beginning of each role’s database name, so that several systems can share a cluster.',
-    text('MULTIHUB_DATABASE_PREFIX', 'multihub'),
+  system_name: described(
+    'The name of the system. It begins its database names and NATS subjects, so that several systems can share servers.',
+    SYSTEM_NAME,
   ),
   keyring: described('Encrypts stored secrets; see Keys.', MASTER_KEYS),
   ...RPC_SETTINGS,
@@ -117,7 +125,11 @@ export async function startRoles(
   const roles = await Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
   const config = readProcessSettings(roles, environment)
   const { keyring } = config
-  const bus = await openBus({ nats_url: config.nats_url, name: names.join('+') })
+  const bus = await openBus({
+    nats_url: config.nats_url,
+    name: names.join('+'),
+    prefix: config.system_name,
+  })
   lifecycle.onStop('bus', () => bus.close())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
@@ -136,7 +148,7 @@ export async function startRoles(
       keyring,
       stopping: lifecycle.stopping,
       async openStore() {
-        const database = `${config.database_prefix}_${name}`
+        const database = `${config.system_name}_${name}`
         const store = await openStore({
           database,
           mongodb_uri: config.mongodb_uri,

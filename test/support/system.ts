@@ -90,7 +90,7 @@ export async function startProcessPerRole(
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_RPC_CALLERS: callers.map((name) => `${name}:${sha256Hex(tokens[name] ?? '')}`).join(','),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
-    MULTIHUB_DATABASE_PREFIX: `e2e_${randomHex(4)}`,
+    MULTIHUB_SYSTEM_NAME: `e2e_${randomHex(4)}`,
     NATS_URL: nats_url,
     ...(mongodb_uri ? { MONGODB_URI: mongodb_uri } : {}),
     MULTIHUB_CONNECT_PORT: '0',

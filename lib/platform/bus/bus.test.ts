@@ -19,7 +19,7 @@ if ('skip' in nats) {
   process.stderr.write(`skipped: the bus over NATS: ${nats.skip}\n`)
   test.skip(`the bus over NATS: ${nats.skip}`, () => {})
 } else {
-  const open = (name: string) => openBus({ nats_url: new Secret(nats.url), name })
+  const open = (name: string) => openBus({ nats_url: new Secret(nats.url), name, prefix: 'test' })
   afterAll(() => nats.stop())
   busSuite('NATS', async () => ({ near: await open('near'), far: await open('far') }))
 
@@ -93,12 +93,14 @@ if ('skip' in nats) {
 }
 
 test('opening without a server fails with one sentence that names NATS_URL and hides the password', async () => {
-  const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x' })
+  const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x', prefix: 'test' })
   await expect(opened).rejects.toThrow(Unavailable)
   await expect(opened).rejects.toThrow('NATS does not answer at 127.0.0.1:1: start it, or correct NATS_URL')
 })
 
 test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('refuses %j as NATS_URL', async (url) => {
-  const opened = Promise.resolve().then(() => openBus({ nats_url: new Secret(url), name: 'x' }))
+  const opened = Promise.resolve().then(() =>
+    openBus({ nats_url: new Secret(url), name: 'x', prefix: 'test' }),
+  )
   await expect(opened).rejects.toThrow(ConfigError)
 })
