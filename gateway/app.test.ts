@@ -94,6 +94,7 @@ test.each([
   expect((await send(await createTestGateway(), type(value))).body.success).toBe(true)
 })
 
+// E7
 test('accepts a body of exactly 1 MiB', async () => {
   const ping = '{"method":"gateway.ping","params":{}}'
   const { body } = await send(await createTestGateway(), { raw: ping.padEnd(MIB, ' ') })
@@ -170,12 +171,14 @@ test.each(['payment.in', 'payment.status', 'payment.notification', 'balance.get'
   },
 )
 
+// E8
 test('answers 1002 for a method that is disabled for the credential', async () => {
   const app = await createTestGateway({ credential: { disabledMethods: ['gateway.ping'] } })
   const answered = await send(app, { body: { method: 'gateway.ping' } })
   expect([answered.status, answered.body.error?.code]).toEqual([404, 1002])
 })
 
+// E7
 test('answers an unexpected fault with 2001 and without its cause', async () => {
   const getBalances = (): never => {
     throw new Error('the database password is hunter2')

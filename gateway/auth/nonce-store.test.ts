@@ -41,6 +41,7 @@ test('accepts the longest application id and nonce', async () => {
   expect(await nonces.consume('9'.repeat(16), '~'.repeat(128))).toBe('reused')
 })
 
+// A3
 test('remembers a nonce for its time to live and then forgets it', async () => {
   const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')

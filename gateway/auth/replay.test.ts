@@ -43,6 +43,7 @@ const ROUTES: readonly (readonly [
   ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
 ]
 
+// A3
 describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
   const open = () => createTestGateway({ ...options, store: kept.store })
   /** Runs with a manual clock that starts at a whole second. */

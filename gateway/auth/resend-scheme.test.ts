@@ -62,6 +62,7 @@ test('signs the response with the secret that signed the request', async () => {
   }
 })
 
+// A2
 test('refuses a v2 credential without a replay pair after verifying its signature', async () => {
   expect(await codeOf(resendRequest(ID, freshPair()), V2)).toBeUndefined()
   const without = await sendResend(WITHOUT, V2)

@@ -94,6 +94,7 @@ test.each<[string, Record<string, string | undefined>, number]>([
   expect(shown['x-data-hash']).toBeUndefined()
 })
 
+// A6
 test('accepts both secrets of a rotation, and signs the response with the one that signed the request', async () => {
   const app = await createTestGateway()
   for (const secret of [SECRET, OLD_SECRET]) {

@@ -84,6 +84,7 @@ testWith('openssl')(
   },
 )
 
+// A9
 test('accepts the envelope of v1', async () => {
   const app = await createTestGateway({ ...V2, balances: { getBalances: () => ({}) } })
   const { body } = await send(app, { ...v2Request(), body: { method: 'balance.get', params: {} } })
@@ -152,6 +153,7 @@ test.each<[string, { timestamp?: string; nonce?: string }, number | undefined]>(
   expect(await codeOf(v2Request({ ...freshPair(), ...given }))).toBe(code)
 })
 
+// A4
 test('refuses a repeated header', async () => {
   const app = await createTestGateway(V2)
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -250,6 +252,7 @@ test('refuses the signature of the other version', async () => {
   for (const options of [{}, V2]) expect(await codeOf(as_hash, options)).toBe(3000)
 })
 
+// A2
 test('refuses a credential of the other version with 3008, signed by the scheme of the route', async () => {
   const pair = freshPair()
   const v1_on_v2 = await send(await createTestGateway(), v2Request(pair))
@@ -262,6 +265,7 @@ test('refuses a credential of the other version with 3008, signed by the scheme 
   expect(v2_on_v1.headers).not.toHaveProperty('x-data-signature')
 })
 
+// E13
 test('refuses a request whose nonce cannot be checked with 2002, HTTP 503, signed', async () => {
   const app = await createTestGateway({ ...V2, store: kept.store })
   const pair = freshPair()

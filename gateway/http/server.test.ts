@@ -115,6 +115,7 @@ test('answers HEAD with a head', async () => {
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
+// E7
 test('accepts a chunked body, and refuses one that grows beyond 1 MiB', async () => {
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
   const chunked = (text: string, chunks: string): string =>

@@ -24,6 +24,7 @@ const getBalance = async (options: FixtureOptions = {}, more: object = {}) => {
 const currenciesIn = (result: unknown): unknown =>
   (result as { balance: { amounts: { currency: string }[] } }).balance.amounts.map(({ currency }) => currency)
 
+// B3
 test('lists the currencies of all routes and of the ledger, sorted by code', async () => {
   const { body } = await getBalance()
   const amount = (currency: string, value: number, value_freezing: number) => ({

@@ -44,6 +44,7 @@ async function withPayments(options: FixtureOptions = {}) {
   return { app, requests }
 }
 
+// A8
 test('sends the request to payments, with the restrictions of the credential', async () => {
   const { app, requests } = await withPayments({
     credential: { serviceIds: ['501'], currencies: ['INR', 'TRY'] },
@@ -222,6 +223,7 @@ test.each(['150000.0', '15e4', '150000.5', '1e400'])(
   },
 )
 
+// P17
 test('accepts the largest amount and the longest texts', async () => {
   const { app, requests } = await withPayments()
   const payment = {

@@ -32,6 +32,7 @@ describe('the ledger', () => {
     expect(await ledger.verify()).toEqual({ consistent: true, transfers: 4n, differences: [] })
   })
 
+  // B1
   test('keeps test and production apart', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
@@ -42,6 +43,7 @@ describe('the ledger', () => {
     })
   })
 
+  // B1
   test('accepts exactly as many concurrent holds as the funds cover', async () => {
     await using fixture = await openFixture()
     const { ledger } = fixture

@@ -136,6 +136,7 @@ describe('a callback', () => {
     expect(unsubscribed.callbacks).toEqual([])
   })
 
+  // N8
   test('of a payment with a webhook_url is sent there only, signed with its derived secret', async () => {
     const merchant_id = await newMerchant()
     const [endpoint, webhook] = [await newReceiver(), await newReceiver()]
@@ -148,6 +149,7 @@ describe('a callback', () => {
     expect(endpoint.callbacks).toEqual([])
   })
 
+  // N3
   test('is retried with the same id and bytes, and a new timestamp, nonce and signature', async () => {
     const merchant_id = await newMerchant()
     const receiver = await newReceiver((count) => ({ status: count === 1 ? 500 : 200 }))
@@ -168,6 +170,7 @@ describe('a callback', () => {
     expect(second.headers['x-webhook-signature-v3']).toBe(signatureV3(secret, second))
   })
 
+  // N6
   test('is dead after its last attempt failed, and stays readable', async () => {
     const merchant_id = await newMerchant()
     const receiver = await newReceiver(() => ({ status: 503 }))
@@ -181,6 +184,7 @@ describe('a callback', () => {
     expect(receiver.callbacks).toHaveLength(2)
   })
 
+  // N4
   test('does not follow a redirect', async () => {
     const merchant_id = await newMerchant()
     const target = await newReceiver()
@@ -195,6 +199,7 @@ describe('a callback', () => {
     expect(target.callbacks).toEqual([])
   })
 
+  // N4
   test('larger than 256 KiB is not sent', async () => {
     const merchant_id = await newMerchant()
     const receiver = await newReceiver()

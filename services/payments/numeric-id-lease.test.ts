@@ -73,6 +73,7 @@ async function passMinute(): Promise<void> {
 }
 
 describe('the leased number', () => {
+  // P1
   test('is part of each 18-digit id, and ids never repeat', async () => {
     const ids = await leaseNumericIds(leases)
     const given = Array.from({ length: 25_000 }, () => ids.next())

@@ -91,6 +91,7 @@ describe('a deposit in the sandbox', () => {
     for (const { paymentId } of created) await expectPaidOnce(paymentId)
   })
 
+  // P8
   test('expires when it is not paid', async () => {
     const { paymentId } = await system.deposit(AMOUNT + 905n, { expires_in_seconds: 1 })
     expect(await system.reaches(paymentId, DECLINED)).toMatchObject({ errorCode: 6011 })
@@ -211,6 +212,7 @@ describe('a callback', () => {
   })
 })
 
+// P5, R5
 test('a process that stops returns a create in progress without waiting for the provider', async () => {
   await using stopping = await startPayments()
   const created = stopping.deposit(AMOUNT, { accounts: ['acme', 'rival'] })

@@ -6,16 +6,11 @@ import { isTest, ROOT, readTexts, type SourceFile } from './sources.ts'
 
 const PAGE = 'docs/contract.md'
 
-/** Rules that no test cites yet. This list only gets shorter: a test of a rule cites the rule. */
-const UNTESTED: readonly string[] = [
-  ...'E7 E8 E11 E12 E13 E15'.split(' '),
-  ...'A2 A3 A4 A6 A8 A9'.split(' '),
-  ...'P1 P3 P4 P5 P8 P10 P11 P13 P14 P15 P16 P17'.split(' '),
-  ...'B1 B3 B4'.split(' '),
-  ...'S3 S6'.split(' '),
-  ...'N1 N2 N3 N4 N6 N7 N8 N9'.split(' '),
-  ...'R1 R2 R4 R5 R6 R7'.split(' '),
-]
+/**
+ * Rules that no test cites. S6 says only what is not built yet. R6 is about the run of all tests, which no test can start.
+ * This list only gets shorter: a test of a rule cites the rule.
+ */
+const UNTESTED: readonly string[] = ['S6', 'R6']
 
 /** One place in which a rule of the contract is cited. */
 interface Citation {

@@ -131,6 +131,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect((await beta.status('nobody knows this')).body.error.code).toBe(6010)
     })
 
+    // P13
     test('every method of payment gives the customer what it needs', async () => {
       const routes = alpha.merchant.routes.filter(
         ({ purpose, direction }) => purpose === 'normal' && direction === 'in',

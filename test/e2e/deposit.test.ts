@@ -3,6 +3,7 @@ import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startOneProcess, startProcessPerRole } from '../support/system.ts'
 import { depositContract } from './deposit.suite.ts'
 
+// R4: the receiver of these tests is on 127.0.0.1.
 depositContract('everything in one process', () => startOneProcess())
 
 const nats = await natsForTests()

@@ -62,6 +62,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     ])
   })
 
+  // R7
   test('bad variables, of the process and of its roles: all of them are named', async () => {
     const [title, ...problems] = await refusal({
       MULTIHUB_GRPC_PORT: '70000',
@@ -203,6 +204,7 @@ describe('started, stopped and started again', () => {
     throw new Error(`${command} ended before it was ready: ${lines.join('\n')}`)
   }
 
+  // R1, R5
   test('SIGTERM ends it with code 0; the next start has the same data and says nothing new', async () => {
     const first = await start()
     const before = await demo()
@@ -243,6 +245,7 @@ describe('started, stopped and started again', () => {
     expect(await (await start()).stop()).toBe(0)
   })
 
+  // R2
   test('a launcher that is killed takes the system with it, and standard output is the line `ready` alone', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
     expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){5}$/)])

@@ -284,6 +284,7 @@ const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
 
+// E12
 test.each(CODES)('%d is produced, or there is a reason why it never is', (code) => {
   const answers = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((answer) => answer !== undefined)
   expect(answers).toHaveLength(1)

@@ -43,6 +43,7 @@ async function countCallbacks(payment: Payment): Promise<number> {
 }
 
 describe('a notification', () => {
+  // P3, P15
   test('describes the payment with its present status, whichever it is', async () => {
     const { payments } = system
     const { provider } = payments
@@ -138,6 +139,7 @@ describe('a notification', () => {
   })
 })
 
+// P15
 describe('a resend', () => {
   test('sends the callback of the final status again: signed, with the same id and a new delivery id', async () => {
     const { payment, secret } = await system.createDeposit(AMOUNT + 908n)
@@ -176,6 +178,7 @@ describe('a resend', () => {
   })
 })
 
+// P15, S3
 describe('an operation_id', () => {
   test('repeated exactly returns the same result and queues nothing', async () => {
     const payment = await system.createPaidDeposit()

@@ -70,6 +70,7 @@ const FULL = {
   service_id: 501,
 }
 
+// P11
 test('the response to a create shows all fields', () => {
   expect(paymentObject(fullPayment(), 'create')).toStrictEqual(FULL)
 })
@@ -85,6 +86,7 @@ test('a callback shows neither the bank nor the service_id, description and redi
   expect(paymentObject(fullPayment(), 'callback')).toStrictEqual({ ...callback_fields, receiver })
 })
 
+// E15
 test('an unknown field is absent, never null', () => {
   const bare = paymentObject(barePayment(), 'create')
   expect(Object.keys(bare)).toEqual([

@@ -93,6 +93,7 @@ describe('readConfig', () => {
     expect(config.mongodb_uri?.reveal()).toBe('mongodb://user:hush@host')
   })
 
+  // R7
   test('reports all problems at once, one per line, each with its variable', () => {
     const bad = {
       T_PORT: '65536',

@@ -6,6 +6,7 @@ import { newSecret } from './secret.ts'
 const secret = newSecret()
 const text = secret.reveal()
 
+// A6
 test('a new secret is 64 lower-case hexadecimal characters and unique', () => {
   expect(text).toMatch(/^[0-9a-f]{64}$/)
   expect(newSecret().reveal()).not.toBe(text)

@@ -6,6 +6,7 @@ import { type CallbackUrlCheck, checkCallbackUrl } from './callback-url.ts'
 const check = (text: string, allow: readonly string[] = []): CallbackUrlCheck =>
   checkCallbackUrl(text, { environment: 'test', allow: allowPublicAddressesAnd(allow) })
 
+// N9
 describe('a callback URL is accepted', () => {
   test.each([
     'https://example.com',
@@ -126,6 +127,7 @@ const INVALID_URLS = [
   `https://example.com/${'a'.repeat(100_000)}`,
 ]
 
+// N9
 describe('a callback URL is refused', () => {
   test.each(LOOPBACK_SPELLINGS)('with loopback written as %s', (host) => {
     expect(check(`http://${host}/`)).toMatchObject({ ok: false })

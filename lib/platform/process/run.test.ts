@@ -64,6 +64,7 @@ async function urlOf(child: Child): Promise<string> {
   return /^ready http=(\S+)$/m.exec(await child.until('ready '))?.[1] ?? ''
 }
 
+// R5
 describe('an orderly stop', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     '%s answers the requests under way and exits with 0',

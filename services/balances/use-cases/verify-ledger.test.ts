@@ -33,6 +33,7 @@ async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryD
   return document
 }
 
+// B4
 test('a ledger is consistent after normal work', async () => {
   await using fixture = await openUsedLedger()
   expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })

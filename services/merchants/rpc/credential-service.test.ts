@@ -206,6 +206,7 @@ describe('RotateSecret', () => {
 
   const rotate = (overlapSeconds: number) => credentials().rotateSecret({ applicationId, overlapSeconds })
 
+  // A6
   test('keeps every older secret valid until its stated time, whatever rotations follow', async () => {
     const { secret: second, oldSecretExpireTime } = await rotate(60)
     expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 60_000)

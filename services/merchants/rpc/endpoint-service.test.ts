@@ -128,6 +128,7 @@ describe('RotateEndpointSecret', () => {
     expect(await secretOf(endpointId)).toBe(secret)
   })
 
+  // N7
   test('creates the secret of an endpoint that was migrated without one', async () => {
     const { endpoint } = await endpoints().createEndpoint(valid())
     const created = await fixture.store.endpoints.get(endpoint?.endpointId ?? '')

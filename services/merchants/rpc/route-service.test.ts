@@ -64,6 +64,7 @@ describe('CreateRoute', () => {
     expect((await routes().listRoutes({ merchantId })).routes.at(-1)).toMatchObject(given)
   })
 
+  // P13
   test('accepts exactly the combinations of method, currency and direction that exist', async () => {
     const methods = ['upi', 'imps', 'havale', 'papara', 'kredikarti', 'bank_transfer', 'card', 'toString']
     for (const [word, direction] of [['in', Direction.IN] as const, ['out', Direction.OUT] as const]) {
@@ -118,6 +119,7 @@ describe('CreateRoute', () => {
     },
   )
 
+  // P14
   test('refuses a maximum below the minimum, except 0, which means no limit', async () => {
     const limits = (minimum: bigint, maximum: bigint) => ({ ...payout(), payoutLimits: { minimum, maximum } })
     await expect(routes().createRoute(limits(10n, 9n))).rejects.toMatchObject({

@@ -57,6 +57,7 @@ describe('recording an attempt', () => {
     expect(wait_ms).toBeLessThanOrEqual(2_000)
   })
 
+  // N2, N6
   test.each([1, 3, 10])('sets the delivery to dead after the first attempt and %d retries', (max_retries) => {
     let current = delivery({ max_retries })
     let attempts = 0
@@ -126,6 +127,7 @@ describe('an attempt', () => {
     expect(after.attempts).toMatchObject([{ number: 1, failure: 'timeout' }])
   })
 
+  // N4, N7
   test.each<[string, string, Partial<AttemptDeps>]>([
     [
       'a body over 256 KiB',
@@ -186,6 +188,7 @@ describe('an attempt', () => {
   })
 })
 
+// N2
 describe('the delay before a retry', () => {
   const attempts = fc.integer({ min: 1, max: 11 })
   const base_seconds = fc.integer({ min: 1, max: 3_600 })

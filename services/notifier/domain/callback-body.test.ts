@@ -75,6 +75,7 @@ describe('the body of a callback', () => {
     }
   })
 
+  // E15
   test('writes every instant in one format', () => {
     const { timestamps, status, operations } = bodyOf().data.result.payment
     const instants = [

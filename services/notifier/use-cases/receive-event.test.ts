@@ -65,6 +65,7 @@ afterEach(async () => {
 describe('an event from the bus', () => {
   const KEY = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }
 
+  // N1
   test('is stored with its body, and gets a delivery for each subscribed endpoint', async () => {
     setEndpoints(
       endpoint('one'),
@@ -146,6 +147,7 @@ describe('an event from the bus', () => {
     expect(await deliveryIds()).toEqual(before.map(({ delivery_id }) => delivery_id))
   })
 
+  // N1
   test('of a payment with a webhook_url goes there only, and reads no endpoints', async () => {
     const callback = {
       url: 'https://own.example.com/',

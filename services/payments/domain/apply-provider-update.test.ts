@@ -125,6 +125,7 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     expect(String(updated.effects[0]?.data['description'] ?? 'first')).toContain('first')
   })
 
+  // P8
   test('is declined at its expiry time unless it is final', () => {
     const payment = paymentIn(status)
     const expired = declineExpired(payment, at)

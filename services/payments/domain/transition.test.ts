@@ -36,6 +36,7 @@ describe.each(pairs)('a transition from %s to %s', (from, to) => {
     return
   }
 
+  // P10
   test('changes the status and adds the history entry and the event', () => {
     const changed = transition(payment, to, { at })
     expect(changed).toMatchObject({ status: to, transition_number: 2, updated_at: at })

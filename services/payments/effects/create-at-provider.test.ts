@@ -26,6 +26,7 @@ async function create(fixture: PaymentsFixture, deps: ProviderCallDeps, payment:
   return runner.runEffects(await runner.insert(payment))
 }
 
+// P4
 test('tries the next account under a new key while nothing was sent', async () => {
   await using fixture = await openPayments()
   const connector = scriptedConnector((account_id) => (account_id === 'third' ? PENDING : NOT_SENT))
@@ -47,6 +48,7 @@ test('fails with 7002 when no account can be reached', async () => {
   expect(payment).toMatchObject({ status: 'error', error_code: 7002 })
 })
 
+// P4
 test('does not try another account when the request may have arrived', async () => {
   await using fixture = await openPayments()
   const connector = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }))
@@ -55,6 +57,7 @@ test('does not try another account when the request may have arrived', async () 
   expect(connector.creates).toHaveLength(1)
 })
 
+// P5
 test('shares the time of one create between all accounts', async () => {
   const clock = createManualClock()
   const restore = useClock(clock)
@@ -91,6 +94,7 @@ test('is not given up when the process stops: a poll of the next process sends i
   expect(connector.creates).toMatchObject([{ account_id: 'first', repeated: true }])
 })
 
+// P4
 test('is not sent again after a crash, because the first request may have arrived', async () => {
   const connector = scriptedConnector(() => PENDING)
   const payment = depositOn(['first'])

@@ -16,6 +16,7 @@ async function pollUnknownDeposit(result: CallResult, create_is_idempotent: bool
   return { creates: connector.creates, payment: change(payment) }
 }
 
+// P4
 describe('a poll of a payment that the provider does not know', () => {
   test('sends the create again under the same key where that is safe', async () => {
     const { creates, payment } = await pollUnknownDeposit(PENDING, true)

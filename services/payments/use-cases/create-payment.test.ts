@@ -88,6 +88,7 @@ const REFUSALS: readonly (readonly [string, number, Partial<CreatePaymentRequest
   ]
 
 describe('refuses without storing anything', () => {
+  // E9, P14
   test.each(REFUSALS)('%s, with %d', async (_what, code, changes, route) => {
     const refused = request(changes)
     await expect(createPayment(depsWith(route), refused)).rejects.toMatchObject({ code })
@@ -143,6 +144,7 @@ describe('a new payment', () => {
     expect(payment.effects[1]?.due_at).toEqual(payment.expires_at)
   })
 
+  // P1
   test('has a UUID as h_id, or 18 digits if the route says so, and always a UUID as payment_id', async () => {
     const plain = await createPayment(depsWith(), request())
     expect(plain).toMatchObject({ h_id: plain.payment_id, ids: [plain.payment_id] })
@@ -156,6 +158,7 @@ describe('a new payment', () => {
 })
 
 describe('a used c_id', () => {
+  // E11
   test('is refused with 6009, the h_id and the status, also for an exact retry', async () => {
     const input = request()
     const { h_id } = await createPayment(depsWith(), input)

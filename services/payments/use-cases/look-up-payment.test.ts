@@ -36,6 +36,7 @@ afterAll(async () => {
 describe('a look-up by a merchant', () => {
   const lookUp = (request: object) => lookUpPayment(fixture.store.payments, { ...OWNER, ...request })
 
+  // P16
   test('finds a payment by either identifier or by both', async () => {
     expect(await lookUp({ c_id: 'one' })).toEqual(plain)
     expect(await lookUp({ h_id: plain.h_id })).toEqual(plain)
