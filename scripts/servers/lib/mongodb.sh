@@ -1,6 +1,6 @@
-# The MongoDB-compatible server: FerretDB in front of PostgreSQL with the DocumentDB extension. Both run by chroot in
-# a folder that holds Debian sid (stable's libc is too old for the extension), as its user postgres, and talk by a
-# Unix socket in it: PostgreSQL has no TCP port, and nothing of the machine is mounted into the folder.
+# The MongoDB-compatible server: FerretDB on top of PostgreSQL with the DocumentDB extension. Both run with chroot in a
+# folder that contains Debian sid, because the libc of Debian stable is too old for the extension. They run as the user
+# postgres and communicate over a Unix socket: PostgreSQL has no TCP port. Nothing is mounted into the folder.
 
 ferretdb_module=github.com/FerretDB/FerretDB/v2/cmd/ferretdb
 ferretdb_version=v2.7.0
@@ -17,18 +17,19 @@ install_ferretdb() { install_go_program ferretdb "$ferretdb_module" "$ferretdb_v
 install_postgres() {
   [ "$(cat "$sid_dir/$sid_stamp" 2>/dev/null)" = "$postgres_packages" ] && return
   install_debian_package mmdebstrap
-  # The folder that is about to be replaced may be running.
+  # The servers in the folder that is about to be replaced may be running.
   stop_mongodb
-  step 'PostgreSQL with DocumentDB in a folder of Debian sid' "$network_hint" "$log_dir/install-sid.log" \
-    twice build_debian_folder "$sid_dir" sid "$postgres_packages" "$sid_stamp"
+  run_step 'PostgreSQL with DocumentDB in a folder of Debian sid' "$network_hint" "$log_dir/install-sid.log" \
+    with_retry build_debian_folder "$sid_dir" sid "$postgres_packages" "$sid_stamp"
 }
 
 as_postgres() { chroot --userspec=postgres:postgres "$sid_dir" "$@"; }
 
 sql() { as_postgres "$postgres_bin/psql" -h "$postgres_home" -d postgres -qAt -v ON_ERROR_STOP=1 -c "$1"; }
 
-# fsync stays on: a benchmark on this server pays for durability as on a real one. Writers that race for one unique
-# value deadlock here, and one of them is given up each deadlock_timeout: with the usual second, 16 take 15 s.
+# fsync stays on, so that a benchmark on this server includes the cost of durability. Concurrent writers of the same
+# unique value deadlock in DocumentDB, and one of them is canceled per deadlock_timeout: with the default of one second,
+# 16 writers take 15 s.
 postgres_settings() {
   cat <<END
 listen_addresses = ''
@@ -52,7 +53,7 @@ documentdb.localhost_connection_string = 'host=$postgres_home'
 END
 }
 
-# The data folder gets its name when it is whole: a killed initdb is done again.
+# The data folder is renamed when it is complete: after a killed initdb, the next start runs it again.
 create_database() {
   [ ! -e "$sid_dir$postgres_data" ] || return 0
   rm -rf "$sid_dir$postgres_data.new"
@@ -60,21 +61,21 @@ create_database() {
     mv "$sid_dir$postgres_data.new" "$sid_dir$postgres_data"
 }
 
-postgres_answers() { as_postgres "$postgres_bin/pg_isready" -q -t 2 -h "$postgres_home"; }
+postgres_responds() { as_postgres "$postgres_bin/pg_isready" -q -t 2 -h "$postgres_home"; }
 
 launch_postgres() {
   create_database || return
   postgres_settings >"$sid_dir$postgres_data/postgresql.conf"
-  # No process of this folder runs now (stop_postgres saw to it), so locks left by a kill -9 are stale. PostgreSQL
-  # itself would keep them while their process id is that of a zombie or of another program.
+  # stop_postgres has stopped all processes of this folder, so locks left by a kill -9 are stale. PostgreSQL would respect
+  # them if another program or a zombie had the same process id.
   rm -f "$sid_dir$postgres_data/postmaster.pid" "$sid_dir$postgres_home"/.s.PGSQL.5432*
   launch postgres chroot --userspec=postgres:postgres "$sid_dir" "$postgres_bin/postgres" -D "$postgres_data"
-  wait_until 60 ready_or_gone "$launched_pid" postgres_answers && ! is_gone "$launched_pid" &&
-    sql 'create extension if not exists documentdb cascade' || failed_start postgres
+  wait_until 60 ready_or_exited "$launched_pid" postgres_responds && ! has_exited "$launched_pid" &&
+    sql 'create extension if not exists documentdb cascade' || print_start_failure postgres
 }
 
-# The ping holds out against TERM when FerretDB is silent. The braces keep bash from reporting the kill.
-ferretdb_answers() {
+# The ping ignores TERM while it waits for FerretDB, so KILL ends it. The braces keep bash from reporting the kill.
+ferretdb_responds() {
   { timeout -s KILL 5 "$bin_dir/ferretdb" ping --no-auth --listen-addr="127.0.0.1:$1"; } >/dev/null 2>&1
 }
 
@@ -88,16 +89,16 @@ launch_ferretdb() {
       --postgresql-url="postgres://postgres@/postgres?host=$postgres_home&pool_max_conns=64" \
       --listen-addr="127.0.0.1:$port" --debug-addr=- --state-dir=/var/lib/ferretdb --no-auth --telemetry=disable \
       --log-level=WARN
-    wait_until 30 ready_or_gone "$launched_pid" ferretdb_answers "$port" && ! is_gone "$launched_pid" && return
+    wait_until 30 ready_or_exited "$launched_pid" ferretdb_responds "$port" && ! has_exited "$launched_pid" && return
     stop_ferretdb
     rm -f "$run_dir/ferretdb.port"
   done
-  failed_start ferretdb
+  print_start_failure ferretdb
 }
 
-# A ping goes through FerretDB to PostgreSQL and back: an answer proves both.
-mongodb_is_well() {
-  recorded_pid postgres >/dev/null && recorded_pid ferretdb >/dev/null && ferretdb_answers "$(recorded_port ferretdb)"
+# FerretDB forwards a ping to PostgreSQL, so a response proves that both work.
+mongodb_is_healthy() {
+  recorded_pid postgres >/dev/null && recorded_pid ferretdb >/dev/null && ferretdb_responds "$(recorded_port ferretdb)"
 }
 
 stop_ferretdb() {
@@ -107,8 +108,8 @@ stop_ferretdb() {
   rm -f "$run_dir/ferretdb.pid"
 }
 
-# INT is PostgreSQL's fast shutdown, QUIT the one without a checkpoint. Children that outlive a killed server would
-# hold its shared memory, and the next start would be refused: they are ended too.
+# INT is the fast shutdown of PostgreSQL, QUIT the one without a checkpoint. Children that survive a killed server keep
+# its shared memory, and PostgreSQL would then refuse to start: they are killed too.
 stop_postgres() {
   local pid
   if pid=$(recorded_pid postgres); then end_process "$pid" 30 INT QUIT; fi

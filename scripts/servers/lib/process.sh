@@ -1,7 +1,7 @@
-# Processes and ports. A process is known by its id AND its start time, so that a stale file never points at a
-# stranger that got the same id later. Nothing here ever looks for a process by its name.
+# Processes and ports. A process is identified by its id AND its start time, because another process can get the same id
+# later. No function finds a process by its name.
 
-# started_at PID: the start time in clock ticks; nothing for a dead process or a zombie.
+# started_at PID: prints the start time in clock ticks; nothing for an exited process or a zombie.
 started_at() {
   local stat
   read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
@@ -9,17 +9,17 @@ started_at() {
   [ "$1" = Z ] || printf '%s' "${20}"
 }
 
-# recorded_pid NAME: the id of the server if it is still the process that was started under that name.
+# recorded_pid NAME: prints the process id of the server; fails when that process is not running any more.
 recorded_pid() {
   local pid started
   read -r pid started 2>/dev/null <"$run_dir/$1.pid" || return 1
   [ -n "$started" ] && [ "$(started_at "$pid")" = "$started" ] && printf '%s' "$pid"
 }
 
-is_gone() { [ -z "$(started_at "$1")" ]; }
+has_exited() { [ -z "$(started_at "$1")" ]; }
 
-# launch NAME COMMAND...: starts a server in a session of its own. The new process writes its record before it
-# becomes the server: no kill -9 of this script can leave one that is not recorded.
+# launch NAME COMMAND...: starts a server in its own session. The new process records its id before it executes the
+# server, so that a kill -9 of this script cannot leave an unrecorded server.
 launch() {
   local name=$1
   shift
@@ -33,22 +33,23 @@ launch() {
   launched_pid=$!
 }
 
-# ready_or_gone PID COMMAND...: ends the wait early when the process died; the caller then asks which it was.
-ready_or_gone() {
+# ready_or_exited PID COMMAND...: succeeds when the command succeeds or the process has exited, to end a wait early. The
+# caller then checks which of the two happened.
+ready_or_exited() {
   local pid=$1
   shift
-  "$@" || is_gone "$pid"
+  "$@" || has_exited "$pid"
 }
 
-# failed_start NAME: copies the end of a server's log to where its step writes; answers false.
-failed_start() {
+# print_start_failure NAME: prints the end of the log of a server. Returns 1.
+print_start_failure() {
   echo "$1 did not start; the end of $log_dir/$1.log:"
   tail -n 20 "$log_dir/$1.log"
   return 1
 }
 
-# end_process PID SECONDS SIGNAL...: sends each signal in turn and gives it that time; last comes KILL. CONT follows
-# each, for a process that a test has stopped with STOP.
+# end_process PID SECONDS SIGNAL...: sends the signals one after the other, then KILL, and waits up to SECONDS after each.
+# Each is followed by CONT, because a test may have stopped the process with STOP.
 end_process() {
   local pid=$1 seconds=$2 signal started
   started=$(started_at "$1")
@@ -57,26 +58,26 @@ end_process() {
     [ -n "$started" ] && [ "$(started_at "$pid")" = "$started" ] || return 0
     kill -s "$signal" "$pid" 2>/dev/null
     kill -s CONT "$pid" 2>/dev/null
-    wait_until "$seconds" is_gone "$pid" && return 0
+    wait_until "$seconds" has_exited "$pid" && return 0
   done
-  say "process $pid does not end; it may hang in the kernel (state D in ps)"
+  log "process $pid does not exit; it may hang in the kernel (state D in ps)"
   return 1
 }
 
-# pids_of_program FILE-PATTERN: ids of all processes that execute exactly this file of the servers folder.
+# pids_of_program FILE-PATTERN: prints the ids of all processes that execute this file of the servers folder.
 pids_of_program() {
   find /proc -maxdepth 2 -name exe -lname "$1" -printf '%h\n' 2>/dev/null | sed 's#/proc/##' | grep -x '[0-9]*'
 }
 
-accepts() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# choose_port NAME: the port of the last time if it is free, so that addresses stay; else a random free one below
-# the range that the kernel gives to outgoing connections.
+# choose_port NAME: prints the previous port if it is free, so that the address stays the same; otherwise a random free
+# port below the range that the kernel uses for outgoing connections.
 choose_port() {
   local port='' tries
   read -r port 2>/dev/null <"$run_dir/$1.port"
   for tries in {1..50}; do
-    if [ -n "$port" ] && ! accepts "$port"; then
+    if [ -n "$port" ] && ! port_is_open "$port"; then
       printf '%s\n' "$port" >"$run_dir/$1.port"
       printf '%s' "$port"
       return 0
