@@ -13,7 +13,7 @@ const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
 const EXAMPLES = join(MERCHANTS, 'examples')
 const PING = '{"method":"gateway.ping","params":{}}'
 
-test('the page shows every example as it is in its file', async () => {
+test('the authentication page contains every example file unchanged', async () => {
   const page = await readFile(join(MERCHANTS, 'authentication.md'), 'utf8')
   const shown = [...page.matchAll(/\[(examples\/[\w.-]+)\]\(\1\)\n\n```\w+\n([\s\S]*?)```\n/g)]
   for (const [, path = '', text] of shown) expect(text).toBe(await readFile(join(MERCHANTS, path), 'utf8'))
@@ -23,24 +23,24 @@ test('the page shows every example as it is in its file', async () => {
 
 const testInBash = testWith('bash', 'openssl', 'curl')
 
-interface Ran {
+interface ProgramResult {
   readonly code: number | null
   readonly output: string
-  readonly complaint: string
+  readonly errors: string
 }
 
-/** Runs an example as a merchant does: with the credential in its environment, and its input when it takes one. */
+/** Runs an example as a merchant does: with the credential in the environment, and with standard input. */
 async function run(
   name: string,
   parameters: readonly string[],
   environment: Readonly<Record<string, string>>,
   input: Buffer | string = '',
-): Promise<Ran> {
+): Promise<ProgramResult> {
   const [program, script] = programOf(name)
-  const { promise, resolve } = Promise.withResolvers<Ran>()
+  const { promise, resolve } = Promise.withResolvers<ProgramResult>()
   const env = { PATH: process.env['PATH'] ?? '', ...environment }
-  const child = execFile(program, [script, ...parameters], { env }, (_error, output, complaint) =>
-    resolve({ code: child.exitCode, output, complaint }),
+  const child = execFile(program, [script, ...parameters], { env }, (_error, output, errors) =>
+    resolve({ code: child.exitCode, output, errors }),
   )
   child.stdin?.end(input)
   return promise
@@ -50,7 +50,7 @@ function programOf(name: string): readonly [program: string, script: string] {
   return [name.endsWith('.ts') ? process.execPath : 'bash', join(EXAMPLES, name)]
 }
 
-describe('the examples of the authentication page, run', () => {
+describe('the examples of the authentication page', () => {
   let system: TestSystem
   let receiver: Receiver
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('the examples of the authentication page, run', () => {
     await system?.end()
   })
 
-  /** What the page tells merchants to set. */
+  /** The environment variables that the page asks merchants to set. */
   const variables = (version: 'v1' | 'v2'): Record<string, string> => {
     const { base_url, merchants } = system.demo()
     const credential = merchants[0]?.credentials.find(({ api_version }) => api_version === version)
@@ -87,43 +87,43 @@ describe('the examples of the authentication page, run', () => {
       },
     })
 
-  async function pings(name: string, version: 'v1' | 'v2'): Promise<void> {
-    const { output, complaint, code } = await run(name, [PING], variables(version))
-    expect({ complaint, code }).toEqual({ complaint: '', code: 0 })
+  async function expectPing(name: string, version: 'v1' | 'v2'): Promise<void> {
+    const { output, errors, code } = await run(name, [PING], variables(version))
+    expect({ errors, code }).toEqual({ errors: '', code: 0 })
     expect(JSON.parse(output)).toMatchObject({ success: true, result: { message: 'pong' } })
-    const stranger = { ...variables(version), SECRET: '0'.repeat(64) }
-    const refused = await run(name, [PING], stranger)
+    const wrong_secret = { ...variables(version), SECRET: '0'.repeat(64) }
+    const refused = await run(name, [PING], wrong_secret)
     expect(JSON.parse(refused.output)).toMatchObject({ error: { code: 3000 } })
-    expect(refused.complaint).toContain('not signed')
+    expect(refused.errors).toContain('not signed')
   }
-  testInBash('v1 in bash', () => pings('v1.sh', 'v1'))
-  test('v1 in TypeScript', () => pings('v1.ts', 'v1'))
-  testInBash('v2 in bash', () => pings('v2.sh', 'v2'))
-  test('v2 in TypeScript', () => pings('v2.ts', 'v2'))
+  testInBash('a v1 request in bash', () => expectPing('v1.sh', 'v1'))
+  test('a v1 request in TypeScript', () => expectPing('v1.ts', 'v1'))
+  testInBash('a v2 request in bash', () => expectPing('v2.sh', 'v2'))
+  test('a v2 request in TypeScript', () => expectPing('v2.ts', 'v2'))
 
-  /** A deposit with an example, the callbacks that it brings, and one more by another example. */
-  async function callsBackAgain(create: string, resend: string): Promise<readonly ReceivedCallback[]> {
+  /** Creates a deposit with one example, resends its callback with another, and returns both callbacks. */
+  async function createAndResend(create: string, resend: string): Promise<readonly ReceivedCallback[]> {
     const { output } = await run(create, [depositBody(`${receiver.url}?${create}`)], variables('v1'))
     const { c_id, h_id } = JSON.parse(output).result.payment.identifiers
-    const seen = (count: number) =>
+    const completedCallbacks = (count: number) =>
       eventually(
         async () => receiver.of(c_id).filter(({ body }) => body.id === `${h_id}:payment.completed`),
         (callbacks) => callbacks?.length === count,
       )
-    await seen(1)
+    await completedCallbacks(1)
     const queued = await run(resend, [h_id, `again-${h_id}`], variables('v1'))
     expect(JSON.parse(queued.output)).toMatchObject({ success: true, result: { status: 'queued' } })
-    return seen(2)
+    return completedCallbacks(2)
   }
   test('a deposit and a resend in TypeScript', async () => {
-    const [first, second] = await callsBackAgain('v1.ts', 'resend.ts')
+    const [first, second] = await createAndResend('v1.ts', 'resend.ts')
     expect(second?.headers['x-webhook-id']).not.toBe(first?.headers['x-webhook-id'])
   })
 
   testInBash(
     'a deposit, a resend and the verification of callbacks in bash',
     async () => {
-      for (const { headers, raw } of await callsBackAgain('v1.sh', 'resend.sh')) {
+      for (const { headers, raw } of await createAndResend('v1.sh', 'resend.sh')) {
         const names = ['timestamp', 'nonce', 'id', 'signature-v3']
         const parameters = names.map((name) => headers[`x-webhook-${name}`] ?? '')
         const verify = (body: Buffer | string, environment = variables('v1')) =>
@@ -136,16 +136,16 @@ describe('the examples of the authentication page, run', () => {
     60_000,
   )
 
-  test('the receiver in TypeScript takes what verifies and nothing else', async () => {
+  test('the receiver in TypeScript accepts verified callbacks only', async () => {
     const [program, script] = programOf('receiver.ts')
     const child = spawn(program, [script], { env: { ...variables('v1'), PORT: '0' } })
     try {
-      let said = ''
+      let printed = ''
       child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk
+        printed += chunk
       })
       const port = await eventually(
-        async () => /port: (\d+)/.exec(said)?.[1],
+        async () => /port: (\d+)/.exec(printed)?.[1],
         (found) => found !== undefined,
       )
       const url = `http://127.0.0.1:${port}/`
@@ -153,20 +153,20 @@ describe('the examples of the authentication page, run', () => {
       expect(forged.status).toBe(401)
       const { output } = await run('v1.ts', [depositBody(url)], variables('v1'))
       const { h_id } = JSON.parse(output).result.payment.identifiers
-      const told = (line: string) =>
+      const waitForLine = (line: string) =>
         eventually(
-          async () => said,
+          async () => printed,
           (text) => text?.includes(line) ?? false,
         )
-      await told(`verified ${h_id}:payment.created`)
-      await told(`verified ${h_id}:payment.completed success`)
+      await waitForLine(`verified ${h_id}:payment.created`)
+      await waitForLine(`verified ${h_id}:payment.completed success`)
     } finally {
-      await ended(child)
+      await endProcess(child)
     }
   })
 })
 
-async function ended(child: ChildProcess): Promise<void> {
+async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return
   child.kill()
   await once(child, 'exit')

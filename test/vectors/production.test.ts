@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { credentialContext, webhookContext } from '#lib/contract/sealing-contexts.ts'
 import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
@@ -31,14 +32,14 @@ beforeAll(() => {
 })
 afterAll(() => restoreClock())
 
-/** Sends a vector's request to a gateway whose registry holds the vector's credential only. */
+/** Sends a vector's request to a gateway whose merchant directory has only the credential of the vector. */
 async function sendToGateway(
   vector: RequestVector,
   path: string,
   apiVersion: ApiVersion,
 ): Promise<TestResponse> {
   const { application_id: applicationId, secret, body, headers } = vector
-  const sealed = keyring.seal(new Secret(secret), `credential:${applicationId}`)
+  const sealed = keyring.seal(new Secret(secret), credentialContext(applicationId))
   const environment = Environment.TEST
   const getCredential = () => ({
     credential: {
@@ -52,11 +53,11 @@ async function sendToGateway(
     merchantEnvironments: [environment],
   })
   const app = await createTestGateway({ directory: { getCredential } })
-  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-  const sent = { 'x-data-hash': undefined, ...Object.fromEntries(lowered) }
-  const answer = await send(app, { raw: body, path, headers: sent })
+  const lower_case_headers = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  const sent = { 'x-data-hash': undefined, ...Object.fromEntries(lower_case_headers) }
+  const response = await send(app, { raw: body, path, headers: sent })
   await app.close()
-  return answer
+  return response
 }
 
 const resends = readVectors<RequestVector>('resend')
@@ -104,7 +105,9 @@ describe('the gateway', () => {
     (vector) => {
       const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
       const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
-      expect(keyring.open(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(vector.webhook_secret)
+      expect(
+        keyring.open(sealedSecret, webhookContext({ merchant_id: '7001', c_id: 'order-1' })).reveal(),
+      ).toBe(vector.webhook_secret)
     },
   )
 })
@@ -115,7 +118,7 @@ test.each(readVectors<CallbackVector>('callback'))('the notifier signs: $name', 
   expect(signed).toEqual(headers)
 })
 
-/** A received request of which only the raw headers are set. */
+/** A received request with raw headers and nothing else. */
 function requestWith(raw_headers: readonly string[]): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { rawHeaders: [...raw_headers] })
 }

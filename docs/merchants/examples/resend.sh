@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks for the callback of a payment once more, with the replay pair: resend.sh PAYMENT_ID OPERATION_ID
+# Requests the callback of a payment again, signed with timestamp and nonce: resend.sh PAYMENT_ID OPERATION_ID
 set -euo pipefail
 payment_id=${1:?is missing: give PAYMENT_ID and OPERATION_ID}
 operation_id=${2:?is missing: give PAYMENT_ID and OPERATION_ID}

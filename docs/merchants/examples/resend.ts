@@ -1,4 +1,4 @@
-// Asks for the callback of a payment once more, with the replay pair (Node.js 24):
+// Requests the callback of a payment again, signed with timestamp and nonce (Node.js 24):
 // node resend.ts PAYMENT_ID OPERATION_ID
 import { hash, randomBytes } from 'node:crypto'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a v1 request and checks the signature of the answer: v1.sh '{"method":"gateway.ping","params":{}}'
+# Sends a v1 request and checks the signature of the response: v1.sh '{"method":"gateway.ping","params":{}}'
 set -euo pipefail
 body=${1:?is missing: give the JSON body as the argument}
 : "${BASE_URL:?is not set}" "${APPLICATION_ID:?is not set}" "${SECRET:?is not set}"
@@ -12,5 +12,5 @@ curl -sS "$BASE_URL/public/api/multihub/v1" --data-binary "$body" -D "$folder/he
 
 expected=$({ cat "$folder/body"; printf %s "$SECRET"; } | openssl dgst -sha512 -r | cut -d' ' -f1)
 given=$(tr -d '\r' <"$folder/head" | awk 'tolower($1) == "x-data-hash:" { print $2 }')
-[ "$given" = "$expected" ] || echo 'the answer is not signed with this secret' >&2
+[ "$given" = "$expected" ] || echo 'the response is not signed with this secret' >&2
 cat "$folder/body"

@@ -1,4 +1,4 @@
-// Sends a v1 request and checks the signature of the answer (Node.js 24):
+// Sends a v1 request and checks the signature of the response (Node.js 24):
 // node v1.ts '{"method":"gateway.ping","params":{}}'
 import { hash } from 'node:crypto'
 
@@ -19,7 +19,7 @@ const response = await fetch(`${BASE_URL}/public/api/multihub/v1`, {
   },
   body,
 })
-const answer = Buffer.from(await response.arrayBuffer())
-if (response.headers.get('X-Data-Hash') !== sign(answer))
-  console.error('the answer is not signed with this secret')
-console.log(answer.toString())
+const response_body = Buffer.from(await response.arrayBuffer())
+if (response.headers.get('X-Data-Hash') !== sign(response_body))
+  console.error('the response is not signed with this secret')
+console.log(response_body.toString())

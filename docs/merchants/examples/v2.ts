@@ -1,4 +1,4 @@
-// Sends a v2 request and checks the signature of the answer (Node.js 24):
+// Sends a v2 request and checks the signature of the response (Node.js 24):
 // node v2.ts '{"method":"gateway.ping","params":{}}'
 import { createHmac, hash, randomBytes } from 'node:crypto'
 
@@ -34,7 +34,7 @@ const response = await fetch(BASE_URL + PATH, {
   },
   body,
 })
-const answer = Buffer.from(await response.arrayBuffer())
+const response_body = Buffer.from(await response.arrayBuffer())
 const request_id = response.headers.get('X-Request-ID') ?? ''
 const expected = sign(
   'service-multihub-response-v2',
@@ -42,8 +42,8 @@ const expected = sign(
   nonce,
   request_id,
   String(response.status),
-  hash('sha256', answer),
+  hash('sha256', response_body),
 )
 if (response.headers.get('X-Data-Signature') !== expected)
-  console.error('the answer is not signed with this secret')
-console.log(answer.toString())
+  console.error('the response is not signed with this secret')
+console.log(response_body.toString())
