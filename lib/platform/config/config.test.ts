@@ -1,37 +1,19 @@
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { ConfigError, describeConfig, described, optional, readConfig } from './config.ts'
-import {
-  boolean,
-  choice,
-  directory,
-  duration,
-  integer,
-  json,
-  list,
-  port,
-  secret,
-  text,
-  url,
-} from './fields.ts'
+import { boolean, directory, duration, integer, list, port, secret, text, url } from './fields.ts'
 
 const schema = {
   http_port: port('T_PORT', 8080),
   workers: described('How many work.', integer('T_WORKERS', { min: 1, max: 64, fallback: 4 })),
   name: text('T_NAME'),
   verbose: boolean('T_VERBOSE', false),
-  environment: choice('T_ENVIRONMENT', ['test', 'production'], 'test'),
   base_url: optional(url('T_BASE_URL')),
   timeout_ms: duration('T_TIMEOUT', { min: 1, max: 60_000, fallback: 30_000 }),
   mongodb_uri: optional(secret('T_MONGODB_URI')),
   master_key: secret('T_MASTER_KEY'),
   proxies: list('T_PROXIES', { of: 'CIDRs', item: z.cidrv4(), fallback: [] }),
   home: directory('T_HOME', '/var/lib/multihub'),
-  callers: json('T_CALLERS', {
-    expected: 'an object of caller names to roles',
-    schema: z.record(z.string(), z.object({ roles: z.array(z.string()) })),
-    fallback: {},
-  }),
 }
 
 const least = { T_NAME: 'payments', T_MASTER_KEY: 'k' }
@@ -54,13 +36,11 @@ describe('readConfig', () => {
       workers: 4,
       name: 'payments',
       verbose: false,
-      environment: 'test',
       base_url: undefined,
       timeout_ms: 30_000,
       mongodb_uri: undefined,
       proxies: [],
       home: '/var/lib/multihub',
-      callers: {},
     })
     expect(config.master_key.reveal()).toBe('k')
   })
@@ -71,24 +51,20 @@ describe('readConfig', () => {
       T_PORT: '0',
       T_WORKERS: '64',
       T_VERBOSE: 'true',
-      T_ENVIRONMENT: 'production',
       T_BASE_URL: 'https://example.com/x',
       T_TIMEOUT: '1500ms',
       T_MONGODB_URI: 'mongodb://user:hush@host',
       T_PROXIES: ' 10.0.0.0/8 , 192.168.1.0/24,',
       T_HOME: '/tmp/../srv',
-      T_CALLERS: '{"gateway":{"roles":["read"]}}',
     })
     expect(config).toMatchObject({
       http_port: 0,
       workers: 64,
       verbose: true,
-      environment: 'production',
       base_url: 'https://example.com/x',
       timeout_ms: 1500,
       proxies: ['10.0.0.0/8', '192.168.1.0/24'],
       home: '/srv',
-      callers: { gateway: { roles: ['read'] } },
     })
     expect(config.mongodb_uri?.reveal()).toBe('mongodb://user:hush@host')
   })
@@ -99,19 +75,17 @@ describe('readConfig', () => {
       T_PORT: '65536',
       T_WORKERS: '1e1',
       T_VERBOSE: 'yes',
-      T_ENVIRONMENT: 'staging',
       T_BASE_URL: 'ftp://example.com',
       T_TIMEOUT: '2m',
       T_PROXIES: '10.0.0.0/8,nonsense',
       T_HOME: 'a\0b',
-      T_CALLERS: '{"gateway":{"roles":"hush"}}',
     }
     const problems = problemsOf(bad)
     const named = problems.map((problem) => problem.split(' ')[0])
     expect(named.sort()).toEqual([...Object.keys(bad), 'T_MASTER_KEY', 'T_NAME'].sort())
     expect(problems).toContain('T_PORT must be a port from 0 (any free one) to 65535')
     expect(problems).toContain('T_NAME is missing: it must be a text')
-    expect(problems.find((problem) => problem.startsWith('T_CALLERS'))).toMatch(/gateway\.roles/)
+    expect(problems.find((problem) => problem.startsWith('T_PROXIES'))).toMatch(/\(1: /)
     expect(new ConfigError(problems).message.split('\n')).toHaveLength(problems.length + 1)
   })
 
@@ -132,10 +106,9 @@ describe('readConfig', () => {
   })
 
   test('freezes the result deeply', () => {
-    const config = readConfig(schema, { ...least, T_CALLERS: '{"gateway":{"roles":["read"]}}' })
-    for (const value of [config, config.proxies, config.callers, config.callers['gateway']?.roles]) {
-      expect(Object.isFrozen(value)).toBe(true)
-    }
+    const config = readConfig(schema, { ...least, T_PROXIES: '10.0.0.0/8' })
+    expect(Object.isFrozen(config)).toBe(true)
+    expect(Object.isFrozen(config.proxies)).toBe(true)
   })
 
   test.each(['1', '+5', '05x', '0x10', '4.0', ' ', '99999999999999999999', '-1', '١'])(

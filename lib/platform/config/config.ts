@@ -113,7 +113,7 @@ export function optional<T>(required: Field<T>): Field<T | undefined> {
   return { ...required, default_text: 'not set', absent: () => ({ ok: true, value: undefined }) }
 }
 
-/** The places of the problems in a JSON text: paths and zod's sentences, which name types and keys, never values. */
+/** The positions of the wrong items of a list, with zod's sentences, which name types and never values. */
 function where(error: z.ZodError): string {
   const places = error.issues.filter(({ path }) => path.length > 0)
   if (places.length === 0) return ''

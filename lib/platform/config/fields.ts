@@ -52,21 +52,6 @@ export function boolean(variable: string, fallback?: boolean): Field<boolean> {
   return field(variable, 'true or false', schema, shown(fallback))
 }
 
-/** One of a few words. */
-export function choice<const Word extends string>(
-  variable: string,
-  words: readonly Word[],
-  fallback?: NoInfer<Word>,
-): Field<Word> {
-  const schema = z.string().transform((text, { addIssue }) => {
-    const word = words.find((candidate) => candidate === text)
-    if (word !== undefined) return word
-    addIssue('not one of the words')
-    return z.NEVER
-  })
-  return field(variable, `one of ${words.join(', ')}`, schema, shown(fallback))
-}
-
 /** An absolute URL with one of `protocols`, kept as written. Use `secret` for a URL that may hold a password. */
 export function url(
   variable: string,
@@ -139,25 +124,4 @@ export function directory(variable: string, fallback?: string): Field<string> {
     .refine((path) => !path.includes('\0'))
     .transform((path) => resolve(path))
   return field(variable, 'the path of a directory', schema, shown(fallback && resolve(fallback), fallback))
-}
-
-/** A JSON text that `schema` accepts, for structured settings. `expected` describes it in words. */
-export function json<T>(
-  variable: string,
-  {
-    expected,
-    schema,
-    fallback,
-  }: { readonly expected: string; readonly schema: z.ZodType<T>; readonly fallback?: T },
-): Field<T> {
-  const parsed = z.string().transform((text, { addIssue }) => {
-    try {
-      return JSON.parse(text) as unknown
-    } catch {
-      addIssue('not JSON')
-      return z.NEVER
-    }
-  })
-  const default_text = fallback === undefined ? undefined : JSON.stringify(fallback)
-  return field(variable, `JSON: ${expected}`, parsed.pipe(schema), shown(fallback, default_text))
 }
