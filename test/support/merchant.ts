@@ -107,6 +107,6 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
 }
 
 /** Sends the bytes of a body with a v1 signature. */
-export function sendV1(base_url: string, credential: DemoCredential, text: string): Promise<PublicResponse> {
+function sendV1(base_url: string, credential: DemoCredential, text: string): Promise<PublicResponse> {
   return send(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
 }

@@ -74,7 +74,7 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
 }
 
 /** The options of a secure context, which change with the files. */
-export function secureContextOptions({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
+function secureContextOptions({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
   return { key, cert: certificate, ...(authority === undefined ? {} : { ca: authority }) }
 }
 

@@ -30,7 +30,7 @@ export function checkDocumentSize(size_bytes: number): void {
 }
 
 /** Throws `TypeError` for an integer beyond 64 bits. */
-export function checkInt64(value: bigint): bigint {
+function checkInt64(value: bigint): bigint {
   if (!fitsInt64(value)) throw new TypeError(`${value} does not fit 64 bits`)
   return value
 }

@@ -7,7 +7,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
 
 /** The connectors that an account can name. The sandbox uses the HTTP protocol too, but is never a real provider. */
-export const CONNECTOR_NAMES = ['sandbox', 'http'] as const
+const CONNECTOR_NAMES = ['sandbox', 'http'] as const
 
 /** The name of a connector. */
 export type ConnectorName = (typeof CONNECTOR_NAMES)[number]

@@ -1,7 +1,7 @@
 import type { PaymentStatus } from './payment.ts'
 
 /** Every transition that a payment can make; all others are forbidden (P6). */
-export const TRANSITIONS: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
+const TRANSITIONS: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   created: ['processing', 'success', 'error', 'canceled', 'declined'],
   processing: ['success', 'error', 'canceled', 'declined'],
   success: ['partially_refunded', 'refunded'],

@@ -5,7 +5,7 @@ export const OPERATIONS_PATH = '/provider/v1/operations'
  * The refusals of a request itself, with codes of Multihub's error table. They store nothing, so the key may be sent
  * again in a valid request.
  */
-export const REQUEST_REFUSALS = {
+const REQUEST_REFUSALS = {
   unknown_path: { http_status: 404, code: 1001 },
   wrong_verb: { http_status: 405, code: 1007 },
   key_conflict: { http_status: 409, code: 1013 },

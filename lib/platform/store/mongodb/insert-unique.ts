@@ -34,12 +34,12 @@ export async function writeUnique(
 }
 
 /** Whether a document has not expired. */
-export function isLive({ layout }: MongoCollection, document: StoredDocument): boolean {
+function isLive({ layout }: MongoCollection, document: StoredDocument): boolean {
   return expiryOf(layout, document) > clock.now_ms()
 }
 
 /** Deletes an expired document at the version that was read, never a later document with the same key. */
-export async function removeExpired(
+async function removeExpired(
   { documents, layout, calls }: MongoCollection,
   expired: StoredDocument,
   limit: Deadline,
