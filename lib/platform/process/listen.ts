@@ -24,7 +24,6 @@ export interface Listening {
 
 interface Session {
   close(): void
-  readonly closed: boolean
 }
 
 const GRACE_MS = 5_000
