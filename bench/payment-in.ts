@@ -33,7 +33,7 @@ interface PaymentServer {
   readonly load: Omit<Load, 'body'>
   readonly service_id: number
   /** The number of payments that it has completed since its start, including their ledger writes. */
-  completed(): Promise<number>
+  countCompleted(): Promise<number>
   stop(): Promise<void> | void
 }
 
@@ -56,7 +56,7 @@ interface Sandbox {
  * `payment.in` against a bare pipeline with the same input and output and without logic. The main rows measure the system
  * as `npm start` runs it, with the sandbox in the same process. The baseline has the same sandbox in its process, so that
  * only our logic differs. `required I/O only` (required-io.child.ts) measures the storage and messages that the contract
- * requires: logic cannot cost less. With `separate sandbox`, the sandbox is a third process. Declined payments measure
+ * requires: the system cannot cost less. With `separate sandbox`, the sandbox is a third process. Declined payments measure
  * the creation alone; a round of completed payments lasts until the last one is completed.
  */
 export async function run(): Promise<BenchResult[]> {
@@ -104,7 +104,7 @@ async function compare(
     }
     return results
   } finally {
-    for (const process of started.toReversed()) await process.stop()
+    for (const running of started.toReversed()) await running.stop()
     await rm(directory, { recursive: true, force: true })
   }
 }
@@ -174,10 +174,10 @@ function paymentLoad({ load, service_id }: PaymentServer, value: number): Load {
 
 /** The time lasts until the last completion, without the waiting time of the sandbox, so that it includes all work. */
 async function sendUntilCompleted(client: LoadClient, server: PaymentServer): Promise<LoadReport> {
-  const before = await server.completed()
+  const before = await server.countCompleted()
   const start_ms = clock.monotonic_ms()
   const report = await client.send(paymentLoad(server, COMPLETED_VALUE))
-  while ((await server.completed()) - before < report.requests) {
+  while ((await server.countCompleted()) - before < report.requests) {
     if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS)
       throw new Error(`some payments were not completed within ${COMPLETION_LIMIT_MS} ms`)
     await sleep(20)
@@ -200,7 +200,7 @@ async function startWholeSystem(directory: string, { environment }: Sandbox): Pr
       pid: system.pid,
       service_id: merchant.route({}),
       load: { ...COMMON_LOAD, port, application_id: String(application_id), secret },
-      completed: async () => ((await merchant.available()) - opening_balance) / COMPLETED_VALUE,
+      countCompleted: async () => ((await merchant.available()) - opening_balance) / COMPLETED_VALUE,
       stop: () => system.kill(),
     }
   } catch (error) {
@@ -230,7 +230,7 @@ async function startPipeline(
     pid: child.pid,
     service_id: 501,
     load: { ...COMMON_LOAD, port: Number(child.ready), application_id: '1', secret },
-    completed: async () => Number(await child.request({})),
+    countCompleted: async () => Number(await child.request({})),
     stop: () => child.kill(),
   }
 }

@@ -11,15 +11,15 @@ const ledger = openTable('ledger')
 
 /** The smallest durable pipeline: one put per step, without indexes, guarded writes or messages. */
 await servePipeline({
-  async created(payment) {
+  async insertPayment(payment) {
     await payments.put(payment.identifiers.c_id, documentOf(payment, DOCUMENT_BYTES))
   },
-  processed: (_stored, payment, report) =>
+  storeResponse: (_stored, payment, report) =>
     payments.put(
       payment.identifiers.c_id,
       documentOf({ ...payment, status: 'processing', report }, DOCUMENT_BYTES),
     ),
-  async completed(c_id, report, credited) {
+  async storeCallback(c_id, report, credited) {
     const stored = payments.get(c_id)
     if (stored === undefined) throw new Error('the payment of a callback is missing')
     const payment = { ...JSON.parse(stored.toString()), status: 'success', report }

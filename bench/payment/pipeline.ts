@@ -30,11 +30,11 @@ export interface ProviderReport {
 /** How a pipeline stores payments. Each promise resolves when the data are on disk. `S` is a stored payment. */
 export interface PaymentStorage<S> {
   /** Stores the new payment, before the provider is called. */
-  created(payment: RequestedPayment): Promise<S>
+  insertPayment(payment: RequestedPayment): Promise<S>
   /** Stores the response of the provider. */
-  processed(stored: S, payment: RequestedPayment, report: ProviderReport): Promise<unknown>
+  storeResponse(stored: S, payment: RequestedPayment, report: ProviderReport): Promise<unknown>
   /** Stores the callback, after which the provider gets its response. Calls `credited` after the ledger write. */
-  completed(c_id: string, report: ProviderReport, credited: () => void): Promise<void>
+  storeCallback(c_id: string, report: ProviderReport, credited: () => void): Promise<void>
 }
 
 /**
@@ -88,9 +88,9 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
   ): Promise<void> {
     if (hashOf(body) !== request.headers['x-data-hash']) return void response.writeHead(400).end()
     const requested: RequestedPayment = JSON.parse(body.toString()).params.payment
-    const stored = await storage.created(requested)
+    const stored = await storage.insertPayment(requested)
     const report = await callProvider(requested)
-    await storage.processed(stored, requested, report)
+    await storage.storeResponse(stored, requested, report)
     const payment = { ...requested, status: 'processing', report }
     const result = { payment, operation: { id: REQUEST_ID, amount: requested.amount } }
     const envelope = { success: true, result, request_id: REQUEST_ID, processing_time: 0.125 }
@@ -108,7 +108,7 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
 
   async function receiveCallback(path: string, body: Buffer, response: ServerResponse): Promise<void> {
     const report: ProviderReport = JSON.parse(body.toString())
-    await storage.completed(path.slice('/callbacks/'.length), report, () => {
+    await storage.storeCallback(path.slice('/callbacks/'.length), report, () => {
       credited += 1
     })
     response.writeHead(200, { 'content-length': 0 }).end()

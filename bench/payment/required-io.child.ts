@@ -40,14 +40,14 @@ const entries = await store.collection<{ merchant_id: string; payment_id: string
 /**
  * The storage and the messages that the contract requires of a deposit, through our store and protos: guarded writes of
  * whole documents with their indexes, effects that are removed from the document after their execution, RPCs between
- * gateway and payments as bytes, one event per transition. It makes no decision, check, limit, repetition or recovery.
+ * gateway and payments as bytes, one event per transition. It makes no decision, check, limit, retry or recovery.
  */
 await servePipeline({
-  async created(requested) {
+  async insertPayment(requested) {
     encodeAndDecode(CreatePaymentRequestSchema, createRequestOf(requested))
     return payments.insert(withLeases(depositOf(requested)))
   },
-  async processed(stored: Stored<Payment>, _requested, { status }) {
+  async storeResponse(stored: Stored<Payment>, _requested, { status }) {
     const pending = status === 'pending'
     const changed = transition(
       stored,
@@ -61,7 +61,7 @@ await servePipeline({
     for (const event of published) receiveEvent(event)
     if (!pending) setImmediate(() => void publishEvents(replaced))
   },
-  async completed(c_id, { amount }, credited) {
+  async storeCallback(c_id, { amount }, credited) {
     const stored = await payments.get({ ...MERCHANT, c_id })
     if (stored === undefined) throw new Error('the payment of a callback is missing')
     const replaced = await payments.replace(

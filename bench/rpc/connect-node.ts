@@ -20,7 +20,7 @@ export interface ConnectNode {
   close(): void
 }
 
-/** Starts a server of connect-node that answers `getMerchant`, the alternative to our transport over grpc-js. */
+/** Starts a server of connect-node that serves `getMerchant`: the alternative to our transport over grpc-js. */
 export async function startConnectNode(
   response: MessageInitShape<typeof GetMerchantResponseSchema>,
 ): Promise<ConnectNode> {

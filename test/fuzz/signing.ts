@@ -28,7 +28,7 @@ const hmac = (secret: string, lines: readonly string[]): string =>
   createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
 
 /** The signature of a request by the rule of its target, with the name of its header. */
-export function signature(
+function signature(
   target: string,
   application_id: string,
   secret: string,
