@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => restore())
 
-/** A registry whose every read waits to be answered by the test, and a cache over it. */
+/** A cache over a registry whose reads wait until the test completes them. */
 function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_INFINITY) {
   const waiting: { key: string; answer: (value: string | undefined) => void; fail: () => void }[] = []
   const read = (key: string): Promise<CachedValue<string> | undefined> =>
@@ -21,13 +21,13 @@ function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_IN
       waiting.push({
         key,
         answer: (value) => resolve(value === undefined ? undefined : { value, merchant_id: '1001' }),
-        fail: () => reject(new Error('away')),
+        fail: () => reject(new Error('unavailable')),
       })
     })
   return { waiting, cache: createRegistryCache(read, confirmedAt, limits) }
 }
 
-/** A cache whose reads are answered at once from `values`, and counted. */
+/** A cache over a registry that returns `values` at once and counts its reads. */
 function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, confirmedAt?: () => number) {
   const reads: string[] = []
   const read = async (key: string): Promise<CachedValue<string> | undefined> => {
@@ -92,7 +92,7 @@ describe('reading', () => {
   })
 
   test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
-    'a read that waits for its turn at %s will see the change: it is joined and kept',
+    'a queued read sees the change of a later %s, so its value is shared and cached',
     async (how) => {
       const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
       const answers = [cache.get('a'), cache.get('b')]
@@ -161,7 +161,7 @@ describe('changes', () => {
   })
 
   test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
-    'a read under way at %s is not kept',
+    'a value whose read was in progress at %s is not cached',
     async (how) => {
       const { waiting, cache } = heldReads()
       const before = cache.get('a')

@@ -40,7 +40,7 @@ afterEach(async () => {
 
 type ChangeInit = MessageInitShape<typeof ChangeSchema>
 
-/** A registry with one credential, one route and one endpoint, that can go away, and counts what it is asked. */
+/** A registry with one credential, one route and one endpoint, which can be unavailable and counts its reads. */
 function fakeMerchants() {
   const asked: string[] = []
   const state = {
@@ -143,7 +143,7 @@ describe('a blocked credential', () => {
   })
 })
 
-test('drops what was read before the first poll', async () => {
+test('drops values that were read before the first poll', async () => {
   const merchants = fakeMerchants()
   const directory = createDirectory({ client: merchants.client, bus, role: 'gateway' })
   const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
@@ -169,8 +169,8 @@ test('sends merchants nothing but one poll per second in the steady state', asyn
   expect(merchants.state.asked.filter((asked) => asked !== 'changes')).toHaveLength(4)
 })
 
-describe('merchants away', () => {
-  test('entries are served for 60 s after their last confirmation, then reads are 2002, and all heals', async () => {
+describe('while merchants is unavailable', () => {
+  test('values are served for 60 s after their last confirmation, then reads give 2002 until merchants is available again', async () => {
     const merchants = fakeMerchants()
     const { credential } = await startDirectory(merchants.client, 'payments')
     await credential('20001')
@@ -190,7 +190,7 @@ describe('merchants away', () => {
     expect(await metricsText()).toMatch(/multihub_directory_age_seconds\{role="payments"\} 0/)
   })
 
-  test('a change made while only we could not reach it is learned at the first question that gets through', async () => {
+  test('a change that was made in the meantime is read with the first successful poll', async () => {
     const merchants = fakeMerchants()
     const { credential } = await startDirectory(merchants.client)
     await credential('20001')
@@ -205,7 +205,7 @@ describe('merchants away', () => {
     expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
   })
 
-  test('starts without merchants', async () => {
+  test('the directory starts', async () => {
     const merchants = fakeMerchants()
     merchants.state.away = true
     const { credential } = await startDirectory(merchants.client)
@@ -216,9 +216,9 @@ describe('merchants away', () => {
 })
 
 test.each([
-  ['a clock of merchants that was set back', () => clock.stepWall(-600_000), false],
-  ['an answer that says all', () => undefined, true],
-])('%s drops everything', async (_case, happen, all) => {
+  ['a poll after the clock of merchants was set back', () => clock.stepWall(-600_000), false],
+  ['a poll that reports too many changes', () => undefined, true],
+])('%s drops all values', async (_case, happen, all) => {
   const merchants = fakeMerchants()
   const { credential, directory } = await startDirectory(merchants.client)
   await credential('20001')
@@ -237,7 +237,7 @@ test.each([
   [ChangeKind.ROUTE, '30001', ['route', 'routes']],
   [ChangeKind.ENDPOINT, 'e', ['endpoints']],
   [ChangeKind.MERCHANT, '1001', ['credential', 'route']],
-])('a change of kind %i drops what it can concern and no more', async (kind, id, dropped) => {
+])('a change of kind %i drops only the values that it can affect', async (kind, id, dropped) => {
   const merchants = fakeMerchants()
   const { directory, credential } = await startDirectory(merchants.client)
   const readAll = async (): Promise<void> => {

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const LOWEST = 20_001
 
-/** A registry that gives numbers in order, and a directory over it that has heard its first answer. */
+/** A registry that issues ids in order, and a directory over it after its first poll. */
 async function startedDirectory(credentials = 1) {
   const created: { number: number; at_ms: number }[] = []
   const reads: string[] = []
@@ -64,11 +64,11 @@ async function startedDirectory(credentials = 1) {
         }),
       })
     },
-    getRoute: notAsked,
-    listMerchantRoutes: notAsked,
-    listMerchantEndpoints: notAsked,
+    getRoute: notCalled,
+    listMerchantRoutes: notCalled,
+    listMerchantEndpoints: notCalled,
   }
-  /** Creates the next credential after as many numbers that were given for nothing. */
+  /** Creates a credential whose id follows `skipped` ids that were issued without a credential. */
   const createCredential = (skipped = 0): string => {
     state.highest += skipped + 1
     created.push({ number: state.highest, at_ms: clock.now_ms() })
@@ -83,7 +83,7 @@ async function startedDirectory(credentials = 1) {
   return { state, reads, ids, find, createCredential }
 }
 
-const notAsked = (): Promise<never> => Promise.reject(new Error('nobody asks for this here'))
+const notCalled = (): Promise<never> => Promise.reject(new Error('this must not be called'))
 
 const changeOf = (number: number) =>
   create(ChangeSchema, { kind: ChangeKind.CREDENTIAL, id: String(number), merchantId: '1001' })
@@ -93,15 +93,15 @@ const notify = async (id: string): Promise<void> => {
   await clock.advance(0)
 }
 
-/** Numbers as strangers think of them: of any length, none within 1,000 of those that were given. */
+/** Invented ids of any length, none within 1,000 of the issued ones. */
 const strangeIds = Array.from({ length: 1_000 }, (_, at) => {
   const digits = `${(at + 1) * 7_919}`.padEnd(1 + (at % 16), '3').slice(0, 1 + (at % 16))
   const near = Number(digits) >= LOWEST && Number(digits) <= LOWEST + 5_000
   return near ? `9${digits}` : digits
 })
 
-describe('ids that nobody has', () => {
-  test('cost no read when they lie outside the numbers that were given', async () => {
+describe('ids without a credential', () => {
+  test('cause no read outside the range of issued ids', async () => {
     const { reads, ids, find } = await startedDirectory()
     for (const id of [...strangeIds, '20000', '21002', '9999999999999999']) {
       expect(await find(id)).toBeUndefined()
@@ -110,9 +110,9 @@ describe('ids that nobody has', () => {
     expect(await find('20001')).toBe(ids[0])
   })
 
-  test('cost one read a minute each when they lie within reach of a new credential', async () => {
+  test('cause one read per minute each within 1,000 of the highest issued id', async () => {
     const { reads, find } = await startedDirectory()
-    // Creations are told again for a while, and read again for that.
+    // Changes are reported repeatedly for a while, and each report causes another read.
     await clock.advance(15_000)
     const askForAll = async (): Promise<void> => {
       for (let id = LOWEST - 500; id < LOWEST + 2_000; id++) await find(String(id))
@@ -125,7 +125,7 @@ describe('ids that nobody has', () => {
     expect(reads).toHaveLength(1_001)
   })
 
-  test('do not get a good caller refused, however many they are and however slow the registry', async () => {
+  test('do not make the directory refuse a valid caller, even in great numbers and with a slow registry', async () => {
     const { state, reads, ids, find } = await startedDirectory(2_000)
     state.delay_ms = 300
     const flood = [...strangeIds]
@@ -140,14 +140,14 @@ describe('ids that nobody has', () => {
 })
 
 describe('a new credential', () => {
-  test('works at once where neither a notice nor an answer has told of it', async () => {
+  test('is found at once, before a notice or a poll reports it', async () => {
     const { find, createCredential } = await startedDirectory()
     const [next, last] = [createCredential(), createCredential(998)]
     expect(await find(next)).toBe(next)
     expect(await find(last)).toBe(last)
   })
 
-  test('more than 1,000 numbers on works at the next answer', async () => {
+  test('is found after the next poll if its id is more than 1,000 above the highest known one', async () => {
     const { find, createCredential } = await startedDirectory()
     const id = createCredential(1_000)
     expect(await find(id)).toBeUndefined()
@@ -155,7 +155,7 @@ describe('a new credential', () => {
     expect(await find(id)).toBe(id)
   })
 
-  test('more than 1,000 numbers on works at once where a notice arrives, and so do those around it', async () => {
+  test('is found at once after a notice if its id is more than 1,000 above, and so are those near it', async () => {
     const { find, createCredential } = await startedDirectory()
     const [before, id, after] = [createCredential(3_000), createCredential(3_000), createCredential(999)]
     await notify(id)
@@ -164,7 +164,7 @@ describe('a new credential', () => {
     expect(await find(after)).toBe(after)
   })
 
-  test('that was asked for before its creation works at the next answer, and at once with a notice', async () => {
+  test('that was requested before its creation is found after the next poll, and at once after a notice', async () => {
     const { find, createCredential } = await startedDirectory()
     expect(await find('20002')).toBeUndefined()
     expect(await find('20003')).toBeUndefined()
@@ -178,8 +178,8 @@ describe('a new credential', () => {
   })
 })
 
-describe('the last number that is known', () => {
-  test('does not fall when an older answer comes after a newer one', async () => {
+describe('the highest known id', () => {
+  test('does not fall when an older response arrives after a newer one', async () => {
     const { state, find, createCredential } = await startedDirectory()
     const id = createCredential(5_000)
     await clock.advance(1_000)
@@ -188,7 +188,7 @@ describe('the last number that is known', () => {
     expect(await find(id)).toBe(id)
   })
 
-  test('is not asked after where merchants is a version that does not tell: then all is read', async () => {
+  test('is unknown with a version of merchants that does not report it; then every id is read', async () => {
     const { state, reads, find, createCredential } = await startedDirectory()
     await find('70000')
     expect(reads).toEqual([])
@@ -206,7 +206,7 @@ describe('the last number that is known', () => {
     expect(reads).toHaveLength(3)
   })
 
-  test('counts for a minute after the last answer, as everything does; then all is read', async () => {
+  test('is valid for a minute after the last poll; then every id is read', async () => {
     const { state, find, createCredential } = await startedDirectory()
     state.feed_away = true
     const id = createCredential(5_000)
@@ -221,7 +221,7 @@ describe('the last number that is known', () => {
     expect(await find('70000')).toBeUndefined()
   })
 
-  test('outlives a restart of merchants and a clock of it that was set back', async () => {
+  test('survives a restart of merchants and a clock that was set back', async () => {
     const { state, reads, find, createCredential } = await startedDirectory()
     await find('20002')
     state.away = true

@@ -29,7 +29,7 @@ function rewritten(value: JsonValue): JsonValue {
 }
 
 describe('canonical JSON', () => {
-  test('is the same text for every order of keys, at every depth', () => {
+  test('has the same text for every order of keys, at every depth', () => {
     fc.assert(
       fc.property(json, (value) => expect(canonicalJson(rewritten(value))).toBe(canonicalJson(value))),
     )

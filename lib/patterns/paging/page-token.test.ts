@@ -6,7 +6,7 @@ const FIELDS = { created_at: 'instant', c_id: 'text' } as const
 const FIXED = { merchant_id: '7001' }
 const not_a_token = expect.objectContaining({ code: 9000, details: { description: 'page_token' } })
 
-/** A reference as long as a merchant may make it (P2). */
+/** The longest reference that a merchant may use (P2). */
 const reference = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 })
 const instant = fc.date({ noInvalidDate: true })
 
@@ -20,7 +20,7 @@ describe('a page token', () => {
     )
   })
 
-  test('has room for the longest reference that a merchant can give', () => {
+  test('can hold the longest reference of a merchant', () => {
     const position = { ...FIXED, created_at: new Date(), c_id: '\u{1F600}'.repeat(128) }
     expect(decodePageToken(encodePageToken(position), FIXED, FIELDS)).toEqual(position)
   })
@@ -45,7 +45,7 @@ describe('a page token', () => {
     expect(decodePageToken('', FIXED, FIELDS)).toBeUndefined()
   })
 
-  test('is refused when it is another text', () => {
+  test('is refused when it was not made by this function', () => {
     const texts = fc.oneof(fc.string(), fc.base64String(), fc.json().map(encode))
     fc.assert(
       fc.property(texts, (text) => {

@@ -27,7 +27,7 @@ const byCertificate = (shown: PeerCertificate | undefined): string | undefined =
   authenticate({ authorization: undefined, certificate: () => shown })
 
 describe('a token', () => {
-  test('proves its caller, the old one and the new one alike', () => {
+  test('identifies its caller, whether it is the old or the new one', () => {
     expect(['Bearer old', 'bearer new', 'Bearer opener'].map(byToken)).toEqual([
       'gateway',
       'gateway',
@@ -47,13 +47,13 @@ describe('a token', () => {
     'Bearer old, ',
     ', Bearer old',
     `Bearer ${sha256Hex('old')}`,
-  ])('%p proves nobody, whatever the certificate says', (authorization) => {
+  ])('%p identifies no caller, even with a valid certificate', (authorization) => {
     expect(byToken(authorization)).toBeUndefined()
   })
 })
 
 describe('a certificate', () => {
-  test('proves its caller by a DNS name, a URI or its common name', () => {
+  test('identifies its caller by a DNS name, a URI or its common name', () => {
     expect(byCertificate(certificate('DNS:other, DNS:payments.shop.svc'))).toBe('payments')
     expect(byCertificate(certificate('URI:spiffe://shop/notifier'))).toBe('notifier')
     expect(byCertificate(certificate(undefined, 'the ledger'))).toBe('balances')
@@ -65,11 +65,11 @@ describe('a certificate', () => {
     'IP Address:payments.shop.svc',
     'DNS:"x, DNS:payments.shop.svc, DNS:y"',
     '',
-  ])('with the names %p proves nobody', (names) => {
+  ])('with the names %p identifies no caller', (names) => {
     expect(byCertificate(certificate(names))).toBeUndefined()
   })
 
-  test('that is not there proves nobody', () => {
+  test('that is missing identifies no caller', () => {
     expect(byCertificate(undefined)).toBeUndefined()
   })
 })

@@ -28,7 +28,7 @@ function clientOf(service: RpcService) {
   )
 }
 
-/** A service with one RPC that answers a stream. */
+/** A service whose only RPC returns a stream. */
 function streamingService(): DescService {
   const file = {
     name: 'multihub/test/v1/test.proto',
@@ -56,8 +56,8 @@ function streamingService(): DescService {
   return service
 }
 
-describe('what is served', () => {
-  test('is unary RPCs with an implementation, and anything else is refused at the start', () => {
+describe('the dispatcher', () => {
+  test('accepts only unary RPCs with an implementation', () => {
     const streaming = { descriptor: streamingService(), permissions: {}, implementation: { watch: () => {} } }
     expect(() => dispatch(streaming)).toThrow('multihub.test.v1.TestService/Watch is a stream')
     const empty = { descriptor: MerchantService, permissions: {}, implementation: {} }
@@ -66,7 +66,7 @@ describe('what is served', () => {
     )
   })
 
-  test('is bounded: beyond the most calls under way the next is 2002 at once', async () => {
+  test('refuses a call beyond the limit of concurrent calls with 2002 at once', async () => {
     let open: (() => void) | undefined
     const gate = new Promise<void>((resolve) => {
       open = resolve
@@ -91,7 +91,7 @@ describe('what is served', () => {
     await merchants.getMerchant({})
   })
 
-  test('is counted and timed by service, method and status', async () => {
+  test('counts and times calls by service, method and status', async () => {
     const merchants = clientOf(
       rpcService(MerchantService, permissions, {
         createMerchant: async () => ({}),

@@ -29,7 +29,7 @@ async function serve(
   return served
 }
 
-/** What `curl -H 'Authorization: Bearer ...' -d '{...}'` does. */
+/** Sends the same request as `curl -H 'Authorization: Bearer ...' -d '{...}'`. */
 function post({ serving }: TestProcess, method: string, body: string, headers = {}): Promise<Response> {
   return fetch(`http://127.0.0.1:${serving.connect_port}/multihub.merchants.v1.MerchantService/${method}`, {
     method: 'POST',
@@ -42,8 +42,8 @@ function post({ serving }: TestProcess, method: string, body: string, headers = 
   })
 }
 
-describe('a person with curl', () => {
-  test('calls with JSON and is answered with JSON', async () => {
+describe('a call with curl', () => {
+  test('sends JSON and gets JSON', async () => {
     const answer = await post(
       await serve(),
       'CreateMerchant',
@@ -55,7 +55,7 @@ describe('a person with curl', () => {
     })
   })
 
-  test('reads the code and the message of an error, and the request id to ask after', async () => {
+  test('gets the code and the message of an error, and the request id', async () => {
     const served = await serve({
       async getMerchant() {
         throw new PublicError(6004, { details: { currency: 'INR' } })
@@ -71,7 +71,7 @@ describe('a person with curl', () => {
     })
   })
 
-  test('is expected of a misspelt field, of broken JSON and of a method that is not there', async () => {
+  test('is refused with a misspelt field, malformed JSON or an unknown method', async () => {
     const served = await serve()
     expect((await post(served, 'CreateMerchant', '{"nmae":"x"}')).status).toBe(400)
     expect((await post(served, 'CreateMerchant', '{')).status).toBe(400)
@@ -79,25 +79,25 @@ describe('a person with curl', () => {
     expect((await post(served, 'CreateMerchant', '{}', { 'content-type': 'text/plain' })).status).toBe(415)
   })
 
-  test('is refused without a token, and with one that may not', async () => {
+  test('is refused without a token, and with the token of a caller that is not permitted', async () => {
     const served = await serve()
     expect((await post(served, 'GetMerchant', '{}', { authorization: '' })).status).toBe(401)
     const operator = { authorization: `Bearer ${tokenOf('operator')}` }
     expect((await post(served, 'GetMerchant', '{}', operator)).status).toBe(403)
   })
 
-  test('is refused a body over 4 MiB, and one that is compressed', async () => {
+  test('is refused with a body above 4 MiB or a compressed body', async () => {
     const served = await serve()
     expect((await post(served, 'CreateMerchant', `{"name":"${'x'.repeat(4_200_000)}"}`)).status).toBe(429)
     expect((await post(served, 'CreateMerchant', '{}', { 'content-encoding': 'gzip' })).status).toBe(501)
   })
 })
 
-describe('an RPC that is not there', () => {
+describe('an unknown RPC', () => {
   const there = '/multihub.merchants.v1.MerchantService'
 
   test.each([`${there}/CreateMerchants`, '/multihub.merchants.v1.NoService/GetMerchant', '/a.B/C'])(
-    'is unimplemented at %s, whoever asks',
+    'is unimplemented at %s, for every caller',
     async (path) => {
       const { serving } = await serve()
       const answers: unknown[] = []
@@ -112,7 +112,7 @@ describe('an RPC that is not there', () => {
     },
   )
 
-  test.each(['connect', 'grpc-web'] as const)('is unimplemented for a client by %s', async (way) => {
+  test.each(['connect', 'grpc-web'] as const)('is unimplemented for a client over %s', async (way) => {
     const served = await serveProcess([], { log: recordingLog().log })
     ending.push(() => served.close())
     const { merchants } = await clientBy(way, served, 'gateway')
@@ -129,7 +129,7 @@ describe('an RPC that is not there', () => {
     ['POST', '//a.B/C'],
     ['POST', '/a..B/C'],
     ['POST', '/a.B/%43'],
-  ])('is not what %s %s asks for', async (method, path) => {
+  ])('does not match %s %s', async (method, path) => {
     const { serving } = await serve()
     const answer = await fetch(`http://127.0.0.1:${serving.connect_port}${path}`, { method })
     expect([answer.status, await answer.text()]).toEqual([404, 'Not Found\n'])
@@ -137,7 +137,7 @@ describe('an RPC that is not there', () => {
 })
 
 describe('plain routes', () => {
-  test('are served beside the RPCs, and nothing else is', async () => {
+  test('are served on the port of the RPCs, and no other path is', async () => {
     let failing = false
     const served = await serve(
       {},
@@ -165,7 +165,7 @@ describe('plain routes', () => {
   })
 })
 
-/** The status line of the answer to bytes that no HTTP client would send; empty when the connection was just closed. */
+/** The status line of the response to raw bytes; empty if the connection was closed without a response. */
 async function answerTo({ serving }: TestProcess, bytes: string): Promise<string> {
   const socket = connect(serving.connect_port, '127.0.0.1')
   let received = ''
@@ -189,7 +189,7 @@ describe('hostile requests', () => {
     `POST ${rpc} HTTP/1.1\r\nhost: x\r\nconnect-timeout-ms: x\r\ncontent-length: 0\r\n\r\n`,
     'nonsense\r\n\r\n',
     `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
-  ])('%# is answered with a refusal, and the server lives on', async (bytes) => {
+  ])('%# are refused, and the server continues to serve', async (bytes) => {
     const served = await serve()
     expect(await answerTo(served, bytes)).toMatch(/^(HTTP\/1.1 4\d\d .*|)$/)
     expect((await post(served, 'GetMerchant', '{}')).status).toBe(200)
@@ -208,14 +208,14 @@ describe('several headers of one name', () => {
     [401, `authorization: Bearer wrong\r\n${ours}`],
     [401, `authorization:\r\n${ours}`],
     [401, `${ours}AUTHORIZATION:\r\n`],
-  ])('that should prove a caller answer %i (%#)', async (status, headers) => {
+  ])('for authentication give %i (%#)', async (status, headers) => {
     const answered = await answerTo(await serve(), `${head}${headers}connection: close\r\n\r\n{}`)
     expect(answered).toContain(` ${status} `)
   })
 })
 
 describe('closing', () => {
-  test('answers what is under way, and ends idle connections', async () => {
+  test('finishes calls in progress, and closes idle connections', async () => {
     let finish: (() => void) | undefined
     const served = await serve({
       getMerchant: () =>

@@ -54,7 +54,7 @@ const outcome = (call: Promise<unknown>): Promise<number | 'ok'> =>
     (error: unknown) => (error instanceof PublicError ? error.code : -1),
   )
 
-/** A client that knows nothing of ours: bytes out, bytes in. */
+/** A client without our code, which sends and receives bytes. */
 function rawClient(address: string) {
   const client = new Client(address, credentials.createInsecure())
   ending.push(() => client.close())
@@ -81,8 +81,8 @@ function metadata(entries: Record<string, string>): Metadata {
 
 const known = { authorization: `Bearer ${tokenOf('gateway')}` }
 
-describe('a server that goes and comes', () => {
-  test('is 2002 while it is away, at once, and found when it is back', async () => {
+describe('a server that stops and starts', () => {
+  test('gives 2002 at once while it is down, and serves the same client after its restart', async () => {
     const port = await freePort()
     const first = await serve({}, port)
     const merchants = await connect(`127.0.0.1:${port}`)
@@ -96,12 +96,12 @@ describe('a server that goes and comes', () => {
     )
   })
 
-  test('that was never there is 2002', async () => {
+  test('gives 2002 when it never ran', async () => {
     const merchants = await connect(`127.0.0.1:${await freePort()}`)
     expect(await outcome(merchants.getMerchant({}, { timeoutMs: 20_000 }))).toBe(2002)
   })
 
-  test('answers what is under way before it closes, and closes although sessions and streams are open', async () => {
+  test('finishes calls in progress before it closes, and closes even if sessions and streams are open', async () => {
     let finish: (() => void) | undefined
     const served = await serve({
       getMerchant: () =>
@@ -128,7 +128,7 @@ describe('a server that goes and comes', () => {
     expect(await outcome(idle.listMerchants({}))).toBe(2002)
   })
 
-  test('cuts what does not end within the grace', async () => {
+  test('cancels calls that do not end within the grace time', async () => {
     let began = false
     const served = await serve({
       getMerchant: () => {
@@ -146,7 +146,7 @@ describe('a server that goes and comes', () => {
     expect(await call).toBe(2002)
   })
 
-  test('that cannot have its port says which setting to change', async () => {
+  test('names the setting to change when its port is in use', async () => {
     const served = await serve()
     await expect(serve({}, served.serving.grpc_port)).rejects.toThrow(
       /is used by another process: set MULTIHUB_GRPC_PORT/,
@@ -158,8 +158,8 @@ describe('a server that goes and comes', () => {
   })
 })
 
-describe('what is no call of ours', () => {
-  test('is served in spite of ids and traces that are not well-formed, under new ones', async () => {
+describe('a call by a foreign client', () => {
+  test('with a malformed request id or trace is served under new ones', async () => {
     const seen: (RequestContext | undefined)[] = []
     const served = await serve({
       async getMerchant() {
@@ -177,7 +177,7 @@ describe('what is no call of ours', () => {
     expect(seen.every((context) => context?.trace === undefined)).toBe(true)
   })
 
-  test('is refused when its bytes are no message, its method is not there, or it is too large', async () => {
+  test('is refused when its bytes are not a message, its method is unknown, or it is too large', async () => {
     const served = await serve()
     const { unary } = rawClient(served.address)
     expect((await unary(GET, new Uint8Array([0x0a, 0xff]), known)).error?.code).toBe(Code.InvalidArgument)
@@ -190,7 +190,7 @@ describe('what is no call of ours', () => {
     '\0\xff'.repeat(5000),
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff',
     '',
-  ])('does no harm when it is not gRPC at all (%#)', async (bytes) => {
+  ])('does not harm the server when its bytes are not gRPC (%#)', async (bytes) => {
     const served = await serve()
     const socket = createConnection(served.serving.grpc_port, '127.0.0.1')
     socket.on('error', () => {})
@@ -200,7 +200,7 @@ describe('what is no call of ours', () => {
     expect(await outcome(merchants.getMerchant({}))).toBe('ok')
   })
 
-  test('hears nothing of a fault in its trailers but the request id to ask after', async () => {
+  test('gets only the request id in the trailers when the handler has a fault', async () => {
     const served = await serve({
       async getMerchant() {
         throw new Error('the secret')
@@ -213,7 +213,7 @@ describe('what is no call of ours', () => {
     expect(served.lines[0]?.['request_id']).toBe(trailers['x-request-id'])
   })
 
-  test('keeps its code when the details of a status are garbage', async () => {
+  test('keeps its code when the details of a status cannot be decoded', async () => {
     const made = new Metadata()
     made.set('grpc-status-details-bin', Buffer.from([0xff, 0xff, 0xff]))
     const error = Object.assign(new Error('x'), { code: status.UNAVAILABLE, details: 'away', metadata: made })
@@ -231,7 +231,7 @@ describe('health', () => {
   }
   const [SERVING, NOT_SERVING] = [1, 2]
 
-  test('follows what the process says, service by service, and needs no token', async () => {
+  test('reports the state of each service of the process, and needs no token', async () => {
     const { serving, address } = await serve()
     expect(await check(address, '')).toBe(NOT_SERVING)
     expect(await check(address, MerchantService.typeName)).toBe(NOT_SERVING)
@@ -267,7 +267,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(await ask(address, listServices, { authorization: 'Bearer no' })).toBe(Code.Unauthenticated)
   })
 
-  test('lists the services, and gives their files with all that they import', async () => {
+  test('lists the services, and returns their files with all imports', async () => {
     const { address } = await serve()
     expect(String(await ask(address, listServices, known))).toContain('multihub.merchants.v1.MerchantService')
     const name = 'multihub.merchants.v1.MerchantService.GetMerchant'

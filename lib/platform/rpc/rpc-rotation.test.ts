@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const LOOK_MS = 10
 
-/** The files of one process, and how they are replaced: each at once, one after the other. */
+/** The files of one process. Each file is replaced atomically, one after the other. */
 async function createFiles() {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-rotation-'))
   ending.push(() => rm(directory, { recursive: true, force: true }))
@@ -80,7 +80,7 @@ async function clientOf(files: Files, port: number): Promise<Rpc> {
   return rpc
 }
 
-/** As whom the server took a call, or the code of the error. */
+/** The name by which the server identified the caller, or the code of the error. */
 async function callerSeen(rpc: Rpc): Promise<string | number> {
   try {
     return (await rpc.clientsOf('gateway')(MerchantService).getMerchant({})).merchant?.name ?? ''
@@ -124,14 +124,14 @@ const withAuthorities = old === undefined || next === undefined ? describe.skip 
 
 withAuthorities('files of TLS that are replaced under a running process', () => {
   async function setUp() {
-    if (old === undefined || next === undefined) throw new Error('there is no authority')
+    if (old === undefined || next === undefined) throw new Error('the certificate authority is missing')
     const [server, client, late] = [await createFiles(), await createFiles(), await createFiles()]
     await server.install(old, 'merchants.internal')
     await client.install(old, 'gateway.internal')
     return { old, next, server, client, late, served: await serve(server) }
   }
 
-  test('are those of new connections to both ports and to others, and cut no open one', async () => {
+  test('are used for new connections, incoming and outgoing, and keep open connections', async () => {
     const { next, server, client, late, served } = await setUp()
     const proxy = await through(served.grpc_port)
     const rpc = await clientOf(client, proxy.port)
@@ -155,7 +155,7 @@ withAuthorities('files of TLS that are replaced under a running process', () => 
     )
   })
 
-  test('are not those in use while they are no pair or cannot be read, which is logged once a change', async () => {
+  test('are not used while they do not match or cannot be read; each change logs this once', async () => {
     const { old, next, server, client, served } = await setUp()
     const in_use = await fingerprintOf(server.path('certificate'))
     const good = await old.issue('merchants.internal')

@@ -25,7 +25,7 @@ const foreign = await makeAuthority()
 const whenFound = ours === undefined || foreign === undefined ? describe.skip : describe
 if (ours === undefined) process.stderr.write('skipped: RPC over TLS (the program openssl is not installed)\n')
 
-whenFound('with keys and certificates', () => {
+whenFound('RPC over TLS', () => {
   let served: TestProcess
   const open: Rpc[] = []
 
@@ -51,7 +51,7 @@ whenFound('with keys and certificates', () => {
   })
 
   async function tlsOf(authority: typeof ours, name: string): Promise<Record<string, string>> {
-    if (authority === undefined) throw new Error('there is no authority')
+    if (authority === undefined) throw new Error('the certificate authority is missing')
     const { key, certificate } = await authority.issue(name)
     return {
       MULTIHUB_TLS_KEY: key,
@@ -73,22 +73,22 @@ whenFound('with keys and certificates', () => {
     }
   }
 
-  test('a certificate proves its caller', async () => {
+  test('a certificate identifies its caller', async () => {
     expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
   })
 
-  test('a certificate that nobody named proves nobody, unless a token comes with it', async () => {
+  test('a certificate that the settings do not name identifies no caller, but a token with it does', async () => {
     const environment = await tlsOf(ours, 'stranger.internal')
     expect(await call(environment)).toBe(2001)
     expect(await call({ ...environment, MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe('payments')
   })
 
-  test('a certificate of another authority, or no TLS at all, does not get in', async () => {
+  test('refuses a certificate of another authority, and a client without TLS', async () => {
     expect(await call(await tlsOf(foreign, 'gateway.internal'))).toBe(2002)
     expect(await call({ MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe(2002)
   })
 
-  test('the Connect port asks for the same, but lets a probe without a certificate see plain routes', async () => {
+  test('the Connect port requires a certificate for RPCs, but not for plain routes such as health checks', async () => {
     const own = await ours?.issue('gateway.internal')
     const key = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
     const path = '/multihub.merchants.v1.MerchantService/GetMerchant'
@@ -100,7 +100,7 @@ whenFound('with keys and certificates', () => {
     expect(await https('POST', path, forged)).toBe(401)
   })
 
-  test('what is no TLS, no HTTP/2 or goes away in the middle does no harm to the gRPC port', async () => {
+  test('the gRPC port survives clients without TLS or HTTP/2, and clients that disconnect during the handshake', async () => {
     const own = await ours?.issue('gateway.internal')
     const place = { host: '127.0.0.1', port: served.serving.grpc_port }
     const secrets = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
@@ -126,30 +126,30 @@ whenFound('with keys and certificates', () => {
   async function https(
     method: string,
     path: string,
-    proof: { key?: Buffer; cert?: Buffer } = {},
+    identity: { key?: Buffer; cert?: Buffer } = {},
   ): Promise<number> {
     const ca = await readFile(ours?.authority ?? '')
     return new Promise((resolve, reject) => {
       const place = { host: '127.0.0.1', port: served.serving.connect_port, agent: false as const }
       const headers = { 'content-type': 'application/json' }
-      const asked = request({ ...place, method, path, headers, ca, ...proof }, (answer) => {
-        answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+      const sent = request({ ...place, method, path, headers, ca, ...identity }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0))
       })
-      asked.on('error', reject).end(method === 'POST' ? '{}' : undefined)
+      sent.on('error', reject).end(method === 'POST' ? '{}' : undefined)
     })
   }
 })
 
-describe('settings of TLS', () => {
+describe('the TLS settings', () => {
   const open = (files: TlsFiles) => openTls(files, recordingLog().log, 60_000)
 
-  test('that are half there are refused at the start', async () => {
+  test('are refused at the start when they are incomplete', async () => {
     await expect(open({ key: '/k' })).rejects.toThrow(ConfigError)
     await expect(open({ authority: '/ca' })).rejects.toThrow(ConfigError)
     expect(await open({})).toBeUndefined()
   })
 
-  test('that name files which are not there or hold something else are refused at the start', async () => {
+  test('are refused at the start when a file is missing or has other content', async () => {
     const [nowhere, other] = ['/no/such/file', 'package.json']
     await expect(open({ key: nowhere, certificate: nowhere })).rejects.toThrow(/MULTIHUB_TLS_KEY .*ENOENT/)
     await expect(open({ key: other, certificate: other })).rejects.toThrow(ConfigError)

@@ -30,7 +30,7 @@ afterEach(async () => {
   for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
 })
 
-/** A process that serves `methods`, a client of it by one way, and what the process logged. */
+/** A process that serves `methods`, its client over one transport, and the log of the process. */
 async function setUp(
   way: (typeof TRANSPORTS)[number],
   methods: Methods,
@@ -56,8 +56,8 @@ async function failureOf(call: Promise<unknown>): Promise<PublicError> {
 const statusBelow = ({ cause }: PublicError): string | undefined =>
   cause instanceof ConnectError ? Code[cause.code] : undefined
 
-describe.each(TRANSPORTS)('a call by %s', (way) => {
-  test('answers, with messages that neither side can change for the other', async () => {
+describe.each(TRANSPORTS)('a call over %s', (way) => {
+  test('returns a response, and neither side can change the messages of the other', async () => {
     const kept: Environment[][] = []
     const answered = { merchantId: '7', environments: [Environment.TEST, Environment.PRODUCTION] }
     const { merchants } = await setUp(way, {
@@ -76,7 +76,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(merchant?.merchantId).toBe('7')
   })
 
-  test('carries every error of the table unchanged', async () => {
+  test('transports every error of the error table unchanged', async () => {
     const { merchants } = await setUp(way, {
       async getMerchant({ merchantId }) {
         const code = Number(merchantId)
@@ -96,7 +96,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     }
   })
 
-  test('shows nothing of a fault, which is logged once with its cause', async () => {
+  test('returns 2001 without the text of a fault, which is logged once with its cause', async () => {
     const { merchants, lines } = await setUp(way, {
       async getMerchant() {
         throw new Error('the outer secret', { cause: new Error('the inner secret') })
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     })
   })
 
-  test('shows nothing of what a handler let through from a call of its own', async () => {
+  test('returns 2001 when a handler rethrows the status of a nested call', async () => {
     const { merchants, lines } = await setUp(way, {
       async getMerchant() {
         throw new ConnectError('host 10.0.0.7 says no', Code.NotFound, { 'x-secret': '1' })
@@ -128,7 +128,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(lines.map(({ level }) => level)).toEqual(['error'])
   })
 
-  test('is 2002 when a dependency of the service is away, and 2001 when its answer is no message', async () => {
+  test('returns 2002 when a dependency is unavailable, and 2001 when the response cannot be encoded', async () => {
     const { merchants, lines } = await setUp(way, {
       async getMerchant() {
         throw new Unavailable('no primary')
@@ -140,7 +140,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
   })
 
-  test('is refused to a caller that the method does not name, and to everyone where it names nobody', async () => {
+  test('is refused to a caller that the method does not permit, and to all callers if it permits none', async () => {
     let calls = 0
     const count = async (): Promise<object> => {
       calls += 1
@@ -159,7 +159,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
   })
 
-  test('carries the request id and the trace, and tells the handler who calls', async () => {
+  test('passes the request id, the trace and the name of the caller to the handler', async () => {
     const seen: (RequestContext | undefined)[] = []
     const { merchants } = await setUp(way, {
       async getMerchant() {
@@ -176,7 +176,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(seen[1]?.trace).toBeUndefined()
   })
 
-  test('passes the deadline on', async () => {
+  test('passes its deadline to the handler', async () => {
     const left: (number | undefined)[] = []
     const { merchants } = await setUp(way, {
       async getMerchant(_request, context) {
@@ -188,7 +188,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect(Math.max(...left.map((left_ms) => left_ms ?? Infinity))).toBeLessThanOrEqual(3000)
   })
 
-  test('ends at its deadline, and tells the handler to stop', async () => {
+  test('ends at its deadline, and aborts the handler', async () => {
     const stopped: unknown[] = []
     const { merchants } = await setUp(way, {
       getMerchant: (_request, { signal }) =>
@@ -202,7 +202,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     )
   })
 
-  test('ends when its caller gives up, and tells the handler to stop', async () => {
+  test('ends when its caller cancels it, and aborts the handler', async () => {
     const stopped: unknown[] = []
     const given_up = new AbortController()
     const { merchants, lines } = await setUp(way, {
@@ -225,7 +225,7 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
     expect((await failureOf(merchants.listMerchants({}, { signal: given_up.signal }))).code).toBe(2002)
   })
 
-  test('is refused beyond 4 MiB, either way', async () => {
+  test('refuses requests and responses above 4 MiB', async () => {
     const large = 'x'.repeat(4 * 1024 * 1024)
     const { merchants } = await setUp(way, {
       getMerchant: async () => ({ merchant: { name: large } }),
@@ -238,8 +238,8 @@ describe.each(TRANSPORTS)('a call by %s', (way) => {
   })
 })
 
-describe.each(['memory', 'grpc'] as const)('a call of ours by %s', (way) => {
-  test('is bound by the deadline of the request being served, and not made when that has passed', async () => {
+describe.each(['memory', 'grpc'] as const)('a nested call over %s', (way) => {
+  test('has the deadline of the request that it serves, and is not sent after that deadline', async () => {
     const left: (number | undefined)[] = []
     const { merchants } = await setUp(way, {
       async getMerchant(_request, context) {
@@ -257,7 +257,7 @@ describe.each(['memory', 'grpc'] as const)('a call of ours by %s', (way) => {
     expect(left).toHaveLength(1)
   })
 
-  test('carries the caller’s own headers, but no other identity', async () => {
+  test('carries the headers of the caller, but no other identity', async () => {
     const seen: (string | null)[] = []
     const { merchants } = await setUp(way, {
       async getMerchant(_request, { requestHeader }) {
@@ -270,14 +270,14 @@ describe.each(['memory', 'grpc'] as const)('a call of ours by %s', (way) => {
   })
 })
 
-describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way) => {
+describe.each(['grpc', 'connect', 'grpc-web'] as const)('the token of a caller over %s', (way) => {
   let calls = 0
   beforeEach(() => {
     calls = 0
   })
 
   test.each([undefined, 'wrong', `token-of-gateway-0123456789abcdeF`, 'Bearer', 'x'.repeat(600)])(
-    'is nobody with the token %p',
+    'is refused if it is %p',
     async (token) => {
       const { log, lines } = recordingLog()
       const getMerchant = async (): Promise<object> => {
@@ -307,7 +307,7 @@ describe.each(['grpc', 'connect', 'grpc-web'] as const)('who calls by %s', (way)
 })
 
 describe('roles of one process', () => {
-  test('call each other as themselves, under one request id and one deadline', async () => {
+  test('call each other under their own names, with one request id and one deadline', async () => {
     const seen: (RequestContext | undefined)[] = []
     const served = await serveProcess([])
     ending.push(() => served.close())
@@ -336,7 +336,7 @@ describe('roles of one process', () => {
     expect(inner?.deadline_ms).toBeLessThan((outer?.deadline_ms ?? 0) + own_limit_ms - 2000)
   })
 
-  test('are told at the start when a service that they call is nowhere', async () => {
+  test('fail at the start when a service that they call has no address', async () => {
     const rpc = await createRpc(rpcConfig())
     const merchants = rpc.clientsOf('gateway')(MerchantService)
     await expect(rpc.serve({})).rejects.toThrow(/MULTIHUB_MERCHANTS_ADDRESS is missing/)

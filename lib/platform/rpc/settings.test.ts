@@ -8,8 +8,8 @@ const B = 'b'.repeat(64)
 const read = (environment: Readonly<Record<string, string>>): RpcConfig =>
   readConfig(RPC_SETTINGS, environment)
 
-describe('the settings of RPC', () => {
-  test('are local and closed to everybody by default', () => {
+describe('the RPC settings', () => {
+  test('listen on the loopback address and permit no caller by default', () => {
     expect(read({})).toMatchObject({
       host: '127.0.0.1',
       grpc_port: 9090,
@@ -19,7 +19,7 @@ describe('the settings of RPC', () => {
     })
   })
 
-  test('read callers, of whom one may have two tokens', () => {
+  test('accept two tokens for one caller', () => {
     const { callers } = read({ MULTIHUB_RPC_CALLERS: ` gateway:${A}, gateway:${B},operator:${A}` })
     expect(callers).toEqual([
       { name: 'gateway', sha256: A },
@@ -28,7 +28,7 @@ describe('the settings of RPC', () => {
     ])
   })
 
-  test('read certificates by DNS name, URI or common name', () => {
+  test('accept certificates by DNS name, URI or common name', () => {
     const { certificates } = read({
       MULTIHUB_RPC_CERTIFICATES: 'payments:payments.shop.svc,gateway:spiffe://shop/gateway',
     })
@@ -45,12 +45,12 @@ describe('the settings of RPC', () => {
     'gateway=token',
     `gateway:${A},`,
     ':',
-  ])('refuse the callers %p without showing them', (text) => {
+  ])('refuse the callers %p, and do not print them', (text) => {
     expect(() => read({ MULTIHUB_RPC_CALLERS: text })).toThrow(ConfigError)
     expect(() => read({ MULTIHUB_RPC_CALLERS: text })).not.toThrow(new RegExp(A))
   })
 
-  test('read the addresses of roles', () => {
+  test('accept the addresses of roles', () => {
     const addresses = addressesOf(
       read({ MULTIHUB_MERCHANTS_ADDRESS: 'merchants:9090', MULTIHUB_PAYMENTS_ADDRESS: '[::1]:9090' }),
     )

@@ -14,8 +14,8 @@ function withDetail(detail: Partial<Omit<ErrorDetail, '$typeName' | '$unknown'>>
   ])
 }
 
-describe('an error on its way to a caller', () => {
-  test.each(CODES)('%i comes back as it was', (code) => {
+describe('a public error sent to a caller', () => {
+  test.each(CODES)('the code %i arrives with its details, context and status', (code) => {
     const raised = new PublicError(code, { details: { field: 'params.ü' }, context: { n: 1 }, http: 503 })
     const received = fromConnectError(toConnectError(raised))
     expect(received).toMatchObject({
@@ -27,25 +27,25 @@ describe('an error on its way to a caller', () => {
     })
   })
 
-  test('without details, context and status of its own it comes back without them', () => {
+  test('arrives without details and context if it has none, with the status of the error table', () => {
     const received = fromConnectError(toConnectError(new PublicError(13003)))
     expect(received.details).toBeUndefined()
     expect(received.context).toBeUndefined()
     expect(received.http).toBe(409)
   })
 
-  test('has the status of the table and its message', () => {
+  test('has the gRPC status and the message of the error table', () => {
     const status = toConnectError(new PublicError(6010))
     expect(status.code).toBe(Code.NotFound)
     expect(status.rawMessage).toBe('Payment does not exist')
   })
 
-  test('holds no cause', () => {
+  test('does not contain its cause', () => {
     const status = toConnectError(new PublicError(2002, { cause: new Error('mongodb://user:pass@host') }))
     expect(status.cause).toBeUndefined()
   })
 
-  test('says amounts as texts, and leaves out a description that is too long', () => {
+  test('writes bigint amounts as strings, and omits details that are too long', () => {
     const amounts = fromConnectError(toConnectError(new PublicError(6004, { details: { minor: 2n ** 62n } })))
     expect(amounts.details).toEqual({ minor: '4611686018427387904' })
     const long = fromConnectError(toConnectError(new PublicError(9000, { details: { x: 'x'.repeat(9000) } })))
@@ -53,15 +53,15 @@ describe('an error on its way to a caller', () => {
     expect(long.details).toBeUndefined()
   })
 
-  test('keeps its code when its description cannot be written', () => {
+  test('keeps its code when its details cannot be serialized', () => {
     const details: Record<string, unknown> = {}
     details['self'] = details
     expect(fromConnectError(toConnectError(new PublicError(6004, { details }))).code).toBe(6004)
   })
 })
 
-describe('what is no public error', () => {
-  test('a fault shows as 2001 and nothing of itself', () => {
+describe('an error that is not public', () => {
+  test('becomes 2001 without any of its text', () => {
     const status = toConnectError(new TypeError('the secret is 1234'))
     expect(status.code).toBe(Code.Internal)
     expect(`${status.message} ${status.stack}`).not.toContain('1234')
@@ -69,12 +69,12 @@ describe('what is no public error', () => {
     expect(fromConnectError(status).code).toBe(2001)
   })
 
-  test('a dependency that is away is 2002', () => {
+  test('becomes 2002 for an unavailable dependency', () => {
     expect(fromConnectError(toConnectError(new Unavailable('no primary'))).code).toBe(2002)
     expect(toPublicError(new Unavailable('no primary')).cause).toBeInstanceOf(Unavailable)
   })
 
-  test('a status from a call of ours is never passed on as our own', () => {
+  test('becomes 2001 for the status of a nested call, whose text is not passed on', () => {
     const status = toConnectError(
       new ConnectError('inside: host 10.0.0.7', Code.NotFound, { 'x-secret': '1' }),
     )
@@ -85,18 +85,18 @@ describe('what is no public error', () => {
     expect(fromConnectError(detailed).code).toBe(2001)
   })
 
-  test.each([undefined, null, 'text', 42, {}])('%p thrown is a fault', (thrown) => {
+  test.each([undefined, null, 'text', 42, {}])('becomes 2001 for the thrown value %p', (thrown) => {
     expect(fromConnectError(toConnectError(thrown)).code).toBe(2001)
   })
 })
 
-describe('what comes from the other side', () => {
-  test.each([0, -1, 99999, 1014])('the unknown code %i is 2001', (code) => {
+describe('a received status', () => {
+  test.each([0, -1, 99999, 1014])('with the unknown code %i becomes 2001', (code) => {
     expect(fromConnectError(withDetail({ code })).code).toBe(2001)
   })
 
   test.each(['{', '[]', '"text"', 'null', '1', '\u0000'])(
-    '%p is no description, and the code stays',
+    'with the malformed details %p keeps its code only',
     (text) => {
       const received = fromConnectError(withDetail({ code: 6004, detailsJson: text, contextJson: text }))
       expect(received.code).toBe(6004)
@@ -105,16 +105,22 @@ describe('what comes from the other side', () => {
     },
   )
 
-  test.each([0, -1, 200, 302, 600])('%i is no status of an error', (httpStatus) => {
-    expect(fromConnectError(withDetail({ code: 6010, httpStatus })).http).toBe(ERROR_TABLE[6010].http)
-  })
+  test.each([0, -1, 200, 302, 600])(
+    'with the HTTP status %i gets the status of the error table',
+    (httpStatus) => {
+      expect(fromConnectError(withDetail({ code: 6010, httpStatus })).http).toBe(ERROR_TABLE[6010].http)
+    },
+  )
 
-  test.each([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled])('status %i alone is 2002', (code) => {
-    const status = new ConnectError('connect ECONNREFUSED', code)
-    const received = fromConnectError(status)
-    expect(received.code).toBe(2002)
-    expect(received.cause).toBe(status)
-  })
+  test.each([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled])(
+    'with gRPC status %i and no details becomes 2002',
+    (code) => {
+      const status = new ConnectError('connect ECONNREFUSED', code)
+      const received = fromConnectError(status)
+      expect(received.code).toBe(2002)
+      expect(received.cause).toBe(status)
+    },
+  )
 
   test.each([
     Code.Unauthenticated,
@@ -122,11 +128,14 @@ describe('what comes from the other side', () => {
     Code.Unimplemented,
     Code.ResourceExhausted,
     Code.Unknown,
-  ])('status %i alone is 2001: our own configuration or program is at fault, not the merchant', (code) => {
-    expect(fromConnectError(new ConnectError('x', code)).code).toBe(2001)
-  })
+  ])(
+    'with gRPC status %i and no details becomes 2001, because our program or configuration is at fault',
+    (code) => {
+      expect(fromConnectError(new ConnectError('x', code)).code).toBe(2001)
+    },
+  )
 
-  test('bytes that are no detail leave the plain status', () => {
+  test('ignores details that cannot be decoded', () => {
     const status = new ConnectError('x', Code.Unavailable)
     status.details.push({ type: ErrorDetailSchema.typeName, value: new Uint8Array([0xff, 0xff, 0xff]) })
     expect(fromConnectError(status).code).toBe(2002)

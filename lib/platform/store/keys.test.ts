@@ -17,7 +17,7 @@ const part: fc.Arbitrary<KeyPart> = fc.oneof(
   fc.constant(null),
 )
 
-/** The order that MongoDB gives: null, numbers, strings by their bytes, dates. */
+/** The order of MongoDB: null, numbers, strings by their bytes, dates. */
 function compare(left: KeyPart, right: KeyPart): number {
   const kind = (value: KeyPart): number =>
     value === null ? 0 : typeof value === 'string' ? 2 : value instanceof Date ? 3 : 1
@@ -31,8 +31,8 @@ function compareText(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
 
-describe('the text of keys', () => {
-  test('orders single values as their kind does', () => {
+describe('the encoded key', () => {
+  test('sorts single values like the values themselves', () => {
     fc.assert(
       fc.property(part, part, (left, right) => {
         expect(compareText(keyPartText(left), keyPartText(right))).toBe(compare(left, right))
@@ -40,7 +40,7 @@ describe('the text of keys', () => {
     )
   })
 
-  test('orders several values one after the other', () => {
+  test('sorts by the first value, then by the next', () => {
     const parts = fc.array(part, { minLength: 3, maxLength: 3 })
     fc.assert(
       fc.property(parts, parts, (left, right) => {
@@ -51,7 +51,7 @@ describe('the text of keys', () => {
     )
   })
 
-  test('stays readable', () => {
+  test('is readable', () => {
     expect(keyPartsText(['m_1', 'production', 42, -7n, new Date(1_000), null])).toBe(
       '=m_1 =production #b42 #Z2 @d1000 "',
     )

@@ -51,7 +51,7 @@ describe('log', () => {
     expect((await dropped()) - before).toBe(3)
   })
 
-  test('shows an error with its type, stack and causes, without its other properties', () => {
+  test('writes an error with its type, stack and causes, without its other properties', () => {
     const cause = Object.assign(new TypeError('deep'), { code: 'E_DEEP', command: { password: 'hush' } })
     const [line] = recorded((log) => log.error({ error: new Error('outer', { cause }) }, 'failed'))
     expect(line?.['error']).toMatchObject({
@@ -80,7 +80,7 @@ describe('log', () => {
     'mongodb://user:hush@host:27017/db',
     'mongodb+srv://user:hu@sh@host/hush@x',
     'failed: nats://hush@127.0.0.1:4222, then mongodb://u:hush/slash@h1,h2',
-  ])('masks the credentials of a URL wherever text goes: %s', (text) => {
+  ])('masks the credentials of a URL in every text: %s', (text) => {
     const [line] = recorded((log) =>
       log.error({ reason: text, error: new Error(text, { cause: new Error(text) }) }, text),
     )
@@ -89,7 +89,7 @@ describe('log', () => {
     expect(written).not.toMatch(/hush|user/)
   })
 
-  test('masks before it cuts, so that a cut never separates a password from its @', () => {
+  test('masks before it truncates, so that a password is never separated from its @', () => {
     const text = `${'x'.repeat(1990)} mongodb://user:${'hush'.repeat(100)}@host`
     expect(maskText(text)).not.toMatch(/hush/)
     expect(maskText('x'.repeat(1_000_000)).length).toBeLessThan(2100)
@@ -100,12 +100,12 @@ describe('log', () => {
     expect(JSON.stringify(line)).not.toMatch(/hush/)
   })
 
-  test('a child names another role', () => {
+  test('a child log has its own role', () => {
     const [line] = recorded((log) => log.child('balances').info({}, 'x'))
     expect(line?.['role']).toBe('balances')
   })
 
-  test('is silent in tests unless a level is asked for', () => {
+  test('is silent in tests unless a level is set', () => {
     expect(levelOf({ NODE_ENV: 'test' })).toBe('silent')
     expect(levelOf({ NODE_ENV: 'test', MULTIHUB_LOG_LEVEL: 'debug' })).toBe('debug')
     expect(levelOf({})).toBe('info')

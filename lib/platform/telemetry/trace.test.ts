@@ -34,7 +34,7 @@ describe('traceparent', () => {
     `00-${'0'.repeat(32)}-${SPAN_ID}-01`,
     `00-${TRACE_ID}-${'0'.repeat(16)}-01`,
     `cc-${TRACE_ID}-${SPAN_ID}-01-${'x'.repeat(300)}`,
-  ])('%j is no trace', (text) => {
+  ])('%j is refused', (text) => {
     expect(parseTrace(text)).toBeUndefined()
   })
 })

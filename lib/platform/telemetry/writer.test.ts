@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 
 const CHILD = new URL('./writer.child.ts', import.meta.url).pathname
 
-/** The lines that a process wrote until it ended, or until it said its last words. */
+/** The lines that a process wrote until it ended or wrote its last line. */
 async function linesOf(count: number, ending: string): Promise<readonly Record<string, unknown>[]> {
   const child = spawn(process.execPath, [CHILD, String(count), ending], {
     env: { ...process.env, MULTIHUB_LOG_LEVEL: 'info' },
@@ -13,7 +13,7 @@ async function linesOf(count: number, ending: string): Promise<readonly Record<s
   let written = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     written += chunk
-    if (written.includes('last words')) child.kill('SIGKILL')
+    if (written.includes('last line')) child.kill('SIGKILL')
   })
   await once(child, 'close')
   const lines = written.split('\n').filter((line) => line.startsWith('{"level"'))
@@ -21,7 +21,7 @@ async function linesOf(count: number, ending: string): Promise<readonly Record<s
 }
 
 test.each(['end', 'exit', 'throw', 'reject'])(
-  'loses no line, and keeps their order, by %s',
+  'loses no line and keeps their order when the process ends by %s',
   async (ending) => {
     const numbers = (await linesOf(20_000, ending)).map(({ seq }) => seq)
     expect(numbers).toHaveLength(20_000)
@@ -31,5 +31,5 @@ test.each(['end', 'exit', 'throw', 'reject'])(
 
 test('an error is written at once, after the lines before it', async () => {
   const lines = await linesOf(3, 'error')
-  expect(lines.map(({ message }) => message)).toEqual(['a line', 'a line', 'a line', 'the last words'])
+  expect(lines.map(({ message }) => message)).toEqual(['a line', 'a line', 'a line', 'the last line'])
 })

@@ -17,7 +17,7 @@ interface Nonce {
   readonly gone_at: Date
 }
 
-test('a sweep deletes what has expired, its index entries included, and nothing else', async () => {
+test('a sweep deletes expired documents with their index entries, and no others', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'store-expiry-'))
   const environment = await openEnvironment(directory, 5_000)
   const indexes = { by_code: { fields: ['shop', 'code'], unique: true } } as const

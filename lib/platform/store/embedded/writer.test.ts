@@ -24,7 +24,7 @@ describe('the writer', () => {
   const keys = (): string[] =>
     environment.read(() => [...environment.table.getKeys({ start: 'a', end: 'z' })])
 
-  test('answers each write with its own outcome, and a refusal hinders no other', async () => {
+  test('gives each write its own result, and a refused write does not affect the others', async () => {
     const outcomes = await Promise.allSettled([
       environment.write(() => putting('a')),
       environment.write(() => {
@@ -37,7 +37,7 @@ describe('the writer', () => {
     expect(keys()).toEqual(['a'])
   })
 
-  test('a throw after a put undoes the group, so that nothing is half written', async () => {
+  test('rolls back the group when a write throws after a put', async () => {
     const outcomes = await Promise.allSettled([
       environment.write(() => putting('a')),
       environment.write(() => ({
@@ -55,13 +55,13 @@ describe('the writer', () => {
     expect(keys()).toEqual(['d'])
   })
 
-  test('takes a bounded number of writes at a time', async () => {
+  test('limits the number of writes per group', async () => {
     const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ result: undefined })))
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
   })
 
-  test('ends what it has taken before it closes, and takes no more', async () => {
+  test('finishes accepted writes before it closes, and accepts no more', async () => {
     const written = environment.write(() => putting('a'))
     const closing = environment.release()
     await expect(environment.write(() => putting('b'))).rejects.toBeInstanceOf(Unavailable)
@@ -80,7 +80,7 @@ describe('the writer', () => {
     }
   })
 
-  test('a directory that cannot be one is refused with a sentence', async () => {
+  test('refuses a path that cannot be a directory with a clear message', async () => {
     await expect(openEnvironment('/dev/null/store', 5_000)).rejects.toThrow(
       /cannot use \/dev\/null\/store .*make it/,
     )

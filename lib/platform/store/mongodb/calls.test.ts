@@ -8,7 +8,7 @@ import { createMongoCalls } from './calls.ts'
 const client = new MongoClient('mongodb://127.0.0.1:1')
 afterEach(() => client.close())
 
-/** What the driver tells when it sends a command. */
+/** Emits the event that the driver emits when it sends a command. */
 const send = (): void => void EventEmitter.prototype.emit.call(client, 'commandStarted')
 
 /** A write that fails with each of `failures` in turn and then succeeds, and counts its tries. */
@@ -29,14 +29,14 @@ function writer(...failures: readonly Error[]): { write(): Promise<string>; trie
 const deadlock = (code: number): MongoServerError =>
   new MongoServerError({ code, message: 'deadlock detected' })
 
-describe('a write that was undone because writers waited for each other', () => {
-  test.each([16_908_292, 1])('is tried again (code %d)', async (code) => {
+describe('a write that MongoDB rolled back because of a deadlock', () => {
+  test.each([16_908_292, 1])('is retried (code %d)', async (code) => {
     const { write, tries } = writer(deadlock(code), deadlock(code))
     expect(await createMongoCalls(client, 5_000).write(write)).toBe('written')
     expect(tries()).toBe(3)
   })
 
-  test('is unavailable when that does not end in time, as nothing has happened', async () => {
+  test('fails with Unavailable at the time limit, because nothing was written', async () => {
     const write = async (): Promise<void> => {
       send()
       throw deadlock(1)
@@ -48,7 +48,7 @@ describe('a write that was undone because writers waited for each other', () => 
     expect(failure).not.toBeInstanceOf(Ambiguous)
   })
 
-  test('is not tried again when the driver had sent it twice: the first may have happened', async () => {
+  test('is not retried if the driver sent it twice, because the first one may have been written', async () => {
     const { write, tries } = writer(deadlock(1))
     const twice = (): Promise<string> => {
       send()
@@ -58,7 +58,7 @@ describe('a write that was undone because writers waited for each other', () => 
     expect(tries()).toBe(1)
   })
 
-  test('is told from another failure of code 1', async () => {
+  test('differs from another failure with code 1', async () => {
     const { write, tries } = writer(new MongoServerError({ code: 1, message: 'the disk is full' }))
     await expect(createMongoCalls(client, 5_000).write(write)).rejects.toBeInstanceOf(Ambiguous)
     expect(tries()).toBe(1)

@@ -17,7 +17,7 @@ const proxy = await startPrivateMongoProxy()
 if ('skip' in proxy) {
   test.skip(`mongodb down: ${proxy.skip}`, () => {})
 } else {
-  describe('the MongoDB store when the database is out of reach', () => {
+  describe('the MongoDB store during an outage of the database', () => {
     const database = `down-${randomHex(6)}`
     const mongodb_uri = new Secret(proxy.uri)
     let store: Store
@@ -36,7 +36,7 @@ if ('skip' in proxy) {
       await proxy.stop()
     })
 
-    /** Everything a collection can be asked, at once; what was written may have to be looked for. */
+    /** Calls every method of a collection at once. A lost reply to a write may need a read. */
     function everything(): Promise<unknown>[] {
       return [
         failureOf(items.get(KEY)),
@@ -48,11 +48,11 @@ if ('skip' in proxy) {
       ]
     }
 
-    test('calls end with Unavailable while it is away, and work again when it is back', async () => {
+    test('calls fail with Unavailable during the outage, and work again afterwards', async () => {
       await items.insert(KEY)
       await proxy.cut()
       for (const failure of await Promise.all(everything())) expect(failure).toBeInstanceOf(Unavailable)
-      // By now the driver knows that nobody is there: nothing is sent, so nothing can have happened.
+      // By now the driver knows that the server is down. It sends nothing, so no write can be ambiguous.
       for (const failure of await Promise.all(everything())) expect(failure).not.toBeInstanceOf(Ambiguous)
       await proxy.restore()
       await untilAnswered(() => store.ping())
@@ -61,7 +61,7 @@ if ('skip' in proxy) {
       expect(await items.replace({ ...KEY, rank: 2 }, 1)).toMatchObject({ version: 2 })
     })
 
-    test('a write that was sent and not answered is ambiguous, a read is merely unavailable', async () => {
+    test('a write without a reply is Ambiguous, a read without a reply is Unavailable', async () => {
       await items.insert(KEY)
       await Promise.all(Array.from({ length: 8 }, () => items.get(KEY)))
       proxy.stall()
@@ -78,7 +78,7 @@ if ('skip' in proxy) {
       expect([undefined, 1, 2]).toContain(found?.version)
     })
 
-    test('a store that cannot be reached says what to do', async () => {
+    test('opening a store that cannot be reached fails with a message that says what to do', async () => {
       await proxy.cut()
       const failure = await failureOf(openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS }))
       expect(failure).toBeInstanceOf(Unavailable)

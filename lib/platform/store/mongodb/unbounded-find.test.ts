@@ -12,10 +12,10 @@ interface Note {
   readonly created_at: Date
 }
 
-// The operator's list of anomalies is such a find: the newest of all merchants.
+// The operator's list of anomalies needs such a find: the newest ones of all merchants.
 if ('skip' in server) test.skip(`a find without bounds on MongoDB: ${server.skip}`, () => {})
 else
-  test('a find without bounds over a whole index answers its documents', async () => {
+  test('a find without bounds returns all documents of an index', async () => {
     const database = `attack-${randomHex(6)}`
     const store = await openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
     try {
