@@ -9,12 +9,12 @@ import {
   type CredentialSchema,
   CredentialStatus,
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
-import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
@@ -69,7 +69,7 @@ export interface FixtureOptions {
   readonly trusted_proxies?: readonly string[]
   readonly payments?: Partial<ServiceImpl<typeof PaymentService>>
   readonly balances?: Partial<ServiceImpl<typeof BalanceService>>
-  readonly directory?: Partial<ServiceImpl<typeof DirectoryService>>
+  readonly registryService?: Partial<ServiceImpl<typeof RegistryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
   /** The store of nonces and quotas. Without it nonces are kept in memory and nothing is limited. */
   readonly store?: Store
@@ -87,7 +87,7 @@ export const keyring: Keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`
 export async function createClients(options: FixtureOptions): Promise<ClientOf> {
   const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
   rpc.add([
-    serviceOf(DirectoryService, { ...directoryOf(options), ...options.directory }),
+    serviceOf(RegistryService, { ...registryServiceOf(options), ...options.registryService }),
     serviceOf(PaymentService, options.payments ?? {}),
     serviceOf(BalanceService, options.balances ?? {}),
   ])
@@ -98,14 +98,14 @@ export async function createClients(options: FixtureOptions): Promise<ClientOf> 
 export async function createTestGateway(options: FixtureOptions = {}): Promise<FastifyInstance> {
   const clientOf = await createClients(options)
   const log = options.log ?? createLog('gateway')
-  const directory = createDirectory({
-    client: clientOf(DirectoryService),
+  const registryCache = createRegistryCache({
+    client: clientOf(RegistryService),
     bus: createMemoryBus(),
     role: 'gateway',
   })
   const deps: MethodDeps = {
     client: clientOf,
-    directory,
+    registryCache,
     keyring,
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
@@ -113,7 +113,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({
     ...(await openNoncesAndLimits(options.store)),
-    findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
+    findCredential: registryCache.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
     methods: connectMethods(deps),
@@ -161,7 +161,7 @@ function serviceOf<S extends DescService>(descriptor: S, methods: Partial<Servic
   }
 }
 
-function directoryOf(options: FixtureOptions): Partial<ServiceImpl<typeof DirectoryService>> {
+function registryServiceOf(options: FixtureOptions): Partial<ServiceImpl<typeof RegistryService>> {
   const bound_to = credentialContext(options.secrets_broken ? 'another' : APPLICATION_ID)
   const sealed = (secret: string) => keyring.seal(new Secret(secret), bound_to)
   const old = timestampFromMs(options.old_secret_expires_ms ?? clock.now_ms() + 60_000)

@@ -7,11 +7,11 @@ import {
   type CredentialSchema,
   CredentialStatus,
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
-import { CHANGES_SUBJECT } from '#lib/patterns/directory/change-watch.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
@@ -41,7 +41,7 @@ const contextOf = async (
   environment: RoleContext['environment'] = {},
 ): Promise<RoleContext> => ({
   environment: { MULTIHUB_HTTP_PORT: '0', ...environment },
-  client: await createClients({ directory: { listChanges: () => ({}) }, ...options }),
+  client: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
   openStore: async () => kept.store,
   keyring,
@@ -110,7 +110,7 @@ test('answers 503 until the registry was read once', async () => {
     if (!reachable) throw new PublicError(2002)
     return {}
   }
-  const running = await role.start(await contextOf({ directory: { listChanges } }))
+  const running = await role.start(await contextOf({ registryService: { listChanges } }))
   const { base_url = '' } = (await running.open?.()) ?? {}
   await expect(running.check?.()).rejects.toThrow(Unavailable)
   const early = await post(base_url, PING)
@@ -142,7 +142,7 @@ describe('changes by the operator apply within seconds', () => {
       environment: Environment.TEST,
       status: CredentialStatus.ACTIVE,
     }
-    const directory = {
+    const registryService = {
       getCredential: () => ({
         credential: { ...active, ...credential },
         secrets: secrets.map((secret) => ({ sealed: sealed(secret) })),
@@ -153,7 +153,7 @@ describe('changes by the operator apply within seconds', () => {
         readTime: timestampFromMs(clock.now_ms()),
       }),
     }
-    const context = await contextOf({ directory })
+    const context = await contextOf({ registryService })
     bus = context.bus
     running = await role.start(context)
     base_url = (await running.open?.())?.['base_url'] ?? ''

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { described, readConfig } from '#lib/platform/config/config.ts'
 import { boolean, duration, integer, list, port, text } from '#lib/platform/config/fields.ts'
 import {
@@ -70,17 +70,17 @@ export const role: Role = {
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
     const mayCall = createCallbackAddressPolicies(config.callback_allow)
-    const directory = createDirectory({ client: client(DirectoryService), bus, role: 'gateway' })
+    const registryCache = createRegistryCache({ client: client(RegistryService), bus, role: 'gateway' })
     const deps: MethodDeps = {
       client,
-      directory,
+      registryCache,
       keyring,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     }
     const app = createGateway({
-      findCredential: directory.credentials(createCredentialUnsealer(keyring, log)),
+      findCredential: registryCache.credentials(createCredentialUnsealer(keyring, log)),
       nonces: createNonceStore(nonces, {
         ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
       }),
@@ -91,11 +91,11 @@ export const role: Role = {
       reference: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),
-      isServing: () => directory.hasResponded() && !stopping.aborted,
+      isServing: () => registryCache.hasResponded() && !stopping.aborted,
       log,
     })
     let listening: Listening | undefined
-    await directory.start()
+    await registryCache.start()
     return {
       services: [],
       async open() {
@@ -105,7 +105,7 @@ export const role: Role = {
         return { base_url: `http://${listening.authority}` }
       },
       async check() {
-        if (!directory.hasResponded())
+        if (!registryCache.hasResponded())
           throw new Unavailable(
             'the registry was not read yet; check that the merchants service is reachable',
           )
@@ -114,7 +114,7 @@ export const role: Role = {
         await listening?.close()
         await app.close()
         await limits.close()
-        await directory.stop()
+        await registryCache.stop()
       },
     }
   },

@@ -3,7 +3,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { createTestGateway } from '../../gateway/gateway.fixture.ts'
 
 /**
- * The gateway with log, nonces and limits, and a merchant directory that responds from memory. On any message from the
+ * The gateway with log, nonces and limits, and a registry that responds from memory. On any message from the
  * parent it collects all garbage and sends the size of its heap.
  */
 const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory } = process.env

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
@@ -51,7 +51,7 @@ export interface UnsealedCredential {
 }
 
 /**
- * Makes the function that the directory uses to decrypt credentials. It never throws: it logs invalid settings and secrets
+ * Makes the function that the registry cache uses to decrypt credentials. It never throws: it logs invalid settings and secrets
  * that cannot be decrypted, and leaves them out of the result.
  */
 export function createCredentialUnsealer(keyring: Keyring, log: Log) {

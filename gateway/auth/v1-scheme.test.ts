@@ -206,24 +206,24 @@ test('checks freshness after the policy and before parsing the body', async () =
 })
 
 test('answers 2002, unsigned, when the registry is unavailable', async () => {
-  const directory = {
+  const registryService = {
     getCredential: (): never => {
       throw new PublicError(2002)
     },
   }
-  const { status, body, headers } = await send(await createTestGateway({ directory }))
+  const { status, body, headers } = await send(await createTestGateway({ registryService }))
   expect([status, body.error?.code, headers['x-data-hash']]).toEqual([400, 2002, undefined])
 })
 
 test('reads a credential once for many requests', async () => {
   let reads = 0
-  const directory = {
+  const registryService = {
     getCredential: () => {
       reads += 1
       return {}
     },
   }
-  const app = await createTestGateway({ directory })
+  const app = await createTestGateway({ registryService })
   await Promise.all(Array.from({ length: 20 }, () => send(app)))
   expect(reads).toBe(1)
 })

@@ -76,7 +76,7 @@ test('counts complete bodies of callers that are not authenticated yet', async (
   const lookup = Promise.withResolvers<object>()
   const lines: Record<string, unknown>[] = []
   app = await createTestGateway({
-    directory: { getCredential: () => lookup.promise },
+    registryService: { getCredential: () => lookup.promise },
     log: createLog('gateway', { level: 'info', writer: { write: (line) => lines.push(JSON.parse(line)) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })

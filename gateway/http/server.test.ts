@@ -172,7 +172,7 @@ test('answers 2002 beyond the requests under way of the process', async () => {
   const lines: string[] = []
   await app.close()
   app = await createTestGateway({
-    directory: { getCredential: () => gate.promise.then(() => ({})) },
+    registryService: { getCredential: () => gate.promise.then(() => ({})) },
     failures_per_minute: 2 * most,
     log: createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } }),
   })

@@ -51,11 +51,11 @@ export const balanceGet = defineMethod({
       enabled: COMPATIBILITY,
     }),
   }),
-  createHandler({ client, directory }) {
+  createHandler({ client, registryCache }) {
     const ledger = client(BalanceService)
     return async ({ service_id }, caller) => {
       const { merchant_id, environment } = caller
-      const routes = await directory.merchantRoutes(merchant_id, environment)
+      const routes = await registryCache.merchantRoutes(merchant_id, environment)
       const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
       const { balances } = await ledger.getBalances({
         merchantId: merchant_id,

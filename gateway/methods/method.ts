@@ -2,7 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import type { Scope } from '#lib/contract/scopes.ts'
-import type { Directory } from '#lib/patterns/directory/directory.ts'
+import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -17,7 +17,7 @@ export type PublicMethodName = MethodName | typeof RESEND_BUCKET
 export interface MethodDeps {
   /** Makes the RPC client of a service. */
   readonly client: ClientOf
-  readonly directory: Pick<Directory, 'merchantRoutes'>
+  readonly registryCache: Pick<RegistryCache, 'merchantRoutes'>
   readonly keyring: Keyring
   /** Whether callbacks may be sent to a URL (N9). */
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean

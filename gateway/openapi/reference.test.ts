@@ -16,7 +16,7 @@ import { boundaryRequestsOf, requestsOf } from './reference-requests.fixture.ts'
 const no_services = createRouterTransport(() => {})
 const deps: MethodDeps = {
   client: (service) => createClient(service, no_services),
-  directory: { merchantRoutes: () => Promise.resolve([]) },
+  registryCache: { merchantRoutes: () => Promise.resolve([]) },
   keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
   acceptsCallbackUrl: () => true,
   create_timeout_ms: 1_000,

@@ -1,6 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import { type ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { CHANGES_SUBJECT } from '#lib/patterns/directory/change-watch.ts'
+import { type ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 

@@ -7,9 +7,9 @@ import {
 import type { Role } from '#lib/platform/process/role.ts'
 import { createAnnounceChange } from './announce-change.ts'
 import { credentialRpc } from './rpc/credential-service.ts'
-import { directoryRpc } from './rpc/directory-service.ts'
 import { endpointRpc } from './rpc/endpoint-service.ts'
 import { merchantRpc } from './rpc/merchant-service.ts'
+import { registryRpc } from './rpc/registry-service.ts'
 import { routeRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/open.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
@@ -24,7 +24,7 @@ export const MERCHANTS_CONFIG = {
   ),
 }
 
-/** The operator's registry of merchants, credentials, routes and endpoints, and the directory that other roles read. */
+/** The operator's registry of merchants, credentials, routes and endpoints. Other roles read and cache it. */
 export const role: Role = {
   name: 'merchants',
   settings: MERCHANTS_CONFIG,
@@ -45,7 +45,7 @@ export const role: Role = {
         credentialRpc(deps),
         routeRpc(deps),
         endpointRpc(deps),
-        directoryRpc(deps),
+        registryRpc(deps),
       ],
       check: () => database.ping(),
       stop: async () => {},

@@ -1,7 +1,7 @@
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import {
   CALLBACK_ALLOW_SETTING,
@@ -35,8 +35,8 @@ export const role: Role = {
     const store = await context.openStore()
     const events = await openEvents(store)
     const deliveries = await openDeliveries(store)
-    const directory = createDirectory({
-      client: context.client(DirectoryService),
+    const registryCache = createRegistryCache({
+      client: context.client(RegistryService),
       bus: context.bus,
       role: 'notifier',
     })
@@ -51,14 +51,14 @@ export const role: Role = {
       effects: [
         bindAttempt({
           findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
-          findSecret: createFindSecret(directory, context.keyring),
+          findSecret: createFindSecret(registryCache, context.keyring),
           post: createPostDelivery(clients, context.stopping),
         }),
       ],
     })
-    await directory.start()
+    await registryCache.start()
     runner.start()
-    const deps = { events, deliveries, runner, endpointsAsOf: directory.endpointsAsOf }
+    const deps = { events, deliveries, runner, endpointsAsOf: registryCache.endpointsAsOf }
     const receipts = createReceiptSender(context.bus)
     const subscription = await context.bus.subscribe(
       'events.>',
@@ -75,7 +75,7 @@ export const role: Role = {
         await subscription.close()
         await runner.stop()
         await Promise.all([clients.test.close(), clients.production.close()])
-        await directory.stop()
+        await registryCache.stop()
       },
     }
   },

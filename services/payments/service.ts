@@ -1,10 +1,10 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { createDirectory } from '#lib/patterns/directory/directory.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { described, optional, readConfig } from '#lib/platform/config/config.ts'
 import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
@@ -70,8 +70,8 @@ export const role: Role = {
     const config = readConfig(PAYMENTS_CONFIG, context.environment)
     const store = await openPaymentsStore(await context.openStore())
     const { payments } = store
-    const directory = createDirectory({
-      client: context.client(DirectoryService),
+    const registryCache = createRegistryCache({
+      client: context.client(RegistryService),
       bus: context.bus,
       role: 'payments',
     })
@@ -111,7 +111,7 @@ export const role: Role = {
     const create_deps: CreatePaymentDeps = {
       payments,
       runner,
-      findRoute: async (service_id) => routeFromProto(await directory.route(service_id)),
+      findRoute: async (service_id) => routeFromProto(await registryCache.route(service_id)),
       hasAccount: (account_id, environment, connector) =>
         findAccount(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
@@ -121,7 +121,7 @@ export const role: Role = {
       idempotency: createIdempotency(store.operations),
       notifier: context.client(DeliveryService),
     }
-    await directory.start()
+    await registryCache.start()
     return {
       services: [paymentRpc(store, create_deps, notify_deps)],
       async open() {
@@ -138,7 +138,7 @@ export const role: Role = {
         await publisher.close()
         await http.close()
         await numeric_ids.stop()
-        await directory.stop()
+        await registryCache.stop()
       },
     }
   },

@@ -32,7 +32,7 @@ beforeAll(() => {
 })
 afterAll(() => restoreClock())
 
-/** Sends a vector's request to a gateway whose merchant directory has only the credential of the vector. */
+/** Sends a vector's request to a gateway whose registry has only the credential of the vector. */
 async function sendToGateway(
   vector: RequestVector,
   path: string,
@@ -52,7 +52,7 @@ async function sendToGateway(
     secrets: [{ sealed }],
     merchantEnvironments: [environment],
   })
-  const app = await createTestGateway({ directory: { getCredential } })
+  const app = await createTestGateway({ registryService: { getCredential } })
   const lower_case_headers = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   const sent = { 'x-data-hash': undefined, ...Object.fromEntries(lower_case_headers) }
   const response = await send(app, { raw: body, path, headers: sent })

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
@@ -49,7 +49,7 @@ const valid = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Envir
 
 /** The secrets that the gateway would accept, decrypted, the newest first. */
 async function secretsOf(applicationId: string): Promise<string[]> {
-  const { secrets } = await fixture.client(DirectoryService, 'gateway').getCredential({ applicationId })
+  const { secrets } = await fixture.client(RegistryService, 'gateway').getCredential({ applicationId })
   return secrets.map(({ sealed }) => fixture.keyring.open(sealed, `credential:${applicationId}`).reveal())
 }
 
@@ -269,7 +269,7 @@ describe('RotateSecret', () => {
 
 test('permits only the gateway to read encrypted secrets', async () => {
   for (const caller of ['operator', 'internal', 'payments', 'notifier'] as const) {
-    const call = fixture.client(DirectoryService, caller).getCredential({ applicationId: '20001' })
+    const call = fixture.client(RegistryService, caller).getCredential({ applicationId: '20001' })
     await expect(call).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
   }
 })

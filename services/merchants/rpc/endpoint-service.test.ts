@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
@@ -27,7 +27,7 @@ const valid = () => ({ merchantId, environment: Environment.TEST, url: 'http://1
 /** The secret that the notifier would sign with, decrypted; `undefined` when there is none. */
 async function secretOf(endpointId: string): Promise<string | undefined> {
   const request = { merchantId, environment: Environment.TEST }
-  const response = await fixture.client(DirectoryService, 'notifier').listMerchantEndpoints(request)
+  const response = await fixture.client(RegistryService, 'notifier').listMerchantEndpoints(request)
   const secret = response.endpoints.find(({ endpoint }) => endpoint?.endpointId === endpointId)?.secret
   return secret && fixture.keyring.open(secret.sealed, `endpoint:${endpointId}`).reveal()
 }

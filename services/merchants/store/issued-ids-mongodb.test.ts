@@ -3,8 +3,8 @@ import { MongoClient } from 'mongodb'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
@@ -16,7 +16,7 @@ const ROUNDS = 10
 const CONCURRENCY = 4
 
 const highestReportedBy = async (fixture: Fixture): Promise<number> => {
-  const { highestApplicationId } = await fixture.client(DirectoryService, 'gateway').listChanges({})
+  const { highestApplicationId } = await fixture.client(RegistryService, 'gateway').listChanges({})
   return Number(highestApplicationId)
 }
 

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { DirectoryService } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { createDirectory } from '#lib/patterns/directory/directory.ts'
+import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
@@ -32,7 +32,7 @@ async function createCredentials(count: number): Promise<string[]> {
 
 const rangeOf = async (since?: Date) => {
   const seconds = BigInt(Math.floor((since?.getTime() ?? 0) / 1_000))
-  const gateway = fixture.client(DirectoryService, 'gateway')
+  const gateway = fixture.client(RegistryService, 'gateway')
   const response = await gateway.listChanges(since ? { since: { seconds } } : {})
   return [response.lowestApplicationId, response.highestApplicationId]
 }
@@ -53,7 +53,7 @@ test('the range includes an issued id without a credential, because later ids fo
 
 test('requests with invented application ids cost the registry at most 1,000 reads', async () => {
   const ids = await createCredentials(20)
-  const client = fixture.client(DirectoryService, 'gateway')
+  const client = fixture.client(RegistryService, 'gateway')
   const reads = new Set<unknown>()
   const counted: typeof client = {
     ...client,
@@ -62,17 +62,17 @@ test('requests with invented application ids cost the registry at most 1,000 rea
       return client.getCredential(request, options)
     },
   }
-  const directory = createDirectory({ client: counted, bus: fixture.bus, role: 'gateway' })
-  const find = directory.credentials(({ credential }) => credential?.applicationId)
-  await directory.start()
+  const registryCache = createRegistryCache({ client: counted, bus: fixture.bus, role: 'gateway' })
+  const find = registryCache.credentials(({ credential }) => credential?.applicationId)
+  await registryCache.start()
   await eventually(
-    async () => directory.hasResponded(),
+    async () => registryCache.hasResponded(),
     (is_answered) => is_answered === true,
   )
   const tried: Promise<unknown>[] = []
   for (let id = 1; id < 40_000; id += 1) tried.push(find(String(id)), find(`${id}7777777`))
   const found = await Promise.all([...tried, ...ids.map((id) => find(id))])
-  await directory.stop()
+  await registryCache.stop()
   expect(new Set(found)).toEqual(new Set([undefined, ...ids]))
   expect(reads.size).toBe(1_020)
 })

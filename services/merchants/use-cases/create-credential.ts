@@ -1,4 +1,4 @@
-import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { credentialContext } from '#lib/contract/sealing-contexts.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'

@@ -1,4 +1,4 @@
-import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import {
   type Credential,
   type CredentialStatus,

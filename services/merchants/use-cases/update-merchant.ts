@@ -1,4 +1,4 @@
-import { ChangeKind } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { notFound } from '../domain/field-checks.ts'
 import { checkName, checkTimezone, type Merchant } from '../domain/merchant.ts'
 import type { NewMerchant } from './create-merchant.ts'

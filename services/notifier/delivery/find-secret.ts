@@ -1,5 +1,5 @@
 import { endpointContext } from '#lib/contract/sealing-contexts.ts'
-import type { Directory } from '#lib/patterns/directory/directory.ts'
+import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Delivery } from '../domain/delivery.ts'
@@ -10,14 +10,14 @@ import type { AttemptDeps } from './attempt.ts'
  * secret of its endpoint, so that a rotated secret signs retries too.
  */
 export function createFindSecret(
-  directory: Pick<Directory, 'merchantEndpoints'>,
+  registryCache: Pick<RegistryCache, 'merchantEndpoints'>,
   keyring: Pick<Keyring, 'open'>,
 ): AttemptDeps['findSecret'] {
   return async (delivery: Delivery): Promise<Secret | undefined> => {
     if (delivery.secret) return keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
     const { endpoint_id } = delivery
     if (endpoint_id === undefined) return undefined
-    const endpoints = await directory.merchantEndpoints(delivery.merchant_id, delivery.environment)
+    const endpoints = await registryCache.merchantEndpoints(delivery.merchant_id, delivery.environment)
     const secret = endpoints.find(({ endpoint }) => endpoint?.endpointId === endpoint_id)?.secret
     return secret && keyring.open(secret.sealed, endpointContext(endpoint_id))
   }

@@ -5,7 +5,7 @@ import {
   MerchantEventHeadSchema,
   MerchantEventSchema,
 } from '#gen/multihub/events/v1/event_pb.ts'
-import type { SealedEndpoint } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'

@@ -1,9 +1,9 @@
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import type { RouteEntry } from '#lib/patterns/directory/directory.ts'
+import type { RouteEntry } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { PaymentRoute } from '../use-cases/create-payment.ts'
 
-/** Maps a route of the directory; `undefined` for an unknown route or an unknown environment. */
+/** Maps a route of the registry; `undefined` for an unknown route or an unknown environment. */
 export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | undefined {
   const route = entry?.route
   const environment = route && ENVIRONMENTS.fromProto(route.environment)

@@ -4,14 +4,14 @@ import type { Client } from '@connectrpc/connect'
 import {
   type Change,
   ChangeSchema,
-  type DirectoryService,
   type ListChangesResponse,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+  type RegistryService,
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Bus, Message, Subscription } from '#lib/platform/bus/port.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock, every, type Timer } from '#lib/platform/time.ts'
-import { REACHABLE_MS } from './cache.ts'
+import { REACHABLE_MS } from './read-through-cache.ts'
 
 /** The subject on which merchants publishes each write as a binary `Change`. Nothing depends on a notice arriving. */
 export const CHANGES_SUBJECT = 'merchants.changed'
@@ -22,14 +22,14 @@ const POLL_INTERVAL_MS = 1_000
 export const READ_TIMEOUT_MS = 2_000
 
 const age = gauge(
-  'multihub_directory_age_seconds',
+  'multihub_registry_cache_age_seconds',
   'Time since the registry cache was last confirmed: above 3 s merchants is unreachable, above 60 s reads are refused.',
   ['role'],
 )
 
 /** The dependencies and callbacks of a change watch. */
 export interface ChangeWatchOptions {
-  readonly client: Pick<Client<typeof DirectoryService>, 'listChanges'>
+  readonly client: Pick<Client<typeof RegistryService>, 'listChanges'>
   readonly bus: Bus
   /** The role that owns the cache, for the log and the metric. */
   readonly role: string

@@ -1,17 +1,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import {
-  DirectoryService,
+  RegistryService,
   type SealedEndpointSchema,
   type SealedSecretSchema,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { listChanges } from '../use-cases/list-changes.ts'
-import { findCredential, findRoute, listEndpointsIn, listRoutesIn } from '../use-cases/read-directory.ts'
+import { findCredential, findRoute, listEndpointsIn, listRoutesIn } from '../use-cases/read-registry.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
@@ -19,7 +19,7 @@ import { routeToProto } from './route-service.ts'
 const READERS = ['gateway', 'payments', 'balances', 'notifier'] as const
 
 /** Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. */
-export function directoryRpc(deps: MerchantsDeps): RpcService {
+export function registryRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     getCredential: ['gateway'],
     getRoute: READERS,
@@ -27,7 +27,7 @@ export function directoryRpc(deps: MerchantsDeps): RpcService {
     listMerchantEndpoints: READERS,
     listChanges: READERS,
   } as const
-  return rpcService(DirectoryService, permissions, {
+  return rpcService(RegistryService, permissions, {
     async getCredential({ applicationId }) {
       const result = await findCredential(deps, applicationId)
       if (!result) return {}

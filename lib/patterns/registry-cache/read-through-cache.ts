@@ -53,7 +53,7 @@ const REFRESH_PAUSE_MS = 1_000
 export const REACHABLE_MS = 3_000
 
 /** A read-through cache. Callers that miss a key at the same time share one read. */
-export interface RegistryCache<V> {
+export interface ReadThroughCache<V> {
   /** The value; `undefined` for an unknown key. Throws `PublicError` 2002 when a necessary read fails. */
   get(key: string): Promise<V | undefined>
   /** The value as it was at `instant` or later. `instant` must lie in the past. */
@@ -73,11 +73,11 @@ interface Entry<V> extends ReadResult<CachedValue<V> | undefined> {
  * Creates a cache over `read`. `confirmedAtMs` returns the monotonic time up to which all changes are known and dropped.
  * A value that is still cached was therefore correct at that time, so its age counts from there.
  */
-export function createRegistryCache<V>(
+export function createReadThroughCache<V>(
   read: (key: string) => Promise<CachedValue<V> | undefined>,
   confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
-): RegistryCache<V> {
+): ReadThroughCache<V> {
   const present = new LRUCache<string, Entry<V>>({ max: limits.present_max })
   const absent = new LRUCache<string, Entry<V>>({ max: limits.absent_max })
   const reads = createSharedReads(read, keep, limits)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { CACHE_LIMITS, type CachedValue, createRegistryCache } from './cache.ts'
+import { CACHE_LIMITS, type CachedValue, createReadThroughCache } from './read-through-cache.ts'
 
 let clock: ManualClock
 let restore: () => void
@@ -24,7 +24,7 @@ function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_IN
         fail: () => reject(new Error('unavailable')),
       })
     })
-  return { waiting, cache: createRegistryCache(read, confirmedAt, limits) }
+  return { waiting, cache: createReadThroughCache(read, confirmedAt, limits) }
 }
 
 /** A cache over a registry that returns `values` at once and counts its reads. */
@@ -35,7 +35,10 @@ function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, con
     const value = values[key]
     return value === undefined ? undefined : { value, merchant_id: '1001' }
   }
-  return { reads, cache: createRegistryCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits) }
+  return {
+    reads,
+    cache: createReadThroughCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits),
+  }
 }
 
 describe('reading', () => {

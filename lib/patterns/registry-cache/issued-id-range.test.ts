@@ -5,22 +5,22 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   ChangeKind,
   ChangeSchema,
-  type DirectoryService,
   GetCredentialResponseSchema,
   ListChangesResponseSchema,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+  type RegistryService,
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { sleep, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
-import { createDirectory, type Directory } from './directory.ts'
+import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
 
 let clock: ManualClock
 let bus: Bus
 let restore: () => void
-const running: Directory[] = []
+const running: RegistryCache[] = []
 
 beforeEach(() => {
   clock = createManualClock()
@@ -28,19 +28,19 @@ beforeEach(() => {
   bus = createMemoryBus()
 })
 afterEach(async () => {
-  for (const directory of running.splice(0)) await directory.stop()
+  for (const registryCache of running.splice(0)) await registryCache.stop()
   await bus.close()
   restore()
 })
 
 const LOWEST = 20_001
 
-/** A registry that issues ids in order, and a directory over it after its first poll. */
-async function startedDirectory(credentials = 1) {
+/** A registry that issues ids in order, and a registry cache over it after its first poll. */
+async function startedRegistryCache(credentials = 1) {
   const created: { number: number; at_ms: number }[] = []
   const reads: string[] = []
   const state = { away: false, feed_away: false, tells: true, highest: LOWEST - 1, delay_ms: 0 }
-  const client: Client<typeof DirectoryService> = {
+  const client: Client<typeof RegistryService> = {
     async getCredential({ applicationId = '' }) {
       reads.push(applicationId)
       if (state.delay_ms > 0) await sleep(state.delay_ms)
@@ -75,10 +75,10 @@ async function startedDirectory(credentials = 1) {
     return String(state.highest)
   }
   const ids = Array.from({ length: credentials }, () => createCredential())
-  const directory = createDirectory({ client, bus, role: 'gateway' })
-  const find = directory.credentials(({ credential }) => credential?.applicationId)
-  await directory.start()
-  running.push(directory)
+  const registryCache = createRegistryCache({ client, bus, role: 'gateway' })
+  const find = registryCache.credentials(({ credential }) => credential?.applicationId)
+  await registryCache.start()
+  running.push(registryCache)
   await clock.advance(0)
   return { state, reads, ids, find, createCredential }
 }
@@ -102,7 +102,7 @@ const strangeIds = Array.from({ length: 1_000 }, (_, at) => {
 
 describe('ids without a credential', () => {
   test('cause no read outside the range of issued ids', async () => {
-    const { reads, ids, find } = await startedDirectory()
+    const { reads, ids, find } = await startedRegistryCache()
     for (const id of [...strangeIds, '20000', '21002', '9999999999999999']) {
       expect(await find(id)).toBeUndefined()
     }
@@ -111,7 +111,7 @@ describe('ids without a credential', () => {
   })
 
   test('cause one read per minute each within 1,000 of the highest issued id', async () => {
-    const { reads, find } = await startedDirectory()
+    const { reads, find } = await startedRegistryCache()
     // Changes are reported repeatedly for a while, and each report causes another read.
     await clock.advance(15_000)
     const askForAll = async (): Promise<void> => {
@@ -125,8 +125,8 @@ describe('ids without a credential', () => {
     expect(reads).toHaveLength(1_001)
   })
 
-  test('do not make the directory refuse a valid caller, even in great numbers and with a slow registry', async () => {
-    const { state, reads, ids, find } = await startedDirectory(2_000)
+  test('do not make the registry cache refuse a valid caller, even in great numbers and with a slow registry', async () => {
+    const { state, reads, ids, find } = await startedRegistryCache(2_000)
     state.delay_ms = 300
     const flood = [...strangeIds]
     for (let ahead = 1; ahead <= 1_500; ahead++) flood.push(String(state.highest + ahead))
@@ -141,14 +141,14 @@ describe('ids without a credential', () => {
 
 describe('a new credential', () => {
   test('is found at once, before a notice or a poll reports it', async () => {
-    const { find, createCredential } = await startedDirectory()
+    const { find, createCredential } = await startedRegistryCache()
     const [next, last] = [createCredential(), createCredential(998)]
     expect(await find(next)).toBe(next)
     expect(await find(last)).toBe(last)
   })
 
   test('is found after the next poll if its id is more than 1,000 above the highest known one', async () => {
-    const { find, createCredential } = await startedDirectory()
+    const { find, createCredential } = await startedRegistryCache()
     const id = createCredential(1_000)
     expect(await find(id)).toBeUndefined()
     await clock.advance(1_000)
@@ -156,7 +156,7 @@ describe('a new credential', () => {
   })
 
   test('is found at once after a notice if its id is more than 1,000 above, and so are those near it', async () => {
-    const { find, createCredential } = await startedDirectory()
+    const { find, createCredential } = await startedRegistryCache()
     const [before, id, after] = [createCredential(3_000), createCredential(3_000), createCredential(999)]
     await notify(id)
     expect(await find(id)).toBe(id)
@@ -165,7 +165,7 @@ describe('a new credential', () => {
   })
 
   test('that was requested before its creation is found after the next poll, and at once after a notice', async () => {
-    const { find, createCredential } = await startedDirectory()
+    const { find, createCredential } = await startedRegistryCache()
     expect(await find('20002')).toBeUndefined()
     expect(await find('20003')).toBeUndefined()
     await clock.advance(10_500)
@@ -180,7 +180,7 @@ describe('a new credential', () => {
 
 describe('the highest known id', () => {
   test('does not fall when an older response arrives after a newer one', async () => {
-    const { state, find, createCredential } = await startedDirectory()
+    const { state, find, createCredential } = await startedRegistryCache()
     const id = createCredential(5_000)
     await clock.advance(1_000)
     state.highest -= 4_000
@@ -189,7 +189,7 @@ describe('the highest known id', () => {
   })
 
   test('is unknown with a version of merchants that does not report it; then every id is read', async () => {
-    const { state, reads, find, createCredential } = await startedDirectory()
+    const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('70000')
     expect(reads).toEqual([])
     state.tells = false
@@ -207,7 +207,7 @@ describe('the highest known id', () => {
   })
 
   test('is valid for a minute after the last poll; then every id is read', async () => {
-    const { state, find, createCredential } = await startedDirectory()
+    const { state, find, createCredential } = await startedRegistryCache()
     state.feed_away = true
     const id = createCredential(5_000)
     await clock.advance(59_900)
@@ -222,7 +222,7 @@ describe('the highest known id', () => {
   })
 
   test('survives a restart of merchants and a clock that was set back', async () => {
-    const { state, reads, find, createCredential } = await startedDirectory()
+    const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('20002')
     state.away = true
     await clock.advance(5_000)

@@ -4,18 +4,18 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import {
   type Change,
   ChangeKind,
   ChangeSchema,
-  DirectoryService,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
-import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+  RegistryService,
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { CHANGES_SUBJECT } from '#lib/patterns/directory/change-watch.ts'
-import { createDirectory, type Directory } from '#lib/patterns/directory/directory.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
+import { createRegistryCache, type RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { useClock } from '#lib/platform/time.ts'
@@ -25,7 +25,7 @@ import { createFixture, type Fixture } from '../merchants.fixture.ts'
 let fixture: Fixture
 let clock: ManualClock
 let restore: () => void
-const running: Directory[] = []
+const running: RegistryCache[] = []
 
 beforeAll(async () => {
   fixture = await createFixture()
@@ -36,7 +36,7 @@ beforeEach(() => {
   restore = useClock(clock)
 })
 afterEach(async () => {
-  for (const directory of running.splice(0)) await directory.stop()
+  for (const registryCache of running.splice(0)) await registryCache.stop()
   restore()
 })
 
@@ -73,19 +73,19 @@ async function createOneOfEach() {
   }
 }
 
-async function startDirectory(bus: Bus) {
-  const directory = createDirectory({
-    client: fixture.client(DirectoryService, 'gateway'),
+async function startRegistryCache(bus: Bus) {
+  const registryCache = createRegistryCache({
+    client: fixture.client(RegistryService, 'gateway'),
     bus,
     role: 'gateway',
   })
-  const credential = directory.credentials(({ credential }) => credential?.status)
-  await directory.start()
-  running.push(directory)
-  return { directory, credential }
+  const credential = registryCache.credentials(({ credential }) => credential?.status)
+  await registryCache.start()
+  running.push(registryCache)
+  return { registryCache, credential }
 }
 
-type Process = Awaited<ReturnType<typeof startDirectory>>
+type Process = Awaited<ReturnType<typeof startRegistryCache>>
 
 /** Waits, without advancing the clock, until every process reads this status of the credential. */
 async function untilStatus(
@@ -96,7 +96,7 @@ async function untilStatus(
   for (const { credential } of processes) while ((await credential(id)) !== status) await settled()
 }
 
-const gateway = () => fixture.client(DirectoryService, 'gateway')
+const gateway = () => fixture.client(RegistryService, 'gateway')
 
 describe('reads', () => {
   test('include the environments and timezone of the merchant, and are empty for unknown ids', async () => {
@@ -216,7 +216,7 @@ describe('two processes with caches', () => {
 
   test('read a blocked status after its announcement, without delay', async () => {
     const { applicationId } = await createOneOfEach()
-    const processes = [await startDirectory(fixture.bus), await startDirectory(fixture.bus)]
+    const processes = [await startRegistryCache(fixture.bus), await startRegistryCache(fixture.bus)]
     await untilStatus(processes, applicationId, CredentialStatus.ACTIVE)
     await block(applicationId)
     await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
@@ -225,7 +225,7 @@ describe('two processes with caches', () => {
   test('read a blocked status within one second without announcements', async () => {
     const { applicationId } = await createOneOfEach()
     const silentBus = createMemoryBus()
-    const processes = [await startDirectory(silentBus), await startDirectory(silentBus)]
+    const processes = [await startRegistryCache(silentBus), await startRegistryCache(silentBus)]
     await clock.advance(30_000)
     await untilStatus(processes, applicationId, CredentialStatus.ACTIVE)
     await block(applicationId)
@@ -234,22 +234,22 @@ describe('two processes with caches', () => {
       expect(await credential(applicationId)).toBe(CredentialStatus.ACTIVE)
     await clock.advance(1_000)
     await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
-    for (const directory of running.splice(0)) await directory.stop()
+    for (const registryCache of running.splice(0)) await registryCache.stop()
     await silentBus.close()
   })
 
   test('read an endpoint that was created before the event', async () => {
     const { merchantId } = await createOneOfEach()
     const silentBus = createMemoryBus()
-    const { directory } = await startDirectory(silentBus)
-    expect(await directory.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
+    const { registryCache } = await startRegistryCache(silentBus)
+    expect(await registryCache.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
     const environment = Environment.TEST
     await fixture
       .client(EndpointService)
       .createEndpoint({ merchantId, environment, url: 'https://example.com/2' })
     await clock.advance(100)
-    expect(await directory.endpointsAsOf(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(2)
-    await directory.stop()
+    expect(await registryCache.endpointsAsOf(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(2)
+    await registryCache.stop()
     await silentBus.close()
   })
 })

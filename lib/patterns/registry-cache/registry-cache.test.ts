@@ -6,13 +6,13 @@ import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import {
   ChangeKind,
   ChangeSchema,
-  type DirectoryService,
   GetCredentialResponseSchema,
   GetRouteResponseSchema,
   ListChangesResponseSchema,
   ListMerchantEndpointsResponseSchema,
   ListMerchantRoutesResponseSchema,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+  type RegistryService,
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
@@ -20,12 +20,12 @@ import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { now, clock as processClock, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
-import { createDirectory, type Directory } from './directory.ts'
+import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
 
 let clock: ManualClock
 let bus: Bus
 let restore: () => void
-const running: Directory[] = []
+const running: RegistryCache[] = []
 
 beforeEach(() => {
   clock = createManualClock()
@@ -33,7 +33,7 @@ beforeEach(() => {
   bus = createMemoryBus()
 })
 afterEach(async () => {
-  for (const directory of running.splice(0)) await directory.stop()
+  for (const registryCache of running.splice(0)) await registryCache.stop()
   await bus.close()
   restore()
 })
@@ -55,7 +55,7 @@ function fakeMerchants() {
     state.asked.push(what)
     if (state.away) throw new PublicError(2002)
   }
-  const client: Client<typeof DirectoryService> = {
+  const client: Client<typeof RegistryService> = {
     async getCredential({ applicationId = '' }) {
       ask('credential')
       if (applicationId !== '20001') return create(GetCredentialResponseSchema)
@@ -94,13 +94,13 @@ function fakeMerchants() {
   return { state, client, write, count }
 }
 
-async function startDirectory(client: Client<typeof DirectoryService>, role = 'gateway') {
-  const directory = createDirectory({ client, bus, role })
-  const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
-  await directory.start()
-  running.push(directory)
+async function startRegistryCache(client: Client<typeof RegistryService>, role = 'gateway') {
+  const registryCache = createRegistryCache({ client, bus, role })
+  const credential = registryCache.credentials((answer) => ({ status: answer.credential?.status }))
+  await registryCache.start()
+  running.push(registryCache)
   await clock.advance(0)
-  return { directory, credential }
+  return { registryCache, credential }
 }
 
 const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
@@ -108,7 +108,7 @@ const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
 describe('a blocked credential', () => {
   test('takes effect in every process at its next poll, without a notice', async () => {
     const merchants = fakeMerchants()
-    const processes = [await startDirectory(merchants.client), await startDirectory(merchants.client)]
+    const processes = [await startRegistryCache(merchants.client), await startRegistryCache(merchants.client)]
     for (const { credential } of processes) await credential('20001')
     await clock.advance(30_500)
     merchants.state.status = CredentialStatus.BLOCKED
@@ -124,7 +124,7 @@ describe('a blocked credential', () => {
 
   test('takes effect at once where a notice arrives', async () => {
     const merchants = fakeMerchants()
-    const { credential } = await startDirectory(merchants.client)
+    const { credential } = await startRegistryCache(merchants.client)
     await credential('20001')
     merchants.state.status = CredentialStatus.BLOCKED
     await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, CREDENTIAL)))
@@ -134,7 +134,7 @@ describe('a blocked credential', () => {
 
   test('ignores an unreadable notice', async () => {
     const merchants = fakeMerchants()
-    const { credential } = await startDirectory(merchants.client)
+    const { credential } = await startRegistryCache(merchants.client)
     await credential('20001')
     await bus.publish(CHANGES_SUBJECT, new Uint8Array([255, 255, 255]))
     await clock.advance(0)
@@ -145,24 +145,24 @@ describe('a blocked credential', () => {
 
 test('drops values that were read before the first poll', async () => {
   const merchants = fakeMerchants()
-  const directory = createDirectory({ client: merchants.client, bus, role: 'gateway' })
-  const credential = directory.credentials((answer) => ({ status: answer.credential?.status }))
+  const registryCache = createRegistryCache({ client: merchants.client, bus, role: 'gateway' })
+  const credential = registryCache.credentials((answer) => ({ status: answer.credential?.status }))
   await credential('20001')
   merchants.state.status = CredentialStatus.BLOCKED
-  await directory.start()
-  running.push(directory)
+  await registryCache.start()
+  running.push(registryCache)
   await clock.advance(0)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
 })
 
 test('sends merchants nothing but one poll per second in the steady state', async () => {
   const merchants = fakeMerchants()
-  const { directory, credential } = await startDirectory(merchants.client)
+  const { registryCache, credential } = await startRegistryCache(merchants.client)
   for (let second = 0; second < 59; second++) {
     await credential('20001')
-    await directory.route('30001')
-    await directory.merchantRoutes('1001', 'test')
-    await directory.merchantEndpoints('1001', 'test')
+    await registryCache.route('30001')
+    await registryCache.merchantRoutes('1001', 'test')
+    await registryCache.merchantEndpoints('1001', 'test')
     await clock.advance(1_000)
   }
   expect(merchants.count('changes')).toBe(60)
@@ -172,14 +172,14 @@ test('sends merchants nothing but one poll per second in the steady state', asyn
 describe('while merchants is unavailable', () => {
   test('values are served for 60 s after their last confirmation, then reads give 2002 until merchants is available again', async () => {
     const merchants = fakeMerchants()
-    const { credential } = await startDirectory(merchants.client, 'payments')
+    const { credential } = await startRegistryCache(merchants.client, 'payments')
     await credential('20001')
     await clock.advance(120_000)
     await credential('20001')
     merchants.state.away = true
     await clock.advance(59_900)
     expect(await credential('20001')).toBeDefined()
-    expect(await metricsText()).toMatch(/multihub_directory_age_seconds\{role="payments"\} 59/)
+    expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 59/)
     await clock.advance(1_000)
     await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
     merchants.state.status = CredentialStatus.BLOCKED
@@ -187,12 +187,12 @@ describe('while merchants is unavailable', () => {
     merchants.state.away = false
     await clock.advance(1_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
-    expect(await metricsText()).toMatch(/multihub_directory_age_seconds\{role="payments"\} 0/)
+    expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 0/)
   })
 
   test('a change that was made in the meantime is read with the first successful poll', async () => {
     const merchants = fakeMerchants()
-    const { credential } = await startDirectory(merchants.client)
+    const { credential } = await startRegistryCache(merchants.client)
     await credential('20001')
     merchants.state.away = true
     await clock.advance(5_000)
@@ -205,10 +205,10 @@ describe('while merchants is unavailable', () => {
     expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
   })
 
-  test('the directory starts', async () => {
+  test('the registry cache starts', async () => {
     const merchants = fakeMerchants()
     merchants.state.away = true
-    const { credential } = await startDirectory(merchants.client)
+    const { credential } = await startRegistryCache(merchants.client)
     await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
     merchants.state.away = false
     expect(await credential('20001')).toBeDefined()
@@ -220,15 +220,15 @@ test.each([
   ['a poll that reports too many changes', () => undefined, true],
 ])('%s drops all values', async (_case, happen, all) => {
   const merchants = fakeMerchants()
-  const { credential, directory } = await startDirectory(merchants.client)
+  const { credential, registryCache } = await startRegistryCache(merchants.client)
   await credential('20001')
-  await directory.merchantRoutes('1001', 'test')
+  await registryCache.merchantRoutes('1001', 'test')
   happen()
   merchants.state.all = all
   merchants.state.status = CredentialStatus.BLOCKED
   await clock.advance(1_000)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
-  await directory.merchantRoutes('1001', 'test')
+  await registryCache.merchantRoutes('1001', 'test')
   expect(merchants.count('routes')).toBe(2)
 })
 
@@ -239,12 +239,12 @@ test.each([
   [ChangeKind.MERCHANT, '1001', ['credential', 'route']],
 ])('a change of kind %i drops only the values that it can affect', async (kind, id, dropped) => {
   const merchants = fakeMerchants()
-  const { directory, credential } = await startDirectory(merchants.client)
+  const { registryCache, credential } = await startRegistryCache(merchants.client)
   const readAll = async (): Promise<void> => {
     await credential('20001')
-    await directory.route('30001')
-    await directory.merchantRoutes('1001', 'test')
-    await directory.merchantEndpoints('1001', 'test')
+    await registryCache.route('30001')
+    await registryCache.merchantRoutes('1001', 'test')
+    await registryCache.merchantEndpoints('1001', 'test')
   }
   await readAll()
   merchants.write({ kind, id })
@@ -256,20 +256,20 @@ test.each([
 
 test('lists an endpoint that was added before an event as of that event', async () => {
   const merchants = fakeMerchants()
-  const { directory } = await startDirectory(merchants.client)
-  expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(1)
+  const { registryCache } = await startRegistryCache(merchants.client)
+  expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(1)
   merchants.state.endpoints = 2
   await clock.advance(50)
-  expect(await directory.endpointsAsOf('1001', 'test', now())).toHaveLength(2)
-  expect(await directory.merchantEndpoints('1001', 'test')).toHaveLength(2)
+  expect(await registryCache.endpointsAsOf('1001', 'test', now())).toHaveLength(2)
+  expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 
 test('separates the environments and returns frozen values', async () => {
   const merchants = fakeMerchants()
-  const { directory } = await startDirectory(merchants.client)
-  await directory.merchantRoutes('1001', 'test')
-  const routes = await directory.merchantRoutes('1001', 'production')
+  const { registryCache } = await startRegistryCache(merchants.client)
+  await registryCache.merchantRoutes('1001', 'test')
+  const routes = await registryCache.merchantRoutes('1001', 'production')
   expect(merchants.count('routes')).toBe(2)
   expect(Object.isFrozen(routes) && Object.isFrozen(routes[0])).toBe(true)
-  expect(await directory.route('1')).toBeUndefined()
+  expect(await registryCache.route('1')).toBeUndefined()
 })

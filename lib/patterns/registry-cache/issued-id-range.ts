@@ -1,4 +1,4 @@
-import type { ListChangesResponse } from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+import type { ListChangesResponse } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 
 /** Merchants may have issued this many more ids since the last response, so these ids are read. */
 const AHEAD_MAX = 1_000

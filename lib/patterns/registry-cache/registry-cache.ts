@@ -3,24 +3,24 @@ import type { Environment as ProtoEnvironment } from '#gen/multihub/common/v1/en
 import {
   type Change,
   ChangeKind,
-  type DirectoryService,
   type GetCredentialResponse,
+  type RegistryService,
   type SealedEndpoint,
-} from '#gen/multihub/merchants/v1/directory_service_pb.ts'
+} from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
 import type { Bus } from '#lib/platform/bus/port.ts'
 import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { clock } from '#lib/platform/time.ts'
+import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
+import { createIssuedIdRange } from './issued-id-range.ts'
 import {
   CACHE_LIMITS,
   type CachedValue,
   type CacheLimits,
-  createRegistryCache,
-  type RegistryCache,
-} from './cache.ts'
-import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
-import { createIssuedIdRange } from './issued-id-range.ts'
+  createReadThroughCache,
+  type ReadThroughCache,
+} from './read-through-cache.ts'
 
 /** A route and the merchant's settings that a payment needs. */
 export interface RouteEntry {
@@ -29,9 +29,9 @@ export interface RouteEntry {
   readonly timezone: string
 }
 
-/** The dependencies of a directory. `role` names the owner of the cache in the log and the metric. */
-export interface DirectoryOptions {
-  readonly client: Client<typeof DirectoryService>
+/** The dependencies of a registry cache. `role` names its owner in the log and the metric. */
+export interface RegistryCacheOptions {
+  readonly client: Client<typeof RegistryService>
   readonly bus: Bus
   readonly role: string
   readonly limits?: CacheLimits
@@ -41,7 +41,7 @@ export interface DirectoryOptions {
  * The cached registry of a process, shared by all its requests. A block takes effect within 5 s while merchants can be
  * reached, otherwise within 60 s; after that, reads throw `PublicError` 2002. All values are frozen.
  */
-export interface Directory {
+export interface RegistryCache {
   /**
    * Creates the look-up of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
    * decrypted, once per read and not per request. It must not throw, because invalid settings are a valid result. Ids far
@@ -72,10 +72,10 @@ interface Owner {
   readonly environment: ProtoEnvironment
 }
 
-/** Creates a directory. Call `start` when the role starts: before that, reads work but changes are not noticed. */
-export function createDirectory(options: DirectoryOptions): Directory {
+/** Creates a registry cache. Call `start` when the role starts: before that, reads work but changes are not noticed. */
+export function createRegistryCache(options: RegistryCacheOptions): RegistryCache {
   const { client, bus, role, limits = CACHE_LIMITS } = options
-  const credentialCaches: RegistryCache<unknown>[] = []
+  const credentialCaches: ReadThroughCache<unknown>[] = []
   const issued_ids = createIssuedIdRange(
     () => clock.monotonic_ms() - watch.confirmedAtMs() < limits.unconfirmed_max_ms,
   )
@@ -89,7 +89,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   })
   const call = { timeoutMs: READ_TIMEOUT_MS }
 
-  const routes = createRegistryCache<RouteEntry>(
+  const routes = createReadThroughCache<RouteEntry>(
     async (serviceId) => {
       const { route, timezone } = await client.getRoute({ serviceId }, call)
       return route && { merchant_id: route.merchantId, value: deepFreeze({ route, timezone }) }
@@ -100,12 +100,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const routeLists = listsBy(async (owner) => (await client.listMerchantRoutes(owner, call)).routes)
   const endpointLists = listsBy(async (owner) => (await client.listMerchantEndpoints(owner, call)).endpoints)
 
-  function listsBy<T>(read: (owner: Owner) => Promise<readonly T[]>): RegistryCache<readonly Frozen<T>[]> {
+  function listsBy<T>(read: (owner: Owner) => Promise<readonly T[]>): ReadThroughCache<readonly Frozen<T>[]> {
     const readFrozen = async (key: string): Promise<CachedValue<readonly Frozen<T>[]>> => {
       const owner = ownerOf(key)
       return { merchant_id: owner.merchantId, value: deepFreeze(await read(owner)) }
     }
-    return createRegistryCache(readFrozen, watch.confirmedAtMs, limits)
+    return createReadThroughCache(readFrozen, watch.confirmedAtMs, limits)
   }
 
   function onChange({ kind, id, merchantId }: Change): void {
@@ -128,7 +128,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
 
   return {
     credentials<C>(unseal: (response: GetCredentialResponse) => C) {
-      const cache = createRegistryCache<C>(
+      const cache = createReadThroughCache<C>(
         async (applicationId) => {
           const response = await client.getCredential({ applicationId }, call)
           const { credential } = response
