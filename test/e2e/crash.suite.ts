@@ -8,29 +8,29 @@ import type { Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 
 const DEPOSITS = 60
-/** Ways to end, mixed: success by callback and by polling, refusals, outcomes that nobody knew at first. */
+/** A mix of sandbox outcomes: success by callback and by polling, refusals, and outcomes that are unknown at first. */
 const DIGITS = [0, 0, 0, 901, 902, 904, 906, 908, 909, 910, 913, 915]
 const CONCURRENCY = 12
 const LIMIT_MS = 300_000
 
-/** How the sandbox ends a deposit of this amount (section 8 of the contract). */
-function endOf(value: number): string {
+/** The final status that the sandbox gives to a deposit of this amount. */
+function finalStatusOf(value: number): string {
   const digits = value % 1_000
   if (digits === 901 || digits === 902) return 'error'
   return digits === 906 ? 'canceled' : 'success'
 }
 
-/** Deposits that were asked for while something went wrong. */
+/** Deposits that are created during a failure. */
 export interface Storm {
-  /** How many were answered so far. */
+  /** The number of responses so far. */
   answered(): number
-  /** Resolves when every request was answered or broke. */
+  /** Resolves when every request has a response or has failed. */
   readonly over: Promise<void>
-  /** By reference: what was asked for, and the answer if one came. */
+  /** By `c_id`: the requested amount, and the response if there was one. */
   readonly deposits: ReadonlyMap<string, { readonly value: number; answer?: PublicResponse }>
 }
 
-/** Asks for 60 deposits, 12 at a time; requests that break are not repeated. */
+/** Creates 60 deposits, 12 at a time. Failed requests are not repeated. */
 export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
   const deposits = new Map<string, { value: number; answer?: PublicResponse }>()
   const queue = Array.from({ length: DEPOSITS }, (_, index) => {
@@ -55,9 +55,9 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
 }
 
 /**
- * What must hold when the system has come back: every accepted deposit ended, nothing that was refused left a trace,
- * the balance is the sum of the successes, the ledger agrees with itself, every completion was told. Where the provider
- * itself was killed a deposit may also have failed, because it could not be reached.
+ * Checks the system after its recovery: every accepted deposit is final, refused ones are not stored, the balance is the
+ * sum of the successes, the ledger is consistent, and every completion was called back. If the provider itself was
+ * killed, a deposit may also have failed (`ends_as_planned` is false).
  */
 export async function expectNothingLost(
   system: TestSystem,
@@ -82,13 +82,13 @@ export async function expectNothingLost(
     }
     if (payment && ends_as_planned) {
       const { status } = payment.status
-      expect({ c_id, value, status }).toEqual({ c_id, value, status: endOf(value) })
+      expect({ c_id, value, status }).toEqual({ c_id, value, status: finalStatusOf(value) })
     }
     if (payment?.status.status !== 'success') continue
     paid += value
     await eventually(
       async () => receiver.of(c_id).some(({ body }) => body.id.endsWith(':payment.completed')),
-      (told) => told === true,
+      (received) => received === true,
       LIMIT_MS,
     )
   }

@@ -19,7 +19,7 @@ afterEach(async () => {
   system = undefined
 })
 
-/** Begins a storm and lets `harm` do its work when a part of it was answered. */
+/** Starts the deposits, and calls `harm` after the first 15 responses. */
 async function stormOn(
   running: TestSystem,
   harm: () => Promise<void>,
@@ -38,7 +38,7 @@ async function stormOn(
 
 describe('everything in one process', () => {
   test(
-    'killed under 60 deposits, twice, and started again: nothing is lost',
+    'loses nothing when it is killed twice during 60 deposits and started again',
     async () => {
       const running = await startOneProcess()
       system = running
@@ -52,7 +52,7 @@ describe('everything in one process', () => {
   )
 
   test(
-    'told to stop under load: everybody is answered, exit code 0, and the next start goes on',
+    'on SIGTERM under load it ends with code 0, and the next start loses nothing',
     async () => {
       const running = await startOneProcess()
       system = running
@@ -79,10 +79,10 @@ if ('skip' in nats || 'skip' in mongodb) {
   const reason = 'skip' in nats ? nats.skip : 'skip' in mongodb ? mongodb.skip : ''
   test.skip(`crashes of roles and servers: ${reason}`, () => {})
 } else {
-  describe('every role a process, NATS and MongoDB', () => {
+  describe('one process per role, on NATS and MongoDB', () => {
     for (const role of ['payments', 'balances', 'notifier', 'merchants', 'sandbox', 'gateway']) {
       test(
-        `${role} killed under 60 deposits and started again: nothing is lost`,
+        `loses nothing when ${role} is killed during 60 deposits and started again`,
         async () => {
           const running = await startProcessPerRole(nats.url, mongodb.uri)
           system = running
@@ -97,7 +97,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     }
 
     test(
-      'NATS killed under 60 deposits and started again: nothing is lost',
+      'loses nothing when NATS is killed during 60 deposits and started again',
       async () => {
         const running = await startProcessPerRole(nats.url, mongodb.uri)
         system = running
@@ -111,7 +111,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     )
 
     test(
-      'the database out of reach under 60 deposits and back again: nothing is lost',
+      'loses nothing during an outage of the database under 60 deposits',
       async () => {
         const proxy = await startPrivateMongoProxy()
         if ('skip' in proxy) throw new Error(proxy.skip)

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
 
-/** `npm start` as a person runs it, until it ends or says that it is ready. */
+/** Runs `npm start` until it ends or is ready. */
 async function startAgain(): Promise<{ output: string; code: number | null }> {
   const child = spawn(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'scripts/start.ts'], {
     cwd: ROOT,
@@ -36,14 +36,14 @@ async function startAgain(): Promise<{ output: string; code: number | null }> {
   return { output, code }
 }
 
-test('a truncated data file ends the start with a sentence that names it', async () => {
+test('the start fails with a message that names a truncated data file', async () => {
   await truncate(join(home, 'data', 'multihub_payments', 'data.mdb'), 5_000)
   const { output, code } = await startAgain()
   expect(code).toBe(1)
   expect(output).toMatch(/multihub_payments/)
 })
 
-test('keys that are gone while their data is there end the start with a sentence', async () => {
+test('the start fails with a message when the keys are missing but the data exists', async () => {
   await rm(join(home, 'keys.json'))
   const { output, code } = await startAgain()
   expect(output).not.toMatch(/^ready /m)

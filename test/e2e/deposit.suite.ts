@@ -6,7 +6,7 @@ import { operatorOf } from '../support/operator.ts'
 import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 
-/** Every outcome of section 8 that a deposit can have: the last digits, and how it ends. */
+/** Every sandbox outcome of a deposit: the last digits of the amount, and the final status. */
 const OUTCOMES = [
   { digits: 0, status: 'success', error: null },
   { digits: 901, status: 'error', error: 6044 },
@@ -27,7 +27,7 @@ const EVENT_OF = {
   canceled: 'payment.cancelled',
 } as const
 
-/** The first slice, from a signed request to a signed callback, on any way of running the system. */
+/** The suite for deposits, from the signed request to the signed callback, for every way of running the system. */
 export function depositContract(name: string, start: () => Promise<TestSystem>): void {
   describe(`deposits, ${name}`, () => {
     let system: TestSystem
@@ -54,7 +54,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
         (callback) => callback !== undefined,
       ) as Promise<ReceivedCallback>
 
-    test('a deposit goes the whole way: answer, completion, signed callback, balance', async () => {
+    test('a deposit gets a response, is completed, is called back with a signature, and is in the balance', async () => {
       const before = await alpha.available()
       const { c_id, body, http_status } = await alpha.deposit(12_300, { webhook_url: receiver.url })
       expect(http_status).toBe(200)
@@ -79,7 +79,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect(await alpha.available()).toBe(before + 12_300)
     })
 
-    test('every outcome of the sandbox comes to its end, with its event and its money', async () => {
+    test('every sandbox outcome gives the expected status, event and balance', async () => {
       const before = await alpha.available()
       const deposits = await Promise.all(
         OUTCOMES.map(async (outcome, index) => {
@@ -100,7 +100,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect(await alpha.available()).toBe(before + paid)
     })
 
-    test('a provider that is down fails the deposit at once; the next account takes one that may move', async () => {
+    test('a provider that is down fails the deposit at once, unless its route has another account', async () => {
       const down = await alpha.deposit(5_000, { route: { purpose: 'provider_down' } })
       expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
       const moved = await alpha.deposit(5_000, { route: { purpose: 'failover' } })
@@ -108,7 +108,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect((await ended(moved.c_id)).status.status).toBe('success')
     })
 
-    test('a deposit that nobody pays expires; a route may give 18-digit ids', async () => {
+    test('an unpaid deposit expires, and a route can give 18-digit ids', async () => {
       const short = await alpha.deposit(7_905, { route: { purpose: 'short_expiry' } })
       const numeric = await alpha.deposit(7_000, { route: { purpose: 'numeric_id' } })
       expect(numeric.body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
@@ -116,7 +116,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect((await ended(short.c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
     })
 
-    test('the same reference twice, also at once, is one payment', async () => {
+    test('repeated and concurrent requests with one c_id create one payment', async () => {
       const c_id = 'a reference of my own'
       const answers = await Promise.all(Array.from({ length: 8 }, () => alpha.deposit(4_000, { c_id })))
       const accepted = answers.filter(({ body }) => body.success)
@@ -128,11 +128,11 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       }
       const beta = merchantClient(system.demo, 'beta')
       expect((await beta.deposit(4_000, { c_id })).body.success).toBe(true)
-      expect((await beta.status('nobody knows this')).body.error.code).toBe(6010)
+      expect((await beta.status('an unknown reference')).body.error.code).toBe(6010)
     })
 
     // P13
-    test('every method of payment gives the customer what it needs', async () => {
+    test('every payment method returns the instructions that the customer needs', async () => {
       const routes = alpha.merchant.routes.filter(
         ({ purpose, direction }) => purpose === 'normal' && direction === 'in',
       )
@@ -140,11 +140,11 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       for (const route of routes) {
         const { body } = await alpha.deposit(3_000, { route })
         expect({ route, body }).toMatchObject({ body: { success: true } })
-        const { redirect, receiver: given } = body.result.payment
+        const { redirect, receiver: instructions } = body.result.payment
         if (['papara', 'kredikarti', 'bank_transfer'].includes(route.method))
           expect(redirect.to).toMatch(/^https?:/)
         if (['imps', 'havale', 'bank_transfer'].includes(route.method)) {
-          expect(given).toMatchObject({
+          expect(instructions).toMatchObject({
             bank_account: { id: expect.any(String) },
             bank: { name: expect.any(String) },
           })
@@ -152,7 +152,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       }
     })
 
-    test('the operator sees payment, entries, deliveries, and a ledger that agrees with itself', async () => {
+    test('the operator reads the payment, its entries and deliveries, and a consistent ledger', async () => {
       const operator = operatorOf(system.demo())
       const { c_id, body } = await alpha.deposit(8_800, { webhook_url: receiver.url })
       const payment_id = body.result.payment.identifiers.h_id
@@ -182,7 +182,7 @@ export function depositContract(name: string, start: () => Promise<TestSystem>):
       expect(verified).toMatchObject({ consistent: true })
     })
 
-    test('without the token the operator is nobody', async () => {
+    test('refuses an operator with another token', async () => {
       const stranger = operatorOf({ ...system.demo(), operator: { token: 'f'.repeat(64) } })
       const call = stranger('multihub.balances.v1.BalanceService/VerifyLedger', {})
       await expect(call).rejects.toThrow(/unauthenticated/)

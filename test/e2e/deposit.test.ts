@@ -9,12 +9,12 @@ depositContract('everything in one process', () => startOneProcess())
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
 
-if ('skip' in nats) test.skip(`deposits, every role a process: ${nats.skip}`, () => {})
-else depositContract('every role a process, embedded stores', () => startProcessPerRole(nats.url, undefined))
+if ('skip' in nats) test.skip(`deposits, one process per role: ${nats.skip}`, () => {})
+else depositContract('one process per role, embedded stores', () => startProcessPerRole(nats.url, undefined))
 
 if ('skip' in nats || 'skip' in mongodb) {
   const reason = 'skip' in mongodb ? mongodb.skip : 'there is no NATS'
-  test.skip(`deposits, every role a process on MongoDB: ${reason}`, () => {})
+  test.skip(`deposits, one process per role on MongoDB: ${reason}`, () => {})
 } else {
-  depositContract('every role a process, MongoDB', () => startProcessPerRole(nats.url, mongodb.uri))
+  depositContract('one process per role, MongoDB', () => startProcessPerRole(nats.url, mongodb.uri))
 }

@@ -15,12 +15,12 @@ import {
 import type { TestSystem } from '../support/system.ts'
 
 const AT_ONCE = 200
-/** Fewer, because a store that does not answer in time lets a v1 request through (spec: v1 request headers, 3). */
+/** Fewer, because v1 accepts a request when the store does not respond in time (spec: v1 request headers, 3). */
 const REPLAYED = 40
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
 const BALANCE = JSON.stringify({ method: 'balance.get', params: {} })
 
-/** A request as often as a test wants it; the headers are made anew for each. */
+/** A request that is sent several times. `headersOf` makes the headers of each one. */
 interface Burst {
   readonly headersOf: () => Record<string, string>
   readonly body: string
@@ -28,17 +28,17 @@ interface Burst {
   readonly count?: number
 }
 
-/** Two gateways, the operator, and credentials of a merchant of theirs. */
+/** Two gateways with helpers for credentials and concurrent requests. */
 interface TwoGateways {
   readonly system: TestSystem
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of a response
   readonly credentials: (rpc: string, request: object) => Promise<any>
   readonly credentialWith: (policy: object, version?: 'v1' | 'v2') => Promise<DemoCredential>
-  /** Sends the same to each gateway in turn, all at once. */
+  /** Sends the requests concurrently, alternating between the gateways. */
   readonly atOnce: (burst: Burst) => Promise<readonly PublicResponse[]>
 }
 
-/** What several gateways have to agree on, whatever the store that they share. */
+/** The suite for two gateways on one store. */
 export function gatewaysContract(name: string, start: () => Promise<TestSystem>): void {
   describe(`two gateways, ${name}`, () => {
     let two: TwoGateways
@@ -48,7 +48,7 @@ export function gatewaysContract(name: string, start: () => Promise<TestSystem>)
     afterAll(() => two?.system.end())
     const gateways = (): TwoGateways => two
 
-    test('there are two', () => {
+    test('both gateways run', () => {
       expect(new Set(two.system.baseUrls()).size).toBe(2)
     })
     noncesAreSpentOnce(gateways)
@@ -77,10 +77,10 @@ function gatewaysOf(system: TestSystem): TwoGateways {
     },
     atOnce({ headersOf, body, path = PATHS.v1, count = AT_ONCE }) {
       const base_urls = system.baseUrls()
-      const knocks = Array.from({ length: count }, (_, at) =>
+      const requests = Array.from({ length: count }, (_, at) =>
         send(base_urls[at % base_urls.length] ?? '', { path, headers: headersOf(), body }),
       )
-      return Promise.all(knocks)
+      return Promise.all(requests)
     },
   }
 }
@@ -94,7 +94,7 @@ const refusals = (answers: readonly PublicResponse[]): readonly string[] => {
 }
 
 function noncesAreSpentOnce(gateways: () => TwoGateways): void {
-  test('a nonce is spent once, on v1, on v2 and on the resend route', async () => {
+  test('a nonce is accepted once, on v1, on v2 and on the resend route', async () => {
     const { atOnce, credentialWith } = gateways()
     const v1 = await credentialWith({})
     const pair = freshPair()
@@ -137,7 +137,7 @@ function limitsAdmitExactly(gateways: () => TwoGateways): void {
     })
   })
 
-  test('a daily limit admits exactly so many, whatever becomes of them', async () => {
+  test('a daily limit admits exactly its number of requests, even refused ones', async () => {
     const { system, atOnce, credentialWith } = gateways()
     const credential = await credentialWith({ daily_limit: 23 })
     const body = JSON.stringify({ method: 'payment.sideways', params: {} })
@@ -148,7 +148,7 @@ function limitsAdmitExactly(gateways: () => TwoGateways): void {
 }
 
 function nothingIsGrantedTwice(gateways: () => TwoGateways): void {
-  test('what a gateway that was killed had taken is missing, and nothing is granted twice', async () => {
+  test('the tokens of a killed gateway are lost, and no token is granted twice', async () => {
     const { system, atOnce, credentialWith } = gateways()
     const credential = await credentialWith({ daily_limit: 60, rate_limits: { 'balance.get': 60 } })
     const balance = { headersOf: () => signV1(credential, BALANCE), body: BALANCE }

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { testWith } from '../support/needs.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
-/** What a team has: the address, a token, `proto/`, and the public packages of its language. None of our code. */
+/** A team has the address, a token, `proto/` and the public packages of its language, but none of our code. */
 const ROOT = join(import.meta.dirname, '..', '..')
 const PROTOS = join(ROOT, 'proto')
 const TEAM_TOKEN = 'a token of the reporting team'.replaceAll(' ', '-')
@@ -73,12 +73,12 @@ function call(client: Dynamic, method: string, request: object, token?: string):
   })
 }
 
-describe('a gRPC client with nothing of ours but the protos', () => {
+describe('a gRPC client that has only our protos', () => {
   const operator = (): string => system.demo().operator.token
   const merchants = () =>
     clientOf('multihub.merchants.v1.MerchantService', 'multihub/merchants/v1/merchant_service.proto')
 
-  test('health answers SERVING without a token, for the process and for a service', async () => {
+  test('reads SERVING from the health service without a token', async () => {
     const { protoPath } = require('grpc-health-check')
     const health = clientOf('grpc.health.v1.Health', protoPath, [])
     for (const service of ['', 'multihub.balances.v1.BalanceService'])
@@ -86,7 +86,7 @@ describe('a gRPC client with nothing of ours but the protos', () => {
   })
 
   test.each(['v1', 'v1alpha'])(
-    'reflection (%s) lists the services to whom it knows, and to nobody else',
+    'lists the services by reflection (%s) with a valid token only',
     async (version) => {
       const folder = join(require.resolve('@grpc/reflection'), '..', '..', 'proto', 'grpc', 'reflection')
       const file = join(folder, version, 'reflection.proto')
@@ -116,7 +116,7 @@ describe('a gRPC client with nothing of ours but the protos', () => {
     },
   )
 
-  test('a call is answered, and refused without a token', async () => {
+  test('calls an RPC with a token, and is refused without one', async () => {
     const merchant_id = system.demo().merchants[0]?.merchant_id
     const answer = await call(merchants(), 'GetMerchant', { merchant_id }, TEAM_TOKEN)
     expect(answer.merchant).toMatchObject({ merchant_id, name: 'alpha', environments: ['ENVIRONMENT_TEST'] })
@@ -127,7 +127,7 @@ describe('a gRPC client with nothing of ours but the protos', () => {
     }
   })
 
-  test('a team reads and does not change: a caller without permission is refused', async () => {
+  test('is refused an RPC that does not permit the team', async () => {
     const wanted = { name: 'gamma', timezone: 'Asia/Kolkata', environments: ['ENVIRONMENT_TEST'] }
     await expect(call(merchants(), 'CreateMerchant', wanted, TEAM_TOKEN)).rejects.toMatchObject({
       code: status.PERMISSION_DENIED,
@@ -137,7 +137,7 @@ describe('a gRPC client with nothing of ours but the protos', () => {
     expect(existing.map(({ name }: { name: string }) => name)).not.toContain('gamma')
   })
 
-  test('a refusal of the business carries its code as a detail, and the id of the request', async () => {
+  test('gets the public code of an error as a detail, and the request id', async () => {
     const refused: ServiceError = await call(
       merchants(),
       'GetMerchant',
@@ -156,7 +156,7 @@ describe('a gRPC client with nothing of ours but the protos', () => {
   })
 })
 
-testWith('bash', 'curl')('the commands of docs/internal-teams.md set a merchant up', async () => {
+testWith('bash', 'curl')('the commands of docs/internal-teams.md create a merchant', async () => {
   const page = await readFile(join(ROOT, 'docs', 'internal-teams.md'), 'utf8')
   const [, commands = ''] = /```sh\n(CONNECT_URL=.*?)```/s.exec(page) ?? []
   const { connect_url, operator } = system.demo()
@@ -186,7 +186,7 @@ const python = await run('python3', ['-c', 'import grpc, grpc_tools, grpc_status
 if (!python) {
   test.skip('the Python client of docs/internal-teams.md: python3 has no grpcio, grpcio-tools and grpcio-status', () => {})
 } else {
-  test('the Python client of docs/internal-teams.md does what the page says', async () => {
+  test('the Python client of docs/internal-teams.md works', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'multihub-python-'))
     try {
       const page = await readFile(join(ROOT, 'docs', 'internal-teams.md'), 'utf8')

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
 import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 
-/** A recorded request and its answer. */
+/** A recorded request and its response. */
 export interface Exchange {
   readonly sent: PublicRequest
   readonly answer: PublicResponse

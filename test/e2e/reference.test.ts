@@ -74,7 +74,7 @@ function faultsOf({ sent, answer }: Exchange): readonly string[] {
   ]
 }
 
-/** The reference must accept a request that succeeded, and describe the answer of its method. */
+/** The reference must accept a request that succeeded, and describe the response of its method. */
 function faultsOfSuccess({ sent, answer }: Exchange): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
@@ -101,7 +101,7 @@ const codeOf = ({ http_status, body }: PublicResponse): readonly [number, number
   body.error?.code,
 ]
 
-describe('the committed reference describes every answer of the gateway', () => {
+describe('the committed reference describes every response of the gateway', () => {
   test('to deposits on every route, until their status is final', async () => {
     const routes = alpha.merchant.routes.filter(({ direction }) => direction === 'in')
     const created = await Promise.all(

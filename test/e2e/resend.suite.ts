@@ -5,13 +5,13 @@ import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 
-/** Callbacks that are asked for again through the public door; each method is asked less than ten times a minute. */
+/** The suite for repeated callbacks over the public API. Each method is called less than ten times per minute, its quota. */
 export function resendContract(
   name: string,
   start: () => Promise<TestSystem>,
   { roles_apart }: { readonly roles_apart: boolean },
 ): void {
-  describe(`callbacks once more, ${name}`, () => {
+  describe(`repeated callbacks, ${name}`, () => {
     let system: TestSystem
     let alpha: MerchantClient
     let receiver: Receiver
@@ -30,14 +30,14 @@ export function resendContract(
         async () => receiver.of(c_id),
         (seen = []) => seen.length >= count,
       )
-    /** A deposit that was paid, and whose two callbacks came by themselves. */
+    /** Creates a deposit that is paid, and waits for its two automatic callbacks. */
     async function paid(): Promise<{ c_id: string; h_id: string }> {
       const { c_id, body } = await alpha.deposit(5_908, { webhook_url: receiver.url })
       await callbacks(c_id, 2)
       return { c_id, h_id: body.result.payment.identifiers.h_id }
     }
 
-    test('a resend and a notification are one delivery each, however often they are repeated', async () => {
+    test('a resend and a notification create one delivery each, even when they are repeated', async () => {
       const { c_id, h_id } = await paid()
       const operation_id = randomUUID()
       const resent = await alpha.resend(h_id, operation_id)
@@ -47,13 +47,13 @@ export function resendContract(
       ])
       expect((await alpha.resend(h_id, operation_id)).body.result).toEqual(resent.body.result)
 
-      const [told, again] = [
+      const [notified, again] = [
         await alpha.notify({ c_id, h_id }, operation_id),
         await alpha.notify({ c_id, h_id }, operation_id),
       ]
-      expect(told.http_status).toBe(200)
-      expect(resultText(again.raw)).toBe(resultText(told.raw))
-      expect(resultText(told.raw)).toBe(resultText((await alpha.status(c_id)).raw))
+      expect(notified.http_status).toBe(200)
+      expect(resultText(again.raw)).toBe(resultText(notified.raw))
+      expect(resultText(notified.raw)).toBe(resultText((await alpha.status(c_id)).raw))
 
       await callbacks(c_id, 4)
       const last = await alpha.resend(h_id, randomUUID())
@@ -68,7 +68,7 @@ export function resendContract(
       expect(new Set(completed.map(deliveryOf)).size).toBe(4)
     })
 
-    test('what cannot be done is told, and queues nothing', async () => {
+    test('a refused request returns its code and queues nothing', async () => {
       const { c_id, h_id } = await paid()
       const operation_id = randomUUID()
       await alpha.resend(h_id, operation_id)
@@ -91,7 +91,7 @@ export function resendContract(
 
     if (!roles_apart) return
 
-    test('without a notifier it is 2002, and the same request works when there is one again', async () => {
+    test('a resend without a notifier gives 2002, and succeeds when the notifier runs again', async () => {
       const beta = merchantClient(system.demo, 'beta')
       const { c_id, body: created } = await beta.deposit(5_908, { webhook_url: receiver.url })
       await callbacks(c_id, 2)
@@ -102,12 +102,12 @@ export function resendContract(
       expect([http_status, body.error.code]).toEqual([400, 2002])
 
       await system.start('notifier')
-      let asked_at_ms = 0
+      let sent_ms = 0
       const answer = await eventually(
         async () => {
-          // Once a second: ten times a minute is all that there is.
-          if (performance.now() - asked_at_ms < 1_000) return undefined
-          asked_at_ms = performance.now()
+          // At most one request per second, because the quota is ten per minute.
+          if (performance.now() - sent_ms < 1_000) return undefined
+          sent_ms = performance.now()
           return beta.resend(h_id, operation_id)
         },
         (seen) => seen?.body.success === true,
@@ -123,7 +123,7 @@ function deliveryOf({ headers }: ReceivedCallback): string | undefined {
   return headers['x-webhook-id']
 }
 
-/** The bytes of an answer's result: from its key to that of the request id, which follows it. */
+/** The text of the `result` of a response, up to the request id, which follows it. */
 function resultText(raw: string): string {
   return raw.slice(raw.indexOf('"result":'), raw.indexOf('"request_id":'))
 }

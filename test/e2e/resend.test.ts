@@ -12,9 +12,9 @@ afterAll(async () => {
   if ('stop' in mongodb) await mongodb.stop()
 })
 
-if ('skip' in nats) test.skip(`callbacks once more, every role a process: ${nats.skip}`, () => {})
+if ('skip' in nats) test.skip(`callbacks once more, one process per role: ${nats.skip}`, () => {})
 else {
   const uri = 'skip' in mongodb ? undefined : mongodb.uri
-  const name = `every role a process, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`
+  const name = `one process per role, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`
   resendContract(name, () => startProcessPerRole(nats.url, uri), { roles_apart: true })
 }

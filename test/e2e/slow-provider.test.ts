@@ -4,9 +4,9 @@ import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
-/** More than there were connections to a provider once. */
+/** More than the limit of connections to one provider. */
 const HELD = 300
-/** Digits 903: the provider takes the order and does not answer. */
+/** Digits 903: the provider accepts the order and does not respond. */
 const UNANSWERED_VALUE = 10_903
 
 let system: TestSystem
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => system.end())
 
-test('a provider that does not answer for one merchant holds up nobody else', async () => {
+test('a provider that does not respond to one merchant does not delay another', async () => {
   const alpha = merchantClient(system.demo, 'alpha')
   const beta = merchantClient(system.demo, 'beta')
   let answered = 0
@@ -26,7 +26,7 @@ test('a provider that does not answer for one merchant holds up nobody else', as
     }
     alpha.deposit(UNANSWERED_VALUE, { c_id }).then(count, count)
   }
-  // One that is stored is at the provider next, or waits for a connection there.
+  // A stored payment is sent to the provider next, or waits for a connection.
   await eventually(
     () => Promise.all(ids.map((c_id) => alpha.status(c_id))),
     (statuses) => statuses?.every(({ body }) => body.success) === true,

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
 
-describe('a start that cannot succeed ends with code 1 and says what to do', () => {
+describe('a failed start ends with code 1 and says what to do', () => {
   let taken: Server
   let taken_port: string
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
   })
   afterAll(() => void taken.close())
 
-  /** Starts, waits for the end, and answers the lines on standard error; fails unless it failed as it should. */
+  /** Starts the system, checks that it fails with code 1, and returns the lines of standard error. */
   async function refusal(
     environment: Readonly<Record<string, string>>,
     words: readonly string[] = ['scripts/start.ts'],
@@ -43,27 +43,27 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
       ...ANY_PORTS,
       ...environment,
     })
-    let said = ''
+    let output = ''
     child.stdout?.on('data', (chunk: Buffer) => {
-      said += chunk
+      output += chunk
     })
     // A process that starts although it should not is killed, and then has no exit code.
     const limit = setTimeout(() => void kill(), 100_000)
     const [code] = await once(child, 'close')
     clearTimeout(limit)
-    expect({ code, said, log: log() }).toEqual({ code: 1, said: '', log: expect.stringMatching(/^.+\n/) })
+    expect({ code, output, log: log() }).toEqual({ code: 1, output: '', log: expect.stringMatching(/^.+\n/) })
     expect(log()).not.toMatch(/^\s+at |\{"level"/m)
     return log().trimEnd().split('\n')
   }
 
-  test.each(PORTS)('%s is taken', async (variable) => {
+  test.each(PORTS)('%s names a port in use', async (variable) => {
     expect(await refusal({ [variable]: taken_port })).toEqual([
       `127.0.0.1:${taken_port} is used by another process: set ${variable} to a free port, or to 0 for any free port`,
     ])
   })
 
   // R7
-  test('bad variables, of the process and of its roles: all of them are named', async () => {
+  test('several invalid settings are all reported', async () => {
     const [title, ...problems] = await refusal({
       MULTIHUB_GRPC_PORT: '70000',
       MULTIHUB_MASTER_KEYS: 'secret',
@@ -84,7 +84,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     expect(problems.join()).not.toContain('secret')
   })
 
-  test('a file where the home should be, and below one', async () => {
+  test('the home is a file, or below a file', async () => {
     const file = join(home, 'file')
     await writeFile(file, '')
     for (const place of [file, join(file, 'below')]) {
@@ -94,12 +94,12 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     }
   })
 
-  test('a file where the data should be', async () => {
+  test('the data directory is a file', async () => {
     await writeFile(join(home, 'data'), '')
     expect(await refusal({})).toEqual([expect.stringMatching(/ENOTDIR.*make it a directory that this user/)])
   })
 
-  test.each(['{"master_key":"12', '{}', ''])('damaged keys: %j', async (text) => {
+  test.each(['{"master_key":"12', '{}', ''])('the keys are damaged: %j', async (text) => {
     const path = join(home, 'keys.json')
     await writeFile(path, text)
     expect(await refusal({})).toEqual([
@@ -108,12 +108,12 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 
-  test('a directory where the keys should be', async () => {
+  test('the file of the keys is a directory', async () => {
     await mkdir(join(home, 'keys.json'))
     expect(await refusal({})).toEqual([expect.stringContaining('set MULTIHUB_HOME to a directory')])
   })
 
-  test('no MongoDB there, or one that takes connections and never answers', async () => {
+  test('MongoDB does not run, or accepts connections and never responds', async () => {
     for (const port of [await freePort(), taken_port]) {
       expect(await refusal({ MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${port}/` })).toEqual([
         expect.stringMatching(
@@ -123,7 +123,7 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     }
   })
 
-  test('no NATS there, or one that takes connections and never answers', async () => {
+  test('NATS does not run, or accepts connections and never responds', async () => {
     for (const port of [await freePort(), taken_port]) {
       expect(await refusal({ NATS_URL: `nats://me:hidden@127.0.0.1:${port}` })).toEqual([
         `cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
@@ -131,28 +131,28 @@ describe('a start that cannot succeed ends with code 1 and says what to do', () 
     }
   })
 
-  test('one role of several without NATS', async () => {
+  test('a single role has no NATS', async () => {
     expect(await refusal(KEYS, ['main.ts', 'merchants'])).toEqual([
       'the configuration is not valid; correct these settings:',
       '  NATS_URL is missing: roles in several processes exchange events over NATS',
     ])
   })
 
-  test('Kubernetes without MongoDB', async () => {
+  test('Kubernetes has no MongoDB', async () => {
     expect(await refusal({ KUBERNETES_SERVICE_HOST: '10.0.0.1' })).toEqual([
       'the configuration is not valid; correct these settings:',
       '  MONGODB_URI is missing: set it, or set MULTIHUB_EMBEDDED_STORE=true to use embedded files in Kubernetes',
     ])
   })
 
-  test('a role that does not exist, and none', async () => {
+  test('the role is unknown or missing', async () => {
     const roles = 'name one or more of sandbox, merchants, balances, notifier, payments, gateway, or all'
     expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
     expect(await refusal(KEYS, ['main.ts'])).toEqual([`no role is named: ${roles}`])
   })
 })
 
-describe('started, stopped and started again', () => {
+describe('a system that is started, stopped and started again', () => {
   let ports: Readonly<Record<string, string>>
   const running: (SystemProcess | ChildProcess)[] = []
   beforeEach(async () => {
@@ -184,7 +184,7 @@ describe('started, stopped and started again', () => {
       (free) => free === true,
     )
 
-  /** Runs a command as its users do; answers when the system is ready, with what it printed. */
+  /** Runs a command, and returns it with its output when the system is ready. */
   async function startCommand(
     command: string,
     parameters: readonly string[],
@@ -205,7 +205,7 @@ describe('started, stopped and started again', () => {
   }
 
   // R1, R5
-  test('SIGTERM ends it with code 0; the next start has the same data and says nothing new', async () => {
+  test('ends with code 0 on SIGTERM; the next start has the same data and prints no greeting', async () => {
     const first = await start()
     const before = await demo()
     expect(JSON.parse(before)).toMatchObject({ base_url: first.urls['base_url'] })
@@ -220,7 +220,7 @@ describe('started, stopped and started again', () => {
     expect(await second.stop()).toBe(0)
   })
 
-  test('a second start on the same home ends with a sentence and harms nothing, whatever its ports', async () => {
+  test('refuses a second start on the same home, with the same or other ports, and continues to serve', async () => {
     const first = await start()
     const before = await demo()
     for (const other of [{}, ANY_PORTS]) {
@@ -235,7 +235,7 @@ describe('started, stopped and started again', () => {
     expect(await first.stop()).toBe(0)
   })
 
-  test('the master keys of another system end the start, and the right ones begin it again', async () => {
+  test('does not start with the master keys of another system, but starts with the right ones', async () => {
     await (await start()).stop()
     const wrong = launch('scripts/start.ts', [], { ...environment(), ...KEYS })
     expect(await once(wrong.child, 'close')).toEqual([1, null])
@@ -246,14 +246,14 @@ describe('started, stopped and started again', () => {
   })
 
   // R2
-  test('a launcher that is killed takes the system with it, and standard output is the line `ready` alone', async () => {
+  test('ends when its launcher is killed, and prints only the line `ready` to standard output', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
     expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){5}$/)])
     child.kill('SIGKILL')
     await portsAreFree()
   })
 
-  test('npm start, npm alone gets SIGTERM: everything ends', async () => {
+  test('ends completely when only the npm process gets SIGTERM', async () => {
     const { child } = await startCommand('npm', ['start'])
     child.kill('SIGTERM')
     const [code, signal] = await once(child, 'exit')
@@ -262,7 +262,7 @@ describe('started, stopped and started again', () => {
     await portsAreFree()
   })
 
-  const killed = 'npm start, npm alone is killed: everything ends'
+  const killed = 'ends completely when only the npm process is killed'
   if (process.platform !== 'linux') test.skip(`${killed}: only Linux shows npm behind its shell`, () => {})
   else {
     test(killed, async () => {

@@ -8,7 +8,7 @@ import type { FuzzSystem } from './system.ts'
 
 type Change = (request: RawRequest, choices: Choices) => RawRequest
 
-/** Changes of the head that change nothing: the request has to succeed. */
+/** Changes of the head without a meaning. The request must succeed. */
 const HARMLESS: readonly Change[] = [
   (request, choices) => withHeaderNames(request, choices, (name) => name.toLowerCase()),
   (request, choices) => withHeaderNames(request, choices, (name) => name.toUpperCase()),
@@ -26,7 +26,7 @@ const HARMLESS: readonly Change[] = [
   (request, choices) =>
     withMoreHeaders(request, [
       'X-Forwarded-For',
-      choices.pick(['203.0.113.7', '::1, 10.0.0.1', 'nobody', ',']),
+      choices.pick(['203.0.113.7', '::1, 10.0.0.1', 'not-an-address', ',']),
     ]),
   (request) => withMoreHeaders(request, ['Connection', 'close']),
   (request) =>
@@ -42,7 +42,7 @@ const HARMLESS: readonly Change[] = [
     ),
 ]
 
-/** Changes after which the head says something else, or nothing. */
+/** Changes that make the head different or invalid. */
 const HARMFUL: readonly Change[] = [
   (request, choices) =>
     withoutHeader(
@@ -90,7 +90,7 @@ const HARMFUL: readonly Change[] = [
   (request) => ({ ...request, body: Buffer.alloc(1024 * 1024 + 1, ' ') }),
 ]
 
-/** Headers, verb, target and framing, of a request whose proof was right before. */
+/** Changes headers, verb, target or framing of a correctly signed request. */
 export function attackHead(system: FuzzSystem, choices: Choices): Attempt {
   if (choices.chance(0.25)) {
     const request = requestOf(signedPartsOf(repeatableRequest(system, choices), system, choices))
@@ -100,7 +100,7 @@ export function attackHead(system: FuzzSystem, choices: Choices): Attempt {
       expected: 'success',
     }
   }
-  // The large body comes seldom: it costs more than all others.
+  // The large body is rare, because it takes more time than all others.
   const change = choices.pick(choices.chance(0.98) ? HARMFUL.slice(0, -1) : HARMFUL)
   const request = change(
     requestOf(signedPartsOf(acceptableDeposit(system, choices), system, choices)),
@@ -125,13 +125,13 @@ function withoutHeader(request: RawRequest, name: string): RawRequest {
     : withoutHeader(request, 'x-data-application-id')
 }
 
-/** The headers whose value matters. On v1 nobody has signed the pair: another one may be just as good. */
+/** The headers whose value is checked. On v1 the replay pair is not signed, so another one can be valid too. */
 function checkedHeaders({ headers, target }: RawRequest): readonly string[] {
   const names = headers.map(([name]) => name.toLowerCase())
   return target === METHOD_PATHS.v1 ? names.filter((name) => !/timestamp|nonce/.test(name)) : names
 }
 
-/** A header that must come once comes again, with the same value or another, however its name is spelled. */
+/** Repeats a header, with the same value or another, and with the same spelling of its name or another. */
 function repeatHeader(request: RawRequest, choices: Choices): RawRequest {
   const [name, value] = choices.pick(request.headers)
   const again: Header = [
@@ -147,7 +147,7 @@ function withHeaderNames(request: RawRequest, _dice: Choices, spell: (name: stri
   return { ...request, headers: request.headers.map(([name, value]): Header => [spell(name), value]) }
 }
 
-/** None of these is the value that was there, also when the white space around it is taken away. */
+/** Returns another value, also after trimming. */
 function changedValue(value: string, choices: Choices): string {
   const at = 1 + choices.integer(value.length - 1)
   const inserted = choices.pick([

@@ -13,7 +13,7 @@ const BODY_MAX_BYTES = 1024 * 1024
 const HEX = '0123456789abcdef'
 const DIGITS = '0123456789'
 
-/** Makes the one request of a run. The same choices make the same again, but for the secrets and the time of day. */
+/** Makes the request of one run. The same choices make the same request, except for secrets, nonces and timestamps. */
 export function attemptOf(system: FuzzSystem, choices: Choices): Attempt {
   return choices.weighted(ATTACKS)(system, choices)
 }
@@ -52,13 +52,13 @@ function changeBytesAndSign(system: FuzzSystem, choices: Choices): Attempt {
   return changedBody('bytes changed, then signed', { ...parts, body })
 }
 
-/** A body that is too large is refused before anybody looks at its proof. */
+/** A body that is too large is refused before its signature is checked. */
 function changedBody(attack: string, parts: SignedParts): Attempt {
   const attempt = { attack, request: requestOf(parts), expected: 'judged' } as const
   return parts.body.length > BODY_MAX_BYTES ? { ...attempt, may_fail_before_authentication: true } : attempt
 }
 
-/** A valid request with one byte changed in any part that its signature covers: it must never succeed. */
+/** Changes one byte of any signed part of a valid request. The request must never succeed. */
 function changeOneByte(system: FuzzSystem, choices: Choices): Attempt {
   const valid = choices.chance(0.5) ? acceptableDeposit(system, choices) : repeatableRequest(system, choices)
   const parts = signedPartsOf(valid, system, choices)
@@ -97,7 +97,7 @@ function signatureHeader({ target }: SignedParts): string {
   return target === METHOD_PATHS.v2 ? 'x-data-signature' : 'x-data-hash'
 }
 
-/** Signed as somebody else, in another way, or by nobody. */
+/** Signs with another secret, for another credential or version, or not at all. */
 function signWrongly(system: FuzzSystem, choices: Choices): Attempt {
   const parts = signedPartsOf(acceptableDeposit(system, choices), system, choices)
   const { v1, v2 } = system.usable
@@ -108,7 +108,7 @@ function signWrongly(system: FuzzSystem, choices: Choices): Attempt {
     () => requestOf({ ...parts, credential: parts.credential === v1 ? v2 : v1 }),
     () => withHeader(requestOf(parts), 'x-data-application-id', () => `90${choices.integer(1_000_000)}`),
     () => withHeader(requestOf(parts), signatureHeader(parts), () => choices.hex(128)),
-    // The body's own signature of the other version, under this version's header.
+    // The signature of one version on the path of the other.
     () => ({
       ...requestOf(parts),
       target: parts.target === METHOD_PATHS.v1 ? METHOD_PATHS.v2 : METHOD_PATHS.v1,
@@ -118,7 +118,7 @@ function signWrongly(system: FuzzSystem, choices: Choices): Attempt {
   return { attack: 'signed wrongly', request: request(), expected: 'refusal' }
 }
 
-/** A credential that proves itself and is refused all the same, or is used where it does not belong. */
+/** Signs correctly with a credential that is refused, or with one of the other version. */
 function useRefusedCredential(system: FuzzSystem, choices: Choices): Attempt {
   const parts = signedPartsOf(unacceptableRequest(system, choices), system, choices)
   const { v1, v2 } = system.usable
@@ -130,7 +130,7 @@ function useRefusedCredential(system: FuzzSystem, choices: Choices): Attempt {
   return { attack: 'a credential that is refused', request: request, expected: 'refusal' }
 }
 
-/** Freshness: half a pair, an old or a future timestamp, a nonce that was used. */
+/** Sends half a replay pair, an old, future or malformed timestamp, a malformed nonce, or a used nonce. */
 function replay(system: FuzzSystem, choices: Choices): Attempt {
   const parts = signedPartsOf(repeatableRequest(system, choices), system, choices)
   const fresh = freshPair(choices)

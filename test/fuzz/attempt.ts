@@ -7,22 +7,22 @@ import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from '
 import type { FuzzSystem } from './system.ts'
 
 /**
- * What an answer has to say: `success`, `refusal`, or `judged` for a body that was changed and then signed, which may
- * be another valid one.
+ * The expected response: `success`, `refusal`, or `judged` for a body that was changed and then signed. Such a body can
+ * still be valid.
  */
 export type Expected = 'success' | 'refusal' | 'judged'
 
-/** One request of the fuzzer and what must come of it. */
+/** One request of the fuzzer and the expected response. */
 export interface Attempt {
   /** The kind of attack, for the report. */
   readonly attack: string
   readonly request: RawRequest
   readonly expected: Expected
-  /** The head is not that of a sound request, so it may be refused before anybody looks at its proof. */
+  /** The head can be invalid, so the request can be refused before its signature is checked. */
   readonly may_fail_before_authentication?: true
 }
 
-/** A request that is right, in its parts, for an attack to change one of them. */
+/** The parts of a valid request. An attack changes one of them. */
 export interface SignedParts {
   readonly target: string
   readonly credential: FuzzCredential
@@ -31,7 +31,7 @@ export interface SignedParts {
   readonly body: Buffer
 }
 
-/** Signs a valid request as one of the usable credentials does, with or without the pair where that is optional. */
+/** Prepares a valid request with a usable credential, with or without the replay pair where it is optional. */
 export function signedPartsOf(
   { body, resend_of }: ValidRequest,
   system: FuzzSystem,
@@ -49,13 +49,13 @@ export function signedPartsOf(
   }
 }
 
-/** A pair that nobody has used: the choices of no two runs are the same. */
+/** A new replay pair. The nonce is random, because a replayed run must not reuse it. */
 export function freshPair(choices: Choices): Pair {
   const now_s = Math.floor(Date.now() / 1000)
   return { timestamp: String(now_s + choices.integer(400) - 200), nonce: randomUUID() }
 }
 
-/** The request that the parts make, signed over what is in them now. */
+/** Makes the signed request from its parts. */
 export function requestOf(
   { target, credential, secret, pair, body }: SignedParts,
   changes: Partial<RawRequest> = {},
@@ -67,7 +67,7 @@ export function requestOf(
   return { verb: 'POST', target, headers, body, ...changes }
 }
 
-/** The same headers with the value of one changed; `name` is lower case. */
+/** Changes the value of one header. `name` is lower case. */
 export function withHeader(request: RawRequest, name: string, change: (value: string) => string): RawRequest {
   const headers = request.headers.map(
     ([sent, value]): Header => (sent.toLowerCase() === name ? [sent, change(value)] : [sent, value]),

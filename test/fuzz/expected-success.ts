@@ -6,8 +6,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const DEPTH_MAX = 32
 
 /**
- * Whether a body may be answered with success: a second opinion, which knows only the methods that look. It is
- * generous where the answer does not matter and exact about what makes a body strict JSON (E4, E5).
+ * Decides independently of the gateway whether a body may succeed. Only read-only methods may. It is exact about strict
+ * JSON (E4, E5).
  */
 export function mayBeSuccess(body: Buffer, known: FuzzSetup): boolean {
   const request = strictObject(body)
@@ -39,7 +39,7 @@ function sorted(value: unknown): string {
   )
 }
 
-/** The object of a body, if it is strict JSON: what is not has to be refused as a whole (E4). */
+/** Parses a body that is a strict JSON object. Every other body must be refused as a whole (E4). */
 export function strictObject(body: Buffer): Record<string, unknown> | undefined {
   if (!isUtf8(body) || body.subarray(0, 3).equals(BYTE_ORDER_MARK)) return undefined
   const text = body.toString()
@@ -62,7 +62,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** By the brackets outside strings; in what is no JSON it may be any number. */
+/** Counts the brackets outside strings. For text that is not JSON the result has no meaning. */
 function depthOf(text: string): number {
   let depth = 0
   let deepest = 0
@@ -73,7 +73,7 @@ function depthOf(text: string): number {
   return deepest
 }
 
-/** JSON.parse keeps one of equal keys, so that fewer are found here than were written. */
+/** Counts the keys that JSON.parse kept. It keeps one of several equal keys, so a duplicate lowers the count. */
 function keysOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const own = Array.isArray(value) ? 0 : Object.keys(value).length

@@ -7,7 +7,7 @@ import { faultsOf } from './oracle.ts'
 import { bytesOf, type Connection, createConnection, type RawResponse } from './raw-http.ts'
 import { type FuzzSystem, type Memory, startFuzzSystem } from './system.ts'
 
-/** What to run. */
+/** The options of a fuzz run. */
 export interface FuzzOptions {
   readonly seed: number
   /** How many requests to send, over all connections. */

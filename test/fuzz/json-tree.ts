@@ -1,12 +1,12 @@
-/** JSON as it will be written: keys and scalars are their own text, so that a tree can hold what is no JSON at all. */
+/** A JSON document as text fragments, so that it can also contain invalid JSON. */
 export type Tree = Scalar | ObjectTree | ListTree
 
-/** Any text in the place of a value. */
+/** Any text as a value. */
 export interface Scalar {
   text: string
 }
 
-/** Pairs of a key's text (with its quotes) and a value; a key may stand twice. */
+/** Pairs of a key (with its quotes) and a value. A key can occur twice. */
 export interface ObjectTree {
   pairs: [key: string, value: Tree][]
 }
@@ -16,13 +16,13 @@ export interface ListTree {
   items: Tree[]
 }
 
-/** A place in a tree where a value stands, to look at and to put something else. */
+/** A place in a tree whose value can be read and replaced. */
 export interface Place {
   readonly value: Tree
   put(value: Tree): void
 }
 
-/** The tree of a plain value. */
+/** Makes the tree of a plain value. */
 export function treeOf(value: unknown): Tree {
   if (Array.isArray(value)) return { items: value.map(treeOf) }
   if (typeof value !== 'object' || value === null) return { text: JSON.stringify(value) }
@@ -30,7 +30,7 @@ export function treeOf(value: unknown): Tree {
   return { pairs: defined.map(([key, inner]) => [JSON.stringify(key), treeOf(inner)]) }
 }
 
-/** Writes a tree; `space` stands wherever JSON allows white space. */
+/** Writes a tree with `space` wherever JSON allows white space. */
 export function textOf(tree: Tree, space = ''): string {
   if ('text' in tree) return tree.text
   if ('items' in tree)

@@ -1,8 +1,8 @@
-/** Reads every line that the system logs and notes what must never stand in one. */
+/** Checks every log line of the system for forbidden texts. */
 export interface LogWatch {
   read(chunk: string): void
   readonly lines: () => number
-  /** What was wrong, in words; the secret itself is not repeated. */
+  /** What was wrong. The forbidden text itself is not repeated. */
   readonly faults: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch
     for (const [text, name] of forbidden) {
       if (line.includes(text)) report(`${name} was logged: ${line.replaceAll(text, '***')}`)
     }
-    if (!isLogLine(line)) report(`this is no line of the log: ${line}`)
+    if (!isLogLine(line)) report(`not a log line: ${line}`)
   }
   return {
     faults,
@@ -34,7 +34,7 @@ export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch
   }
 }
 
-/** One JSON object with a level and a message: nobody can break a line in two or end it early. */
+/** A line is one JSON object with a level and a message, so no request can split a line. */
 function isLogLine(line: string): boolean {
   try {
     const { level, message } = JSON.parse(line)

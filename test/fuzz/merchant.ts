@@ -2,20 +2,20 @@ import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import type { Operator } from '../support/operator.ts'
 import type { FuzzCredential } from './signing.ts'
 
-/** What the operator has made for the fuzzer: a merchant, its routes and credentials of every kind. */
+/** The merchant of the fuzzer with its routes and credentials. */
 export interface FuzzMerchant {
   readonly merchant_id: string
-  /** A deposit route in INR that works. */
+  /** A deposit route in INR. */
   readonly service_id: number
-  /** The same, switched off. */
+  /** The same, but disabled. */
   readonly disabled_service_id: number
-  /** Nothing is wrong with these; v1 is in the middle of a rotation. */
+  /** Valid credentials. The one of v1 has two secrets, as during a rotation. */
   readonly usable: { readonly v1: FuzzCredential; readonly v2: FuzzCredential }
-  /** They prove themselves, and are refused everything (except what needs no route, address or scope). */
+  /** Credentials whose signatures are valid, but which are refused (except what needs no route, address or scope). */
   readonly refused: readonly FuzzCredential[]
 }
 
-/** The most that the operator can allow: no bucket may hide what is behind it. */
+/** The highest limit, so that no rate limit hides another result. */
 const PER_MINUTE = 1_000_000
 
 const RATE_LIMITS = Object.fromEntries(
@@ -26,7 +26,7 @@ const MERCHANTS = 'multihub.merchants.v1'
 const TEST = 'ENVIRONMENT_TEST'
 const OVERLAP_SECONDS = 86_400
 
-/** Makes a merchant of its own, which has nothing but what stands here. */
+/** Creates the merchant, its routes and its credentials. */
 export async function createFuzzMerchant(operator: Operator): Promise<FuzzMerchant> {
   const { merchant } = await operator(`${MERCHANTS}.MerchantService/CreateMerchant`, {
     name: 'fuzz',

@@ -1,6 +1,6 @@
 import type { Choices } from './choices.ts'
 
-/** Bytes that are not UTF-8, or that are and should not be there. */
+/** Invalid UTF-8, and valid UTF-8 that does not belong into a body. */
 const ODD_BYTES = [
   [0xff],
   [0xc0, 0x80],
@@ -14,7 +14,7 @@ const ODD_BYTES = [
   [0x7f],
 ] as const
 
-/** Changes bytes without knowing what they mean. The result always differs from what was given. */
+/** Changes bytes at random. The result always differs from the body. */
 export function mutateBytes(body: Buffer, choices: Choices): Buffer {
   const at = choices.integer(body.length + 1)
   const before = body.subarray(0, at)
@@ -33,7 +33,7 @@ export function mutateBytes(body: Buffer, choices: Choices): Buffer {
   return changed.equals(body) ? Buffer.concat([body, Buffer.from('x')]) : changed
 }
 
-/** Another value in the place of one byte, somewhere. */
+/** Changes one byte. */
 export function changeByte(body: Buffer, choices: Choices): Buffer {
   const changed = Buffer.from(body)
   const at = choices.integer(changed.length)
@@ -41,7 +41,7 @@ export function changeByte(body: Buffer, choices: Choices): Buffer {
   return changed
 }
 
-/** Another character of the same alphabet in the place of one. */
+/** Changes one character to another one of the alphabet. */
 export function changeCharacter(text: string, choices: Choices, alphabet: string): string {
   const at = choices.integer(text.length)
   const others = [...alphabet].filter((character) => character !== text.charAt(at))

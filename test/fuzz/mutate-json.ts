@@ -73,7 +73,7 @@ const CHANGES: readonly (readonly [number, Change])[] = [
   [1, (_object, place) => place.put({ items: Array.from({ length: 5_000 }, () => ({ text: '1' })) })],
 ]
 
-/** Adds a key a second time, possibly spelled with escapes, with the same value or another one. */
+/** Repeats a key, possibly spelled with escapes, with the same value or another one. */
 function duplicateKey({ pairs }: ObjectTree, _place: Place, choices: Choices): void {
   if (pairs.length === 0) return
   const [key, value] = choices.pick(pairs)

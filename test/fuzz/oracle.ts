@@ -5,24 +5,24 @@ import { headerOf, type RawResponse } from './raw-http.ts'
 import { responseSignatureCheck } from './signing.ts'
 import type { FuzzSystem } from './system.ts'
 
-/** What a system that is well and has no limits to speak of must never say: limits, faults, parts that are down. */
+/** Codes that a healthy system with high limits must never return: limits, faults and unavailable dependencies. */
 const UNEXPECTED_CODES: ReadonlySet<number> = new Set([1000, 2000, 2001, 2002, 3009])
 
-/** What is said of a head before anybody looks at the proof. */
+/** Codes about the head, which are returned before the signature is checked. */
 const BEFORE_AUTHENTICATION: ReadonlySet<number> = new Set([1001, 1003, 1006, 1007])
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** What is wrong with an answer, in words; empty when it is as it has to be. */
+/** Lists what is wrong with a response. Empty if it is as expected. */
 export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSystem): readonly string[] {
   const faults: string[] = []
   const expect = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault)
   }
   const envelope = envelopeOf(answer.body.toString())
-  if (envelope === undefined) return ['the answer is not the envelope']
+  if (envelope === undefined) return ['the response is not an envelope']
   const { success, code } = envelope
-  expect(headerOf(answer, 'content-type') === 'application/json; charset=utf-8', 'the content type')
+  expect(headerOf(answer, 'content-type') === 'application/json; charset=utf-8', 'the content type is wrong')
   expect(headerOf(answer, 'x-request-id') === envelope.request_id, 'X-Request-ID is not the request_id')
 
   if (success) {
@@ -35,19 +35,19 @@ export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSyst
   } else {
     expect(attempt.expected !== 'success', `a valid request was refused (${code})`)
     expect(isErrorCode(code) && ERROR_TABLE[code].http === answer.status, `HTTP ${answer.status} for ${code}`)
-    expect(!UNEXPECTED_CODES.has(code), `code ${code} from a system that is well`)
+    expect(!UNEXPECTED_CODES.has(code), `code ${code} from a healthy system`)
     const blames_body = code === 1005 && envelope.field === 'body'
     if (attempt.expected === 'judged' && !attempt.may_fail_before_authentication)
       expect(
         blames_body === (strictObject(attempt.request.body) === undefined),
-        'strict JSON, judged otherwise',
+        'the body was judged wrongly as strict JSON or not',
       )
   }
   for (const fault of signatureFaults(attempt, answer, system, code)) faults.push(fault)
   return faults
 }
 
-/** An answer is signed exactly when the request proved a secret (A5), with that secret. */
+/** A response must be signed exactly if the request was signed with a valid secret, and with that secret (A5). */
 function signatureFaults(
   { request, may_fail_before_authentication: odd_head }: Attempt,
   answer: RawResponse,
@@ -57,17 +57,17 @@ function signatureFaults(
   const names = answer.headers.map(([name]) => name.toLowerCase())
   const is_signed = names.includes('x-data-hash') || names.includes('x-data-signature')
   const isSignedRight = responseSignatureCheck(request, [usable.v1, usable.v2, ...refused])
-  if (isSignedRight === undefined) return is_signed ? ['signed, though nothing was proved'] : []
+  if (isSignedRight === undefined) return is_signed ? ['signed, although the request was not'] : []
   if (!is_signed)
-    return odd_head && BEFORE_AUTHENTICATION.has(code) ? [] : ['not signed, though the secret was proved']
-  return isSignedRight(answer) ? [] : ['the signature of the answer is wrong']
+    return odd_head && BEFORE_AUTHENTICATION.has(code) ? [] : ['not signed, although the request was']
+  return isSignedRight(answer) ? [] : ['the signature of the response is wrong']
 }
 
 interface Envelope {
   readonly success: boolean
-  /** 0 when it is a success. */
+  /** 0 for a success. */
   readonly code: number
-  /** What `details.description` names. */
+  /** The path in `details.description`. */
   readonly field: unknown
   readonly request_id: string
 }
@@ -77,7 +77,7 @@ const FAILURE_KEYS = 'success,result,error,request_id,processing_time'
 const ERROR_KEYS = 'code,message,details,context'
 const TIME_AT_END = /,"processing_time":(?:0|[1-9]\d*)(?:\.\d{1,3})?\}$/
 
-/** The envelope in its exact form (E1 to E4), or `undefined`. */
+/** Parses the envelope in its exact form (E1 to E4), otherwise returns `undefined`. */
 function envelopeOf(text: string): Envelope | undefined {
   const body = parsed(text)
   if (!isRecord(body) || !TIME_AT_END.test(text)) return undefined

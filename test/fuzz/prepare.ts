@@ -13,10 +13,10 @@ import {
 } from './requests.ts'
 import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from './signing.ts'
 
-/** Sends a request as a merchant does, on a connection of its own, and answers its `result`; anything else throws. */
+/** Sends a request on a new connection and returns its `result`. Throws when it is refused. */
 export type Sender = (request: SentRequest) => Promise<unknown>
 
-/** What is sent; by the v1 credential to the v1 route unless it says otherwise. */
+/** A request, by default of the v1 credential to the v1 route. */
 export interface SentRequest {
   readonly body: object
   readonly credential?: FuzzCredential
@@ -24,7 +24,7 @@ export interface SentRequest {
   readonly pair?: Pair
 }
 
-/** Makes the sender of a merchant's merchant. */
+/** Makes the sender of the merchant. */
 export function createSender({ usable }: FuzzMerchant, port: number): Sender {
   return async ({ body, credential = usable.v1, target = METHOD_PATHS.v1, pair }) => {
     const connection = createConnection(port)
@@ -44,8 +44,8 @@ function resultOf({ body }: RawResponse): unknown {
 }
 
 /**
- * Brings the system to where the fuzzer begins: two deposits that have ended, one of which called back again. They
- * also show that what the fuzzer changes would be taken as it is.
+ * Prepares the system: two final deposits, of which one was called back again. They also prove that the requests are
+ * accepted as long as the fuzzer does not change them.
  */
 export async function prepare(
   merchant: FuzzMerchant,
@@ -55,13 +55,19 @@ export async function prepare(
 ): Promise<FuzzSetup> {
   const { service_id } = merchant
   const partsOf = (c_id: string): DepositFields => ({ service_id, currency: 'INR', c_id, callback_url })
-  const told = await deposit(send, depositBody(partsOf('fuzz-told'), 'full'), 'fuzz-told')
-  const quiet = await deposit(send, depositBody(partsOf('fuzz-quiet'), 'least'), 'fuzz-quiet')
+  const notified = await deposit(send, depositBody(partsOf('fuzz-notified'), 'full'), 'fuzz-notified')
+  const without_callback = await deposit(
+    send,
+    depositBody(partsOf('fuzz-without-callback'), 'required'),
+    'fuzz-without-callback',
+  )
   const operation_id = KNOWN_OPERATION
-  await send({ body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(told) } })
-  const target = resendPath(told.h_id)
-  await send({ body: { payment_id: told.h_id, operation_id }, target })
-  // Created, completed, and once more for each of the two ways of asking again.
+  await send({
+    body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(notified) },
+  })
+  const target = resendPath(notified.h_id)
+  await send({ body: { payment_id: notified.h_id, operation_id }, target })
+  // Created, completed, and one more for each of the two ways to request a callback again.
   await eventually(
     () =>
       operator('multihub.notifier.v1.DeliveryService/ListDeliveries', {
@@ -70,7 +76,7 @@ export async function prepare(
       }),
     (seen) => seen?.deliveries?.length === 4,
   )
-  return { ...merchant, notified: told, without_callback: quiet, callback_url }
+  return { ...merchant, notified, without_callback, callback_url }
 }
 
 interface PaymentResult {

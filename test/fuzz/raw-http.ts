@@ -1,27 +1,27 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** A header as it is written: name and value, whatever bytes they are (one a character). */
+/** A header as written: name and value, one byte per character. */
 export type Header = readonly [name: string, value: string]
 
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export interface RawRequest {
   readonly verb: string
   readonly target: string
   readonly headers: readonly Header[]
   readonly body: Buffer
-  /** Sends the body in chunks of this size instead of announcing its length. */
+  /** Sends the body in chunks of this size instead of with a content length. */
   readonly chunk_bytes?: number
 }
 
-/** An answer as it came. */
+/** A response as received. */
 export interface RawResponse {
   readonly status: number
   readonly headers: readonly Header[]
   readonly body: Buffer
 }
 
-/** A connection that is kept alive and opened anew when the server has closed it. One exchange at a time. */
+/** A keep-alive connection that reconnects when the server has closed it. One exchange at a time. */
 export interface Connection {
   exchange(wire: RawRequest): Promise<RawResponse>
   close(): void
@@ -29,7 +29,7 @@ export interface Connection {
 
 const RESPONSE_LIMIT_MS = 100_000
 
-/** The value of an answer's header that came once; `undefined` when it is missing or repeated. `name` is lower case. */
+/** The value of a response header; `undefined` if it is missing or repeated. `name` is lower case. */
 export function headerOf({ headers }: RawResponse, name: string): string | undefined {
   const found = headers.filter(([sent]) => sent.toLowerCase() === name)
   return found.length === 1 ? found[0]?.[1] : undefined
@@ -53,14 +53,14 @@ function chunked(body: Buffer, chunk_bytes: number): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
 }
 
-/** Makes a connection to a port of this machine; it opens with its first exchange. */
+/** Makes a connection to a local port. It opens with the first exchange. */
 export function createConnection(port: number): Connection {
   let socket: Socket | undefined
   const open = async (): Promise<Socket> => {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true })
     opened.setTimeout(RESPONSE_LIMIT_MS, () => opened.destroy(new Error('no answer in time')))
     await once(opened, 'connect')
-    // An exchange under way hears of it; between two it only means that the next one opens anew.
+    // An exchange in progress has its own listener. Between two exchanges the next one reconnects.
     opened.on('error', () => {})
     return opened
   }
@@ -103,13 +103,13 @@ function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawResponse> {
   })
 }
 
-/** The first whole answer that is not an interim one (1xx). Throws when the bytes are no answer, or more than one. */
+/** Parses the first complete response that is not an interim one (1xx). Throws for other bytes, also after the response. */
 function parseResponse(received: Buffer): RawResponse | undefined {
   const head_end = received.indexOf('\r\n\r\n')
   if (head_end < 0) return undefined
   const [status_line = '', ...lines] = received.subarray(0, head_end).toString('latin1').split('\r\n')
   const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) /.exec(status_line)?.[1])
-  if (Number.isNaN(status)) throw new Error(`this is no status line: ${status_line}`)
+  if (Number.isNaN(status)) throw new Error(`not a status line: ${status_line}`)
   const after_head = received.subarray(head_end + 4)
   if (status < 200) return parseResponse(after_head)
   const headers = lines.map((line): Header => {
@@ -117,9 +117,9 @@ function parseResponse(received: Buffer): RawResponse | undefined {
     return [line.slice(0, colon), line.slice(colon + 1).trim()]
   })
   const announced = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
-  if (announced === undefined) throw new Error('an answer without its length')
+  if (announced === undefined) throw new Error('a response without a content length')
   const length = Number(announced)
   if (after_head.length < length) return undefined
-  if (after_head.length > length) throw new Error('there are bytes after the answer')
+  if (after_head.length > length) throw new Error('bytes after the response')
   return { status, headers, body: after_head }
 }

@@ -2,33 +2,33 @@ import { METHODS } from '#lib/contract/methods.ts'
 import type { Choices } from './choices.ts'
 import type { FuzzMerchant } from './merchant.ts'
 
-/** A payment that was there before the fuzzer began. */
+/** A payment that exists before the fuzzer starts. */
 export interface PreparedPayment {
   readonly c_id: string
   readonly h_id: string
 }
 
-/** What stood in the store before the fuzzer began. */
+/** The stored data before the fuzzer starts. */
 export interface FuzzSetup extends FuzzMerchant {
-  /** Where deposits call back to. */
+  /** The callback URL of deposits. */
   readonly callback_url: string
-  /** It has called back, and was asked to again by the operation below, so that asking once more changes nothing. */
+  /** Its callbacks were sent, and again under `KNOWN_OPERATION`, so that the same operation changes nothing. */
   readonly notified: PreparedPayment
-  /** It has nowhere to call back to, so that asking for it is refused and stores nothing. */
+  /** It has no callback URL, so that a request for a callback is refused and stores nothing. */
   readonly without_callback: PreparedPayment
 }
 
-/** The operation by which `told` was asked to call back again, on the resend route and by `payment.notification`. */
+/** The operation of the repeated callbacks of `notified`, on the resend route and by `payment.notification`. */
 export const KNOWN_OPERATION = 'fuzz-known-operation'
 
-/** A request that is right in every way, and what would come of it. */
+/** A valid request. */
 export interface ValidRequest {
-  /** The payment in the path of the resend route; the others go to the route of the methods. */
+  /** The payment in the path of the resend route. Without one the request goes to the route of the methods. */
   readonly resend_of?: string
   readonly body: object
 }
 
-/** Texts about persons and accounts, as the fuzzer sends them. None may ever stand in a log. */
+/** Personal and account data that the fuzzer sends. None of it may be logged. */
 export const PRIVATE_TEXTS = {
   email: 'fuzz.customer@example.com',
   phone: '+915550001234567',
@@ -41,7 +41,7 @@ export const PRIVATE_TEXTS = {
 
 const { email, phone, first_name, last_name, customer_account, description, bank_account } = PRIVATE_TEXTS
 
-/** Requests that succeed as often as they are sent, and change nothing. */
+/** Requests that succeed every time and change nothing. */
 export function repeatableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
   const { notified: told } = known
   const operation_id = KNOWN_OPERATION
@@ -52,7 +52,7 @@ export function repeatableRequest(known: FuzzSetup, choices: Choices): ValidRequ
   ])
 }
 
-/** Of those the ones that only look, and would not ask `told` to call back if their method became another. */
+/** Read-only requests about the payment without a callback URL. They change nothing even if their method is changed. */
 export function readOnlyRequest(known: FuzzSetup, choices: Choices): ValidRequest {
   return { body: readOnlyBody(known, known.without_callback, choices) }
 }
@@ -68,19 +68,19 @@ function readOnlyBody({ service_id }: FuzzSetup, { c_id, h_id }: PreparedPayment
   ])
 }
 
-/** What `told` was asked with: the very same again is an exact retry. */
+/** The params of the notification of `notified`. The same params are an exact repetition. */
 export function notifiedPaymentParams({ h_id }: PreparedPayment): object {
   return { payment: { identifiers: { h_id } } }
 }
 
-/** A deposit that would be stored, if it were let in. It is only ever sent where its proof cannot hold. */
+/** A deposit that would be stored if it were accepted. It is sent with invalid signatures only. */
 export function acceptableDeposit(known: FuzzSetup, choices: Choices): ValidRequest {
   return deposit(known, known.service_id, 'INR', choices)
 }
 
 /**
- * Requests of the right shape that nothing can come of, however they are changed: a currency that no route of this
- * merchant has, a route that is switched off, a payment with nowhere to call back to, scopes that were not granted.
+ * Well-formed requests that can never be accepted, however they are changed: another currency than the route's, a
+ * disabled route, a payment without a callback URL, missing scopes.
  */
 export function unacceptableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
   const { without_callback: quiet, service_id, disabled_service_id } = known
@@ -97,14 +97,14 @@ export function unacceptableRequest(known: FuzzSetup, choices: Choices): ValidRe
   ])
 }
 
-/** A deposit with every field that there is, or with only those that there must be. */
+/** A deposit with every field, or with the required fields only. */
 export function depositBody(
   { service_id, currency, c_id, callback_url }: DepositFields,
-  extent: 'full' | 'least',
+  extent: 'full' | 'required',
 ): object {
-  const least = { identifiers: { c_id }, amount: { value: 12_300, currency }, payer: {} }
+  const required = { identifiers: { c_id }, amount: { value: 12_300, currency }, payer: {} }
   const full = {
-    ...least,
+    ...required,
     description,
     payer: {
       email,
@@ -116,10 +116,10 @@ export function depositBody(
     redirect: { on_success: 'https://example.com/yes', on_fail: 'https://example.com/no' },
     webhook_url: callback_url,
   }
-  return { method: 'payment.in', service_id, params: { payment: extent === 'full' ? full : least } }
+  return { method: 'payment.in', service_id, params: { payment: extent === 'full' ? full : required } }
 }
 
-/** What differs from deposit to deposit. */
+/** The fields that differ between deposits. */
 export interface DepositFields {
   readonly service_id: number | string
   readonly currency: string
@@ -135,7 +135,7 @@ function deposit(
 ): ValidRequest {
   const c_id = `fuzz-${choices.hex(16)}`
   const parts = { service_id: choices.pick([service_id, String(service_id)]), currency, c_id, callback_url }
-  return { body: depositBody(parts, choices.chance(0.7) ? 'full' : 'least') }
+  return { body: depositBody(parts, choices.chance(0.7) ? 'full' : 'required') }
 }
 
 function payoutBody(service_id: number, choices: Choices): object {

@@ -2,14 +2,14 @@ import { createHash, createHmac } from 'node:crypto'
 import { RESEND_TARGET, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import { type Header, headerOf, type RawRequest, type RawResponse } from './raw-http.ts'
 
-/** A credential as the fuzzer knows it: during a rotation it has two secrets. */
+/** A credential with its secrets. During a rotation it has two. */
 export interface FuzzCredential {
   readonly application_id: string
   readonly version: 'v1' | 'v2'
   readonly secrets: readonly string[]
 }
 
-/** What proves that a request is new. */
+/** Timestamp and nonce of a request. */
 export interface Pair {
   readonly timestamp: string
   readonly nonce: string
@@ -27,7 +27,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const hmac = (secret: string, lines: readonly string[]): string =>
   createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
 
-/** The signature of a request by the rule of its target, with the name of its header. */
+/** The signature header of a request, by the rule of its target. */
 function signature(
   target: string,
   application_id: string,
@@ -53,7 +53,7 @@ function signature(
   return ['X-Data-Hash', sha512(head, body, secret)]
 }
 
-/** All headers by which a request proves itself. */
+/** All headers that authenticate a request. */
 export function signatureHeaders(
   target: string,
   { application_id }: FuzzCredential,
@@ -76,8 +76,8 @@ function pairHeaders({ timestamp, nonce }: Pair): Header[] {
 }
 
 /**
- * Whether a request proves a secret, judged from the bytes that were sent: a second opinion on what the gateway does.
- * Answers the check of the answer's signature, which then has to be there (A5).
+ * Decides independently of the gateway whether a request is signed with a valid secret. If so, returns the check of the
+ * signature that the response must have (A5).
  */
 export function responseSignatureCheck(
   request: RawRequest,
@@ -121,7 +121,7 @@ function isSignedWith(
   return headerOf(answer, 'x-data-signature') === hmac(secret, [...lines, sha256(answer.body)])
 }
 
-/** HTTP takes spaces and tabs around a value away. */
+/** HTTP removes spaces and tabs around a value. */
 function only({ headers }: RawRequest, name: string): string | undefined {
   const found = headers.filter((header) => header[0].toLowerCase() === name)
   return found.length === 1 ? found[0]?.[1].replace(/^[ \t]+|[ \t]+$/g, '') : undefined

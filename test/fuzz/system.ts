@@ -12,23 +12,23 @@ import { createSender, prepare, type Sender } from './prepare.ts'
 import { type FuzzSetup, PRIVATE_TEXTS } from './requests.ts'
 import { METHOD_PATHS } from './signing.ts'
 
-/** A running system with everything that the fuzzer has to know about it. */
+/** A running system with everything that the fuzzer needs. */
 export interface FuzzSystem extends FuzzSetup {
   readonly port: number
   readonly log: LogWatch
-  /** A nonce that the v2 credential has used lately: none is remembered for ever, so it is renewed now and then. */
+  /** A nonce that the v2 credential used recently. It is renewed every few seconds, because the gateway forgets nonces. */
   readonly used_nonce: { nonce(): string; renew(): Promise<void> }
   readonly send: Sender
-  /** All that is stored about business, as the operator sees it. */
+  /** All payments, deliveries, balances, anomalies and stuck effects. */
   storedState(): Promise<object>
-  /** How many bytes its process holds: all of them, and those of its own objects. */
+  /** The memory of its process. */
   memory(): Promise<Memory>
-  /** The end of what its process wrote, for when it has died. */
+  /** The end of the log, for the report of a crash. */
   logTail(): string
   end(): Promise<void>
 }
 
-/** What a process says of its memory. */
+/** The memory that a process reports. */
 export interface Memory {
   readonly resident_bytes: number
   readonly heap_bytes: number
@@ -36,7 +36,7 @@ export interface Memory {
 
 const LOG_TAIL_CHARACTERS = 2_000
 
-/** Any free ports; and the flood limiter may not hide what is behind it. */
+/** Free ports, and a flood limit that does not hide other results. */
 const ENVIRONMENT = {
   MULTIHUB_HTTP_PORT: '0',
   MULTIHUB_GRPC_PORT: '0',
@@ -46,7 +46,7 @@ const ENVIRONMENT = {
   MULTIHUB_FLOOD_LIMIT: '1000000',
 }
 
-/** Starts a whole system in a process of its own and puts into it what the fuzzer needs. */
+/** Starts a whole system in its own process and stores what the fuzzer needs. */
 export async function startFuzzSystem(): Promise<FuzzSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-fuzz-'))
   const receiver = await startReceiver()
@@ -66,7 +66,7 @@ export async function startFuzzSystem(): Promise<FuzzSystem> {
     const spent = await useNonce(merchant, send)
 
     const log = createLogWatch(await forbiddenTexts(home, demo, merchant))
-    // The greeting of a first start is for a person.
+    // The greeting of a first start is not JSON.
     log.read(system.log().replace(/^(?!\{).*\n/gm, ''))
     system.child.stderr?.on('data', (chunk: Buffer) => log.read(chunk.toString()))
     const merchants = [...demo.merchants.map(({ merchant_id }) => merchant_id), merchant.merchant_id]
@@ -95,7 +95,7 @@ async function useNonce({ usable }: FuzzMerchant, send: Sender): Promise<FuzzSys
   return { nonce: () => nonce, renew }
 }
 
-/** Every secret there is, also the derived ones, and what the fuzzer sends about persons and accounts. */
+/** All secrets, derived ones included, and the personal data that the fuzzer sends. */
 async function forbiddenTexts(
   home: string,
   demo: Demo,
@@ -113,7 +113,7 @@ async function forbiddenTexts(
   ])
 }
 
-/** Everything is read to its end: what is not seen cannot be compared. */
+/** Reads all pages, so that every change is seen. */
 async function stateOf(operator: Operator, merchants: readonly string[]): Promise<object> {
   const listed = (rpc: string, field: string, request: object = {}): Promise<unknown[]> =>
     listAll(operator, rpc, field, request)

@@ -60,7 +60,7 @@ afterAll(async () => {
   await rm(provider_directory, { recursive: true, force: true })
 })
 
-/** Sends a body as the merchant alpha, with whatever is different about the request. */
+/** Sends a body as the merchant alpha. The options change parts of the request. */
 const ask = (
   body: string,
   { credential = alpha.credential, ...different }: Different = {},
@@ -76,7 +76,7 @@ interface Different {
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
-/** A credential of its own, so that what it is refused for holds up nobody else. */
+/** Creates a credential for one test, so that its limits and status do not affect the others. */
 async function credentialWith(
   policy: object,
   merchant_id = alpha.merchant.merchant_id,
@@ -122,7 +122,7 @@ const notificationOf = (c_id: string, operation_id = randomUUID()): string =>
     params: { payment: { identifiers: { c_id } } },
   })
 
-/** The answer of the resend route about a payment, signed in the form that carries the pair. */
+/** Calls the resend route with a replay pair. */
 async function resend(
   payment_id: string,
   operation_id: string,
@@ -134,7 +134,7 @@ async function resend(
   return send(system.demo().base_url, { path, headers, body })
 }
 
-/** The code with which a deposit ends, in the place where a merchant reads it (E14). */
+/** The code in the final status of a deposit, as a merchant reads it (E14). */
 async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: string }>): Promise<Seen> {
   const { c_id } = await deposit
   const answer = await eventually(
@@ -152,7 +152,7 @@ const refusedWith = (code: number): Promise<Seen> =>
     ).then((answer) => ({ ...answer, c_id: answer.body.result.payment.identifiers.c_id })),
   )
 
-/** What a caller saw: an envelope's code with its HTTP status, or the code that a payment ended with. */
+/** The code of an envelope with its HTTP status, or the code of a final status. */
 interface Seen {
   readonly code: number
   readonly http_status?: number
@@ -163,7 +163,7 @@ const envelope = async (answer: Promise<PublicResponse>): Promise<Seen> => {
   return { code: body.error?.code, http_status }
 }
 
-/** How each code is met through the public door. */
+/** How to produce each code over the public API. */
 const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
   1000: async () => {
     const credential = await credentialWith({ rate_limits: { 'balance.get': 1 } })
@@ -224,7 +224,7 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
     await ask(body)
     return envelope(ask(body))
   },
-  6010: () => envelope(ask(statusOf('nobody-knows-it'))),
+  6010: () => envelope(ask(statusOf('unknown-reference'))),
   6011: () => endsWith(alpha.deposit(10_905, { route: { purpose: 'short_expiry' } })),
   6012: () => endsWith(alpha.deposit(10_906)),
   6044: () => endsWith(alpha.deposit(10_901)),
@@ -242,10 +242,10 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
   ),
 }
 
-/** What takes a part that breaks on purpose: the test that does that, by its file and its own words. */
+/** Codes that need a broken part: the test that produces the code, by its file and name. */
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, words: string]>>> = {
   2001: ['gateway/app.test.ts', "test('answers an unexpected fault with 2001"],
-  2002: ['test/e2e/resend.suite.ts', "test('without a notifier it is 2002, and the same request works"],
+  2002: ['test/e2e/resend.suite.ts', "test('a resend without a notifier gives 2002"],
   3007: ['gateway/auth/v1-scheme.test.ts', "['broken settings', { credential: BROKEN }, 3007]"],
 }
 
@@ -254,10 +254,10 @@ const TICKETS = 'tickets are not part of this version: their methods answer 1002
 const REFUNDS = 'refunds are not part of this version: their methods answer 1002'
 const FILES = 'attachments are not part of this version: their methods answer 1002'
 
-/** Why this system never answers with a code. */
+/** Why this system never returns a code. */
 const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
   1009: 'routes name their connector and the registry refuses an unknown one, so no request can meet it',
-  1012: 'the decision on funds is told as 6004, which says whose funds',
+  1012: 'insufficient funds are reported as 6004, which says whose funds',
   2000: 'every fault inside is 2001 and every dependency that is down 2002; 2000 would say less',
   6004: WITHDRAWALS,
   6005: WITHDRAWALS,
@@ -285,14 +285,14 @@ const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
 const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
 
 // E12
-test.each(CODES)('%d is produced, or there is a reason why it never is', (code) => {
+test.each(CODES)('%d is produced by a test, or has a reason why it is never returned', (code) => {
   const answers = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((answer) => answer !== undefined)
   expect(answers).toHaveLength(1)
   const [file, words] = ELSEWHERE[code] ?? []
   if (file !== undefined) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(words)
 })
 
-/** 1000 stands for an exhausted bucket here, which is 429 (E10). */
+/** The code 1000 is produced by an exhausted bucket here, which is HTTP 429 (E10). */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = { 1000: 429 }
 
 test.each(CODES.filter((code) => PRODUCED[code] !== undefined))('%d', async (code) => {

@@ -2,8 +2,8 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 /**
- * Writes a storm into a store until it is killed, and prints the id and the version of a document as soon as its
- * write was acknowledged. Run with the directory and a name that no other writer has.
+ * Writes documents until it is killed, and prints the id and the version of each acknowledged write. The arguments are
+ * the directory and a unique name of the writer.
  */
 const [directory = '', writer = ''] = process.argv.slice(2)
 const WORKERS = 32

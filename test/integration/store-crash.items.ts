@@ -1,6 +1,6 @@
 import type { CollectionSpec } from '#lib/platform/store/port.ts'
 
-/** A document that tells by itself whether it is whole. */
+/** A document whose fields all follow from its id and version, so that a partial write can be detected. */
 export interface CrashItem {
   readonly shop: string
   readonly id: string
@@ -10,7 +10,7 @@ export interface CrashItem {
   readonly payload: string
 }
 
-/** Where the writers that are killed write. */
+/** The collection of the writers. */
 export const CRASH_COLLECTION: CollectionSpec = {
   name: 'items',
   partition: ['shop'],
@@ -22,7 +22,7 @@ export const CRASH_COLLECTION: CollectionSpec = {
   },
 }
 
-/** The document with this id at this version: everything in it follows from both. */
+/** Makes the document with this id and version. */
 export function crashItem(id: string, version: number): CrashItem {
   const mark = `${id}@${version}`
   return { shop: 'a', id, rank: version, code: mark, tags: [id, mark], payload: mark.repeat(60) }

@@ -13,7 +13,7 @@ import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items
 const ROUNDS = 4
 const ACKNOWLEDGED_MIN = 400
 
-/** What a writer was told: for each id the last version, or that it is gone. */
+/** The acknowledged writes: the last version of each id, or `gone`. */
 type Acknowledged = Map<string, string>
 
 describe('the embedded store after kill -9', () => {
@@ -28,8 +28,8 @@ describe('the embedded store after kill -9', () => {
     await rm(directory, { recursive: true, force: true })
   })
 
-  /** Starts a writer; resolves when it has been acknowledged `count` writes, and keeps taking note. */
-  async function startWriter(name: string, count: number, told: Acknowledged): Promise<ChildProcess> {
+  /** Starts a writer. Resolves after `count` acknowledged writes, and continues to record them. */
+  async function startWriter(name: string, count: number, acknowledged: Acknowledged): Promise<ChildProcess> {
     const program = join(import.meta.dirname, 'store-crash.child.ts')
     const child = spawn(process.execPath, [program, directory, name], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -40,7 +40,7 @@ describe('the embedded store after kill -9', () => {
       child.once('exit', () => reject(new Error('the writer ended by itself')))
       createInterface({ input: child.stdout }).on('line', (line) => {
         const [id = '', version = ''] = line.split(' ')
-        told.set(id, version)
+        acknowledged.set(id, version)
         lines += 1
         if (lines === count) resolve()
       })
@@ -54,13 +54,13 @@ describe('the embedded store after kill -9', () => {
     await ended
   }
 
-  test('every acknowledged write is there, whole, and its index entries with it', async () => {
-    const told: Acknowledged = new Map()
+  test('has every acknowledged write completely, with its index entries', async () => {
+    const acknowledged: Acknowledged = new Map()
     for (let round = 0; round < ROUNDS; round += 1) {
-      // Two at a time: one is killed while the other one goes on.
+      // Two at a time: one is killed while the other continues.
       const [first, second] = await Promise.all([
-        startWriter(`first${round}`, ACKNOWLEDGED_MIN, told),
-        startWriter(`second${round}`, ACKNOWLEDGED_MIN, told),
+        startWriter(`first${round}`, ACKNOWLEDGED_MIN, acknowledged),
+        startWriter(`second${round}`, ACKNOWLEDGED_MIN, acknowledged),
       ])
       await kill(first)
       await kill(second)
@@ -68,21 +68,21 @@ describe('the embedded store after kill -9', () => {
     const store = await openStore({ database: 'orders', directory })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const found = new Map((await all(items, 'key')).map((item) => [item.id, item]))
-    for (const [id, version] of told) {
+    for (const [id, version] of acknowledged) {
       const item = found.get(id)
-      // The write after the acknowledged one may have happened too, its writer just never heard of it.
+      // The write after the acknowledged one may have happened too, without an acknowledgement.
       if (version === 'gone') expect({ id, item }).toEqual({ id, item: undefined })
       else if (item === undefined) expect({ id, version }).toEqual({ id, version: '2' })
       else expect(item.version).toBeGreaterThanOrEqual(Number(version))
     }
     for (const item of found.values())
       expect(item).toEqual({ ...crashItem(item.id, item.version), version: item.version })
-    expect(told.size).toBeGreaterThan(ROUNDS * ACKNOWLEDGED_MIN * 0.4)
+    expect(acknowledged.size).toBeGreaterThan(ROUNDS * ACKNOWLEDGED_MIN * 0.4)
     await expectIndexesToAgree(items, found)
     await store.close()
   }, 600_000)
 
-  test('a writer that was stopped in the middle holds nobody beyond the time limit', async () => {
+  test('does not block other writers beyond the time limit when one writer is stopped', async () => {
     const store = await openStore({ database: 'orders', directory, timeout_ms: 400 })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const child = await startWriter('stopped', 50, new Map())
@@ -95,7 +95,7 @@ describe('the embedded store after kill -9', () => {
       for (const outcome of outcomes) {
         if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable)
       }
-      expect(await items.get({ shop: 'a', id: 'nobody' })).toBeUndefined()
+      expect(await items.get({ shop: 'a', id: 'absent' })).toBeUndefined()
       child.kill('SIGCONT')
       await writeUntilDone(items, `after-${at}`)
     }

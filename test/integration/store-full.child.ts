@@ -7,8 +7,8 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/port.ts'
 
 /**
- * Fills a small disk, is refused, makes room, and goes on; fails when anything is lost or half written. A process of
- * its own, because what it proves is also that a full disk does not end one. Run with the directory of the disk.
+ * Fills a small disk until a write is refused, frees space, and continues. Fails when anything is lost or partially
+ * written. It is its own process to prove that a full disk does not end a process. The argument is the directory.
  */
 interface Item {
   readonly shop: string
@@ -52,7 +52,7 @@ function large(id: number): Item {
   return { shop: 'a', id, rank: id, code: `c${id}`, payload: 'x'.repeat(DOCUMENT_BYTES) }
 }
 
-/** Inserts until there is no room, and answers what was acknowledged. Several at a time, so that a group fails. */
+/** Inserts until the disk is full, and returns the acknowledged ids. Inserts several at a time, so that a group fails. */
 async function fill(collection: Collection<Item>): Promise<number[]> {
   const acknowledged: number[] = []
   for (let first = 0; first < FILL_MAX; first += 4) {
@@ -64,7 +64,7 @@ async function fill(collection: Collection<Item>): Promise<number[]> {
     }
     if (outcomes.some(({ status }) => status === 'rejected')) return acknowledged
   }
-  throw new Error('the disk never was full')
+  throw new Error('the disk did not become full')
 }
 
 async function expectWhole(collection: Collection<Item>, ids: readonly number[]): Promise<void> {

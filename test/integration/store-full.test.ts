@@ -16,7 +16,7 @@ describe('the embedded store on a full disk', () => {
   }
   afterAll(() => mounted.unmount())
 
-  test('refuses writes and blobs, ends nothing, loses nothing, and goes on when there is room again', async () => {
+  test('refuses writes and blobs, loses nothing, and continues when there is space again', async () => {
     const program = join(import.meta.dirname, 'store-full.child.ts')
     const { stdout } = await promisify(execFile)(process.execPath, [program, mounted.directory])
     expect(stdout).toBe('whole\n')

@@ -37,7 +37,7 @@ const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
   ['never', 'order'],
 ]
 
-/** The guarantees of effects on any store. `place` gives an empty place for documents. */
+/** The suite for effects, which must pass on every store. `place` returns an empty place for documents. */
 export function effectsSuite(name: string, place: () => Promise<Place>): void {
   describe(`effects on ${name}`, () => {
     let here: Place
@@ -209,7 +209,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
         (length = 0) => length >= before + 2,
       )
       const elapsed_s = (performance.now() - closed_ms) / 1_000
-      // One more for the second that has begun, and one that was under way before.
+      // One more for the current second, and one that was in progress before.
       expect(published.length - published_when_closed).toBeLessThanOrEqual(elapsed_s + 2)
       const receipts = createReceiptSender(bus)
       const consumer = await bus.subscribe('events.>', ({ headers }) => {

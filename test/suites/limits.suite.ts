@@ -18,7 +18,7 @@ const CHILD = join(import.meta.dirname, 'limits.child.ts')
 const BUCKET = 'payment.notification'
 const TTL_MS = 660_000
 
-/** The promises of the limits and nonces of several gateways, on any store. */
+/** The suite for limits and nonces of several gateways, which must pass on every store. */
 export function limitsSuite(name: string, place: Place): void {
   describe(`limits on ${name}`, () => {
     let edges: OpenGatewayStore[]

@@ -2,19 +2,19 @@ import { describe, expect, test } from '@jest/globals'
 import type { Blobs } from '#lib/platform/store/port.ts'
 import type { StoreUnderTest } from './store.suite.ts'
 
-/** Blobs: whole or not at all, and written once. */
+/** Blobs are stored completely or not at all, and are never replaced. */
 export function blobsContract(subject: StoreUnderTest): void {
   describe('blobs', () => {
     const open = (): Promise<Blobs> => subject.store().blobs(subject.name())
 
-    test.each([0, 1, 261_120, 261_121, 700_001])('%d bytes come back', async (size) => {
+    test.each([0, 1, 261_120, 261_121, 700_001])('%d bytes are stored and read', async (size) => {
       const blobs = await open()
       const bytes = Buffer.alloc(size, 'some bytes, again and again. ')
       expect(await blobs.put('one', parts(bytes, 100_003))).toBe(size)
       expect(await contentOf(blobs, 'one')).toEqual(bytes)
     })
 
-    test('replace nothing, and of several writers one wins whole', async () => {
+    test('are never replaced, and one of several writers succeeds completely', async () => {
       const blobs = await open()
       const contents = Array.from({ length: 6 }, (_, at) => Buffer.alloc(300_000 + at, `writer ${at}`))
       const outcomes = await Promise.allSettled(
@@ -32,7 +32,7 @@ export function blobsContract(subject: StoreUnderTest): void {
       })
     })
 
-    test('show nothing of a put whose source failed, and the id stays free', async () => {
+    test('are not stored when their source fails, and the id can be used again', async () => {
       const blobs = await open()
       async function* broken(): AsyncGenerator<Uint8Array> {
         yield Buffer.alloc(600_000)
@@ -44,7 +44,7 @@ export function blobsContract(subject: StoreUnderTest): void {
       expect(await contentOf(blobs, 'one')).toEqual(Buffer.from('second'))
     })
 
-    test('are gone when deleted, and may be deleted again', async () => {
+    test('are absent after a delete, which may be repeated', async () => {
       const blobs = await open()
       await blobs.put('one', parts(Buffer.alloc(300_000), 300_000))
       await blobs.delete('one')
@@ -63,7 +63,7 @@ export function blobsContract(subject: StoreUnderTest): void {
       },
     )
 
-    test('refuse a name that is no name', async () => {
+    test('refuse an invalid collection name', async () => {
       await expect(subject.store().blobs('../up')).rejects.toBeInstanceOf(TypeError)
     })
   })

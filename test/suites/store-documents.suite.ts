@@ -5,10 +5,10 @@ import { failureOf, ITEMS, type StoreUnderTest } from './store.suite.ts'
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
-/** One document: what comes back, what is refused, what stands in the way of what. */
+/** Reads and writes of single documents: types, refused values, versions and unique indexes. */
 export function documentsContract(subject: StoreUnderTest): void {
   describe('documents', () => {
-    test('come back with the very types that went in', async () => {
+    test('keep the types of their values', async () => {
       const items = await subject.collection()
       const document = {
         shop: 'a',
@@ -35,7 +35,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       expect(plain(found)).toEqual(plain({ ...document, version: 1 }))
     })
 
-    test('lose fields that are undefined, at any depth', async () => {
+    test('omit undefined fields, at any depth', async () => {
       const items = await subject.collection()
       await items.insert({
         shop: 'a',
@@ -49,7 +49,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       expect(Object.keys(found?.['deep'] as object)).toEqual(['list'])
     })
 
-    test('may have a megabyte', async () => {
+    test('can have a size of one megabyte', async () => {
       const items = await subject.collection()
       const large = { shop: 'a', id: 1, text: 'x'.repeat(500_000), bytes: new Uint8Array(500_000).fill(7) }
       await items.insert(large)
@@ -90,7 +90,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       await items.insert({ shop: 'a', id: 2, code: 'c' })
     })
 
-    test('are refused without their key, with a key of another kind, and with one that is too long', async () => {
+    test('are refused with a missing, an invalid or a too long key', async () => {
       const items = await subject.collection()
       for (const id of [undefined, null, true, 1.5, 'x'.repeat(2_500), '\udc00', Number.NaN]) {
         await expect(items.insert({ shop: 'a', id: id as string })).rejects.toBeInstanceOf(TypeError)
@@ -103,7 +103,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       expect(await items.get({ shop: 'a', id: longest })).toMatchObject({ id: longest })
     })
 
-    test('are told apart by their key, whatever characters and kinds are in it', async () => {
+    test('are distinguished by their key, for all characters and types', async () => {
       const items = await subject.collection()
       const keys = [
         '1',
@@ -133,7 +133,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       })
     })
 
-    test('meet duplicates that name their index', async () => {
+    test('are refused as a duplicate that names the index', async () => {
       const items = await subject.collection()
       await items.insert({ shop: 'a', id: 1, code: 'c', serials: [1, 2] })
       await items.insert({ shop: 'b', id: 1, code: 'c', serials: [1, 2] })
@@ -157,7 +157,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       await expect(items.insert({ shop: 'a', id: 4, serials: [] })).rejects.toBeInstanceOf(TypeError)
     })
 
-    test('give their unique values back when they are replaced or deleted', async () => {
+    test('free their unique values when they are replaced or deleted', async () => {
       const items = await subject.collection()
       await items.insert({ shop: 'a', id: 1, code: 'c', serials: [1, 2] })
       await items.replace({ shop: 'a', id: 1, code: 'd', serials: [2, 3] }, 1)
@@ -199,7 +199,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       await expect(items.replace(key, 0)).rejects.toBeInstanceOf(TypeError)
     })
 
-    test('64 writers of one document lose no update', async () => {
+    test('lose no update of 64 concurrent writers', async () => {
       const items = await subject.collection()
       const key = { shop: 'a', id: 1 }
       await items.insert({ ...key, count: 0, rank: 0 })
@@ -220,7 +220,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       expect(ranked.map((item) => item['rank'])).toEqual([64])
     })
 
-    test('of 32 inserts of one key, and of one unique value, one wins', async () => {
+    test('are inserted once by concurrent inserts of one key or of one unique value', async () => {
       const items = await subject.collection()
       const outcomes = await Promise.allSettled([
         ...Array.from({ length: 16 }, (_, at) => items.insert({ shop: 'a', id: 1, at })),
@@ -233,7 +233,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       }
     })
 
-    test('of 8 replacements that reach for one unique value, one wins and the others change nothing', async () => {
+    test('keep a unique value unique under 8 concurrent replacements, of which one succeeds', async () => {
       const items = await subject.collection()
       for (let round = 0; round < 5; round += 1) {
         const before = Array.from({ length: 8 }, (_, id) => ({ shop: `shop ${round}`, id, version: 1 }))
@@ -266,7 +266,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       ['an index named like the key', { indexes: { key: { fields: ['shop'] } } }],
       ['a dotted key', { key: ['shop', 'a.b'] }],
       ['an index over the version', { indexes: { i: { fields: ['shop', 'version'] } } }],
-      ['a name that is no name', { name: 'a.b' }],
+      ['an invalid name', { name: 'a.b' }],
     ])('a collection is refused with %s', async (_, wrong) => {
       await expect(
         subject.store().collection({ ...ITEMS, name: subject.name(), ...wrong }),
@@ -275,7 +275,7 @@ export function documentsContract(subject: StoreUnderTest): void {
   })
 }
 
-/** Bytes as an array, because one store answers with `Buffer`. */
+/** Converts bytes to arrays, because one store returns `Buffer`. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return [...value]
   if (Array.isArray(value)) return value.map(plain)

@@ -7,7 +7,7 @@ import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 const DAY_MS = 24 * 60 * 60 * 1_000
 const KEY = { shop: 'a', id: 1 }
 
-/** Documents that expire: gone for everybody at their time, whenever the store gets round to deleting them. */
+/** Expired documents are invisible from their expiry time on, even before the store deletes them. */
 export function expiryContract(subject: StoreUnderTest): void {
   describe('expiry', () => {
     let restoreClock: (() => void) | undefined
@@ -16,7 +16,7 @@ export function expiryContract(subject: StoreUnderTest): void {
       restoreClock = undefined
     })
 
-    /** The clock of this process, a few days ahead; the server's own stays, so that only our check can tell. */
+    /** Moves the clock of this process only. The server does not delete the documents yet, so our own check must hide them. */
     function goForward(time_ms: number): void {
       restoreClock = useClock({
         now_ms: () => Date.now() + time_ms,
@@ -30,7 +30,7 @@ export function expiryContract(subject: StoreUnderTest): void {
     const expiring = (): Promise<Collection<Item>> => subject.collection({ ...ITEMS, expires: 'gone_at' })
     const inDays = (days: number): Date => new Date(clock.now_ms() + days * DAY_MS)
 
-    test('hides a document from get and find, and from guarded writes', async () => {
+    test('hides a document from get, find, replace and delete', async () => {
       const items = await expiring()
       await items.insert({ ...KEY, rank: 1, gone_at: inDays(1) })
       await items.insert({ shop: 'a', id: 2, rank: 2, gone_at: inDays(3) })
@@ -57,7 +57,7 @@ export function expiryContract(subject: StoreUnderTest): void {
       expect(ranked).toEqual([{ ...KEY, rank: 2, version: 1 }])
     })
 
-    test('an expired holder is a duplicate for nobody, a live one still is', async () => {
+    test('allows the unique value of an expired document, but not that of a valid one', async () => {
       const items = await expiring()
       await items.insert({ ...KEY, code: 'c', gone_at: inDays(1) })
       await items.insert({ shop: 'a', id: 2, code: 'd', gone_at: inDays(9) })
@@ -68,7 +68,7 @@ export function expiryContract(subject: StoreUnderTest): void {
       await expect(items.insert({ shop: 'a', id: 5, code: 'd' })).rejects.toMatchObject({ index: 'by_code' })
     })
 
-    test('a time that is no date is refused', async () => {
+    test('refuses an expiry time that is not a date', async () => {
       const items = await expiring()
       await expect(items.insert({ ...KEY, gone_at: 5 })).rejects.toBeInstanceOf(TypeError)
       await items.insert({ ...KEY, gone_at: null })

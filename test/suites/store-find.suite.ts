@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals'
 import type { Collection, Range, Stored } from '#lib/platform/store/port.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
-/** Reading a range of an index: its bounds, its order, and page by page. */
+/** Reads of an index: bounds, order and pages. */
 export function findContract(subject: StoreUnderTest): void {
   describe('find', () => {
-    test('orders numbers, whatever their type, and keeps to the range', async () => {
+    test('sorts numbers of all types, within the bounds of the range', async () => {
       const items = await subject.collection()
       const ranks = [
         -(2n ** 63n),
@@ -41,7 +41,7 @@ export function findContract(subject: StoreUnderTest): void {
       expect(await ids({ equals: ['a'], from: 10, to: 9 })).toEqual([])
     })
 
-    test('orders strings by code point and dates by time', async () => {
+    test('sorts strings by code point and dates by time', async () => {
       const items = await subject.collection()
       const texts = [
         '',
@@ -83,7 +83,7 @@ export function findContract(subject: StoreUnderTest): void {
       )
     })
 
-    test('bounds a range to values of its kind', async () => {
+    test('limits a range to values of the type of its bounds', async () => {
       const items = await subject.collection()
       const ids = ['text', 5, new Date(5)]
       for (const id of ids) await items.insert({ shop: 'a', id, rank: id })
@@ -130,7 +130,7 @@ export function findContract(subject: StoreUnderTest): void {
       expect(await pages(items, 'by_tag', { equals: ['a', 't1'] }, 2, true)).toEqual([5, 3, 1])
     })
 
-    test('takes any document as a position, inside the range or not', async () => {
+    test('accepts any document as a position, inside or outside the range', async () => {
       const items = await subject.collection()
       for (let id = 0; id < 5; id += 1) await items.insert({ shop: 'a', id, rank: id })
       const past = async (rank: number, reverse: boolean): Promise<unknown[]> => {
@@ -151,7 +151,7 @@ export function findContract(subject: StoreUnderTest): void {
       expect(await past(-5, true)).toEqual([])
     })
 
-    test('follows every replacement and deletion', async () => {
+    test('reflects replacements and deletions', async () => {
       const items = await subject.collection()
       await items.insert({ shop: 'a', id: 1, rank: 1, tags: ['x', 'y'], due: { at: new Date(1) } })
       await items.replace({ shop: 'a', id: 1, rank: 2, tags: ['y', 'z'] }, 1)
@@ -168,7 +168,7 @@ export function findContract(subject: StoreUnderTest): void {
       expect(await has('key', { equals: ['a'] })).toBe(false)
     })
 
-    test('refuses what an index or a cluster could not serve', async () => {
+    test('refuses queries that an index or a sharded cluster cannot serve', async () => {
       const items = await subject.collection()
       const refused: [string, Range, { limit: number; after?: Record<string, unknown> }][] = [
         ['by_nothing', { equals: ['a'] }, { limit: 1 }],
@@ -188,7 +188,7 @@ export function findContract(subject: StoreUnderTest): void {
       }
     })
 
-    test('finds old documents by an index that a later release declares', async () => {
+    test('finds existing documents by an index that a later release adds', async () => {
       const name = subject.name()
       const old = await subject.store().collection<Item>({ ...ITEMS, name, indexes: {} })
       for (let id = 0; id < 450; id += 1) await old.insert({ shop: 'a', id, rank: -id, twice: id % 10 })
@@ -231,7 +231,7 @@ function idsOf(items: readonly Item[]): unknown[] {
   return items.map(({ id }) => id)
 }
 
-/** An order that is not the one expected, the same in every run. */
+/** Reorders the values, in the same way in every run. */
 function shuffled<T>(values: readonly T[]): T[] {
   return values
     .map((value, at) => ({ value, order: (at * 7) % 5 }))

@@ -64,15 +64,15 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** Any sequence of operations answers as the plainest model of a store does. */
+/** Compares random sequences of operations with a simple model of a store. */
 export function modelContract(subject: StoreUnderTest): void {
   describe('model', () => {
-    test('any sequence of operations answers as the model does', async () => {
+    test('any sequence of operations has the same results as the model', async () => {
       const items = await subject.collection()
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS_MAX }), async (steps) => {
           const model = createModel()
-          // A partition of its own for each run.
+          // Each run has its own partition.
           const shop = randomHex(6)
           for (const [at, one] of steps.entries()) {
             const call = callOf(one, shop, model)
@@ -89,7 +89,7 @@ export function modelContract(subject: StoreUnderTest): void {
 
 type Target = Pick<Collection<Item>, 'insert' | 'replace' | 'delete' | 'find'> | StoreModel
 
-/** What a step does to the store or to the model; what it needs to know of the state it asks the model before. */
+/** Makes the call of a step. Versions and positions come from the model before the step. */
 function callOf(one: Step, shop: string, model: StoreModel): (target: Target) => unknown {
   if (one.does === 'byRank' || one.does === 'byText' || one.does === 'byTag') {
     const [index, range] = [indexOf(one), rangeOf(one, shop)]

@@ -2,7 +2,7 @@ import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/port.ts'
 import type { Item } from './store.suite.ts'
 
-/** What a store of `ITEMS` does, as plainly as it can be said: a list that is searched and sorted each time. */
+/** A model of a store with the collection `ITEMS`: a list that every operation searches and sorts. */
 export interface StoreModel {
   insert(document: Item): Stored<Item>
   get(key: Fields): Stored<Item> | undefined
@@ -13,7 +13,7 @@ export interface StoreModel {
 
 type Values = readonly unknown[]
 
-// How each index sees a document: one list of values for each of its entries.
+// The entries of a document in each index: one list of values per entry.
 const INDEXES: Record<string, (item: Item) => Values[]> = {
   key: (item) => [[item.shop, item.id]],
   by_rank: (item) => [[item.shop, item['rank'] ?? null]],
@@ -23,7 +23,7 @@ const INDEXES: Record<string, (item: Item) => Values[]> = {
 }
 const UNIQUE = ['key', 'by_code', 'by_serial']
 
-/** An empty model. */
+/** Creates an empty model. */
 export function createModel(): StoreModel {
   const items: Stored<Item>[] = []
   const at = (key: Readonly<Record<string, unknown>>): number =>

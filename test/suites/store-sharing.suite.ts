@@ -3,10 +3,10 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
-/** Several handles on one place, as several processes of a service have them. */
+/** Several handles to one store, like those of several processes of a service. */
 export function sharingContract(subject: StoreUnderTest): void {
   describe('sharing', () => {
-    test('what one handle wrote another one sees at once, and guards against', async () => {
+    test('a write of one handle is visible to another at once, and conflicts with its old version', async () => {
       const spec = { ...ITEMS, name: subject.name() }
       const other = await subject.open()
       const [here, there] = [await subject.store().collection<Item>(spec), await other.collection<Item>(spec)]
@@ -20,7 +20,7 @@ export function sharingContract(subject: StoreUnderTest): void {
       await other.close()
     })
 
-    test('a collection may be opened by many at the same time', async () => {
+    test('a collection can be opened by several handles at the same time', async () => {
       const spec = { ...ITEMS, name: subject.name(), expires: 'gone_at' }
       const stores = await Promise.all(Array.from({ length: 4 }, () => subject.open()))
       const collections = await Promise.all(stores.map((store) => store.collection<Item>(spec)))
@@ -31,7 +31,7 @@ export function sharingContract(subject: StoreUnderTest): void {
       await Promise.all(stores.map((store) => store.close()))
     })
 
-    test('everything is still there after closing and opening', async () => {
+    test('all data is present after the store was closed and opened again', async () => {
       const name = subject.name()
       const before = await subject.open()
       const items = await before.collection<Item>({ ...ITEMS, name })

@@ -7,25 +7,25 @@ import { findContract } from './store-find.suite.ts'
 import { modelContract } from './store-model.suite.ts'
 import { sharingContract } from './store-sharing.suite.ts'
 
-/** A place for a store: several handles may be open on it, and what one wrote the others see. */
+/** A place for a store. Several handles can be open on it and see the writes of each other. */
 export interface StorePlace {
   open(): Promise<Store>
   remove(): Promise<void>
 }
 
-/** What each part of the contract works with. */
+/** The store and the collections that each part of the suite uses. */
 export interface StoreUnderTest {
-  /** Another handle on the same place; whoever opens it closes it. */
+  /** Opens another handle on the same place. The caller closes it. */
   open(): Promise<Store>
-  /** The handle that most tests share. */
+  /** The handle that most tests use. */
   store(): Store
-  /** A collection of its own for each test: `spec` under a name that nobody else has. */
+  /** Opens a collection with a unique name. `spec` replaces parts of `ITEMS`. */
   collection(spec?: Partial<CollectionSpec>): Promise<Collection<Item>>
-  /** A name that nobody else has. */
+  /** Makes a unique name for a collection. */
   name(): string
 }
 
-/** The documents of the contract: a shop's orders. The shop is the partition. */
+/** The documents of the suite: orders of shops. The shop is the partition. */
 export interface Item {
   readonly shop: string
   readonly id: string | number | bigint | Date
@@ -46,11 +46,11 @@ export const ITEMS: Omit<CollectionSpec, 'name'> = {
 }
 
 /**
- * What every store promises, whatever it is made of. `start` prepares an empty place. Both adapters run all of it, so
- * that a service which works on one works on the other.
+ * The suite that every store must pass. `start` prepares an empty place. Both adapters run all of it, so that a service
+ * that works on one also works on the other.
  */
 export function storeContract(title: string, start: () => Promise<StorePlace>): void {
-  describe(`store contract: ${title}`, () => {
+  describe(`the store: ${title}`, () => {
     let place: StorePlace
     let shared: Store
     let names = 0
@@ -83,7 +83,7 @@ export function storeContract(title: string, start: () => Promise<StorePlace>): 
   })
 }
 
-/** Runs a promise that is to fail, and answers what it failed with. */
+/** Returns the error of a promise that must fail. */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   const outcome = await work.then(
     (value) => ({ value }),

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Files of a certificate authority of one's own. */
+/** The files of a certificate authority for one test. */
 export interface Certificates {
   /** The authority's certificate. */
   readonly authority: string
@@ -15,7 +15,7 @@ export interface Certificates {
   remove(): Promise<void>
 }
 
-/** Makes an authority with `openssl`; `undefined` where that program is not installed. */
+/** Makes an authority with `openssl`. Returns `undefined` if that program is not installed. */
 export async function makeAuthority(): Promise<Certificates | undefined> {
   const found = await run('openssl', ['version']).then(
     () => true,
@@ -39,18 +39,19 @@ export async function makeAuthority(): Promise<Certificates | undefined> {
   return {
     authority: path('ca.crt'),
     async issue(name) {
-      const [key, certificate, asked, extensions] = ['key', 'crt', 'csr', 'ext'].map((end) =>
+      const [key, certificate, signing_request, extensions] = ['key', 'crt', 'csr', 'ext'].map((end) =>
         path(`${name}.${end}`),
       )
-      if (!key || !certificate || !asked || !extensions) throw new TypeError('four files are needed')
+      if (!key || !certificate || !signing_request || !extensions)
+        throw new TypeError('four files are needed')
       await writeFile(extensions, `subjectAltName=IP:127.0.0.1,DNS:${name}`)
-      await run('openssl', ['req', ...newKey, '-keyout', key, '-out', asked, '-subj', '/CN=x'])
+      await run('openssl', ['req', ...newKey, '-keyout', key, '-out', signing_request, '-subj', '/CN=x'])
       const signing = ['-CA', path('ca.crt'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2']
       await run('openssl', [
         'x509',
         '-req',
         '-in',
-        asked,
+        signing_request,
         '-out',
         certificate,
         ...signing,

@@ -10,18 +10,18 @@ const READY_LIMIT_MS = 100_000
 /** A process of the system under test. */
 export interface SystemProcess {
   readonly child: ChildProcess
-  /** What it wrote to standard error, for the report of a failure. */
+  /** Its standard error, for the report of a failure. */
   log(): string
-  /** Ends it as a power cut does. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>
-  /** Tells it to stop, and answers its exit code. */
+  /** Sends SIGTERM, and returns the exit code. */
   stop(): Promise<number | null>
 }
 
 /** The URLs of a `ready` line, by name. */
 export type ReadyUrls = Readonly<Record<string, string>>
 
-/** Starts a file of the project in a process of its own and waits for its `ready` line. */
+/** Starts a file of the project in its own process and waits for its `ready` line. */
 export async function startProcess(
   file: string,
   parameters: readonly string[],
@@ -47,7 +47,7 @@ export async function startProcess(
   }
 }
 
-/** Starts a process without waiting for anything: for one that is meant to fail. */
+/** Starts a process without waiting for its `ready` line, for example one that must fail. */
 export function launch(
   file: string,
   parameters: readonly string[],

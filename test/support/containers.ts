@@ -7,7 +7,7 @@ import type { StartedTestContainer } from 'testcontainers'
 const DOCKER_WITHIN_MS = 2_000
 const START_WITHIN_MS = 120_000
 
-/** Whether a Docker engine takes connections, told within 2 s: testcontainers itself may take half a minute to give up. */
+/** Checks within 2 s whether a Docker engine accepts connections. testcontainers itself can take 30 s to give up. */
 export async function dockerAnswers(): Promise<boolean> {
   const attempts = dockerSockets().map(async (socket) => {
     try {
@@ -22,7 +22,7 @@ export async function dockerAnswers(): Promise<boolean> {
   )
 }
 
-/** Starts `mongo` as a replica set of one, as its majority writes need; resolves when it is primary. */
+/** Starts `mongo` as a replica set with one member, which majority writes need. Resolves when it is primary. */
 export async function mongodbInContainer(): Promise<{ uri: string; stop(): Promise<void> }> {
   const { GenericContainer, Wait } = await import('testcontainers')
   const container = await new GenericContainer('mongo:8')
@@ -44,7 +44,7 @@ export async function mongodbInContainer(): Promise<{ uri: string; stop(): Promi
   return { uri: `mongodb://${address(container, 27017)}/?directConnection=true`, stop: stopOf(container) }
 }
 
-/** Starts `nats`, core only: no stream of ours outlives it. */
+/** Starts `nats` without JetStream, which this system does not use. */
 export async function natsInContainer(): Promise<{ url: string; stop(): Promise<void> }> {
   const { GenericContainer, Wait } = await import('testcontainers')
   const container = await new GenericContainer('nats:2')
@@ -65,7 +65,7 @@ function stopOf(container: StartedTestContainer): () => Promise<void> {
   }
 }
 
-// The places that testcontainers tries too.
+// The same places as testcontainers tries.
 function dockerSockets(): Socket[] {
   const named = process.env['DOCKER_HOST']
   if (named?.startsWith('unix://')) return [connect(named.slice('unix://'.length))]

@@ -1,8 +1,8 @@
 import { type CrashPoint, newOrder, openEffectsSystem } from './effects-system.ts'
 
 /**
- * A process that stores orders, runs their effects, and kills itself at a certain point. The parent test checks what is
- * left. The first argument is JSON with the place of the documents, the crash point, and the effect.
+ * A process that stores orders, runs their effects, and kills itself at a certain point. The test checks what is stored.
+ * The first argument is JSON with the place of the documents, the crash point, and the effect.
  */
 const { place, point, effect_suffix, orders } = JSON.parse(process.argv[2] ?? '{}')
 

@@ -2,24 +2,25 @@
 const LIMIT_MS = 100_000
 const PAUSE_MS = 20
 
-/** Looks again and again until what is seen is as wanted, and answers it; fails with the last sight after 20 s. */
+/** Reads a value repeatedly until it is as expected, and returns it. After the time limit it throws with the last value. */
 export async function eventually<T>(
-  look: () => Promise<T> | undefined,
-  wanted: (seen: T | undefined) => boolean,
+  read: () => Promise<T> | undefined,
+  isExpected: (value: T | undefined) => boolean,
   limit_ms = LIMIT_MS,
 ): Promise<T> {
   const end_ms = performance.now() + limit_ms
   for (;;) {
-    const seen = await look()
-    if (wanted(seen)) return seen as T
-    if (performance.now() > end_ms) throw new Error(`this did not come in time; last seen: ${show(seen)}`)
+    const value = await read()
+    if (isExpected(value)) return value as T
+    if (performance.now() > end_ms)
+      throw new Error(`the expected value did not come within ${limit_ms} ms; last value: ${show(value)}`)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }
 
-function show(seen: unknown): string {
+function show(shown: unknown): string {
   return (
-    JSON.stringify(seen, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ??
+    JSON.stringify(shown, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ??
     'nothing'
   )
 }

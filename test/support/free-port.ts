@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Finds a free TCP port on 127.0.0.1 below the range that systems give to outgoing connections: a server that dies
- * and comes back on its port must not find that a client got it in between.
+ * Finds a free TCP port on 127.0.0.1. It is below the range of outgoing connections, so that no client can take the port
+ * of a server that stops and starts again.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {

@@ -2,17 +2,17 @@ import { createServer, type Socket } from 'node:net'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { eventually } from './eventually.ts'
 
-/** A server that speaks by hand, on a free port. */
+/** A server on a free port that writes raw bytes. */
 export interface HostileServer {
   readonly url: string
   /** How many requests it has read. */
   requests(): number
-  /** Resolves when it has read so many requests. */
+  /** Resolves when it has read this number of requests. */
   read(count: number): Promise<unknown>
   close: Listening['close']
 }
 
-/** Starts one: `speak` is called with each connection once the whole of a request was read. */
+/** Starts a hostile server. Each connection is passed to `speak` when a request was read. */
 export async function startHostileServer(speak: (socket: Socket) => void): Promise<HostileServer> {
   let requests = 0
   const server = createServer((socket) => {

@@ -1,10 +1,10 @@
 import type { Clock } from '#lib/platform/time.ts'
 
-/** A clock that stands still until a test moves it. */
+/** A clock that does not move by itself. */
 export interface ManualClock extends Clock {
-  /** Moves on by `time_ms`, runs what falls due on the way, each at its own instant, and lets its effects settle. */
+  /** Moves forward by `time_ms`. Runs each timer at its due time and waits until its effects are done. */
   advance(time_ms: number): Promise<void>
-  /** Sets the wall clock back or forward, as an administrator would; timers and durations do not notice. */
+  /** Sets the wall clock back or forward. Timers and durations are not affected. */
   stepWall(time_ms: number): void
 }
 
@@ -40,7 +40,7 @@ export function createManualClock(wall_ms = Date.UTC(2026, 10, 21)): ManualClock
   }
 }
 
-/** Resolves when everything that could go on without time or the network has gone on. */
+/** Resolves when all work is done that needs neither time nor the network. */
 export async function settled(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve))
 }

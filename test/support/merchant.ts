@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { PATHS, type PublicResponse, send, signResend, signV1 } from './public-client.ts'
 
-/** What demo.json tells of a credential. */
+/** A credential in demo.json. */
 export interface DemoCredential {
   readonly application_id: number
   readonly api_version: 'v1' | 'v2'
   readonly secret: string
 }
 
-/** What demo.json tells of a route. */
+/** A route in demo.json. */
 export interface DemoRoute {
   readonly service_id: number
   readonly purpose: string
@@ -17,7 +17,7 @@ export interface DemoRoute {
   readonly currency: string
 }
 
-/** What demo.json tells of a merchant. */
+/** A merchant in demo.json. */
 export interface DemoMerchant {
   readonly name: string
   readonly merchant_id: string
@@ -36,31 +36,31 @@ export interface Demo {
   readonly merchants: readonly DemoMerchant[]
 }
 
-/** A merchant's program: signs and sends v1 requests. */
+/** A client of one merchant, which signs and sends v1 requests. */
 export interface MerchantClient {
   readonly merchant: DemoMerchant
   readonly credential: DemoCredential
   route(wanted: Partial<DemoRoute>): number
   call(body: object): Promise<PublicResponse>
-  /** Creates a deposit of `value` minor units; UPI in INR unless told otherwise. */
+  /** Creates a deposit of `value` minor units, by default with UPI in INR. */
   deposit(value: number, more?: DepositOptions): Promise<PublicResponse & { readonly c_id: string }>
   status(c_id: string): Promise<PublicResponse>
-  /** Asks for the callback of the payment's present state (`payment.notification`). */
+  /** Requests a callback with the present status of a payment (`payment.notification`). */
   notify(identifiers: object, operation_id?: string): Promise<PublicResponse>
-  /** Asks for the callback of a payment's end on the resend route. */
+  /** Requests the callback of a payment's final status on the resend route. */
   resend(payment_id: string, operation_id: string): Promise<PublicResponse>
-  /** What can be spent in a currency. */
+  /** The available balance in a currency. */
   available(currency?: string): Promise<number>
 }
 
-/** What a test may want of a deposit. */
+/** The options of a deposit. */
 export interface DepositOptions {
   readonly c_id?: string
   readonly route?: Partial<DemoRoute>
   readonly webhook_url?: string
 }
 
-/** The client of a demonstration merchant. `demo` is asked anew for every call: a restart may move the ports. */
+/** Makes the client of a demonstration merchant. `demo` is called for every request, because a restart can change the ports. */
 export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha'): MerchantClient {
   const merchant = demo().merchants.find((one) => one.name === name)
   const credential = merchant?.credentials.find(({ api_version }) => api_version === 'v1')
@@ -106,7 +106,7 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
   }
 }
 
-/** Sends the bytes of a body with a v1 signature. */
+/** Sends a body with a v1 signature. */
 function sendV1(base_url: string, credential: DemoCredential, text: string): Promise<PublicResponse> {
   return send(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { test } from '@jest/globals'
 
-/** `test` where all of these programs are installed; else `test.skip`, and the reason is printed. */
+/** Returns `test` if all of these programs are installed; otherwise prints what is missing and returns `test.skip`. */
 export function testWith(...programs: readonly string[]): typeof test.skip {
   const missing = programs.filter((program) => spawnSync(program, ['--version']).error)
   if (missing.length === 0) return test

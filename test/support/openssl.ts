@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process'
 
-/** SHA-512 of bytes, or of a text's UTF-8, by another program than ours. */
+/** SHA-512 of bytes or of a text's UTF-8, computed by openssl. */
 export function opensslSha512(bytes: string | Uint8Array): string {
   return openssl(['-sha512'], bytes)
 }
 
-/** SHA-256, by another program than ours. */
+/** SHA-256, computed by openssl. */
 export function opensslSha256(bytes: string | Uint8Array): string {
   return openssl(['-sha256'], bytes)
 }
 
-/** An HMAC keyed with the UTF-8 of a secret, by another program than ours. */
+/** An HMAC with the UTF-8 of a secret as its key, computed by openssl. */
 export function opensslHmac(
   algorithm: 'sha256' | 'sha512',
   secret: string,
@@ -19,7 +19,7 @@ export function opensslHmac(
   return openssl([`-${algorithm}`, '-hmac', secret], bytes)
 }
 
-/** Prints are `<hex> *stdin`. */
+/** The output of openssl is `<hex> *stdin`. */
 function openssl(parameters: readonly string[], input: string | Uint8Array): string {
   const [hex = ''] = execFileSync('openssl', ['dgst', ...parameters, '-r'], { input })
     .toString()

@@ -1,10 +1,10 @@
 import type { Demo } from './merchant.ts'
 
 /** Calls an RPC as the operator does with curl: JSON over the Connect protocol. Throws with the code of a refusal. */
-// biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any part of a response
 export type Operator = (rpc: string, request: object) => Promise<any>
 
-/** The operator of a system, by its demo.json. Roles in several processes have a URL each, under `<role>_connect_url`. */
+/** Makes the operator of a system from its demo.json. With one process per role each has a `<role>_connect_url`. */
 export function operatorOf(demo: Demo): Operator {
   return async (rpc, request) => {
     const role = rpc.split('.')[1] ?? ''

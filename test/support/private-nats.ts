@@ -16,11 +16,11 @@ export interface PrivateNats {
   kill(): Promise<void>
   /** Kills it if it runs and starts it anew on the same port; resolves when it takes connections. */
   restart(): Promise<void>
-  /** Freezes the process: connections stay open and nothing answers. */
+  /** Stops the process with SIGSTOP: connections remain open without any response. */
   pause(): void
   /** Ends `pause`. */
   resume(): void
-  /** Ends it for good and deletes its files. */
+  /** Ends it and deletes its files. */
   stop(): Promise<void>
 }
 
@@ -69,9 +69,9 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-// A test that forgets to stop its server, or is killed, must leave none behind: the kernel ends it with its parent
-// (where setpriv is there to ask for it; Jest gives tests no exit hook that runs). The log goes to a file and the
-// process is not waited for, so that neither keeps the test process alive.
+// A test that is killed must not leave a server running. setpriv, where it is installed, lets the kernel end the server
+// with its parent; Jest has no exit hook that always runs. The log goes to a file and the process is unreferenced, so that
+// neither keeps the test process alive.
 async function spawnBound(program: string, args: readonly string[], log: string): Promise<ChildProcess> {
   const setpriv = await findProgram('setpriv')
   const [command = program, ...rest] = [
@@ -101,7 +101,7 @@ async function waitUntilReady(child: ChildProcess, port: number, log: string): P
   }
 }
 
-// A connection alone proves nothing: the kernel accepts it for a process that is frozen. The greeting does.
+// A connection is not enough, because the kernel accepts it for a stopped process too. The greeting proves that it runs.
 async function sendsGreeting(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {

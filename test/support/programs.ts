@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
-/** The path of a program in one of these folders or else on PATH; undefined when it is in none of them. */
+/** Finds a program in these folders or on PATH. Returns undefined if it is in none of them. */
 export async function findProgram(
   name: string,
   folders: readonly string[] = [],

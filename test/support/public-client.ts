@@ -3,16 +3,16 @@ import { Agent, request } from 'node:http'
 import { resendPath, V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import type { DemoCredential } from './merchant.ts'
 
-/** An answer of the public interface. */
+/** A response of the public API. */
 export interface PublicResponse {
   readonly http_status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly raw: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes into an answer
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of a response
   readonly body: any
 }
 
-/** A request to the public interface, byte for byte. A header that is `undefined` is not sent. */
+/** A request to the public API. A header that is `undefined` is not sent. */
 export interface PublicRequest {
   readonly path: string
   readonly verb?: string
@@ -20,20 +20,20 @@ export interface PublicRequest {
   readonly body: string | Buffer
 }
 
-/** What proves that a request is new: seconds and a text used once. */
+/** Timestamp (in seconds) and nonce of a request. */
 export interface ReplayPair {
   readonly timestamp: string
   readonly nonce: string
 }
 
-/** The paths of the public interface. */
+/** The paths of the public API. */
 export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
 const RESPONSE_LIMIT_MS = 100_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
-/** Sends a request and reads its answer, whatever it is. */
+/** Sends a request and returns the response, whatever its status. */
 export function send(
   base_url: string,
   { path, verb = 'POST', headers, body }: PublicRequest,
@@ -62,7 +62,7 @@ export function send(
   })
 }
 
-/** A pair that nobody has used. */
+/** A pair that was never used. */
 export function freshPair(): ReplayPair {
   return { timestamp: String(Math.floor(Date.now() / 1000)), nonce: randomUUID() }
 }

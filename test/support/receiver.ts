@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
 
-/** A callback as the receiver got it. */
+/** A callback as received. */
 export interface ReceivedCallback {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly raw: Buffer

@@ -9,7 +9,7 @@ const PATH = join(import.meta.dirname, '..', '..', 'docs', 'merchants', 'openapi
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of the document
 export const REFERENCE: any = JSON.parse(readFileSync(PATH, 'utf8'))
 
-/** Lists what is wrong with a value by a schema of the reference; empty if the value is valid. */
+/** Lists the errors of a value under a schema of the reference. Empty if the value is valid. */
 export type SchemaCheck = (value: unknown) => readonly string[]
 
 /** The check of a schema, which a pointer such as `#/components/schemas/Payment` names. */

@@ -15,20 +15,20 @@ import type { Store } from '#lib/platform/store/port.ts'
 import { rpcConfig } from './rpc.ts'
 import { withOutages } from './store.ts'
 
-/** Some roles inside the process of a test: their real stores, RPC in memory, their own ports open. */
+/** Roles that run inside the process of a test, with real stores and ports and with in-memory RPC. */
 export interface TestRoles extends AsyncDisposable {
   readonly bus: Bus
   readonly keyring: Keyring
   /** The URLs that the roles opened, by name. */
   readonly urls: Readonly<Record<string, string>>
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
-  /** Takes the store of a role away, or gives it back. */
+  /** Makes the store of a role unavailable or available again. */
   setStoreUnavailable(role: string, away: boolean): void
-  /** Tells the roles that the process is to stop, without stopping anything. */
+  /** Announces to the roles that the process will stop, without stopping them. */
   announceStop(): void
 }
 
-/** Starts roles in the order in which they need each other, with their state in a new directory. */
+/** Starts roles in the given order, with their data in a new directory. */
 export async function startRoles(
   roles: readonly Role[],
   environment: Readonly<Record<string, string>>,

@@ -11,10 +11,10 @@ import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
 import { fromConnectError } from '#lib/platform/rpc/translate-errors.ts'
 import { createLog, type Log } from '#lib/platform/telemetry/log.ts'
 
-/** The token by which a caller of these tests is known. */
+/** The token of a caller in these tests. */
 export const tokenOf = (caller: CallerName): string => `token-of-${caller}-0123456789abcdef`
 
-/** Settings of a process that takes free ports and knows the gateway, payments and the operator by their tokens. */
+/** Settings of a process on free ports that permits the gateway, payments and the operator by their tokens. */
 export function rpcConfig(environment: Readonly<Record<string, string>> = {}): RpcConfig {
   const callers = (['gateway', 'payments', 'operator'] as const).map(
     (name) => `${name}:${sha256Hex(tokenOf(name))}`,
@@ -27,7 +27,7 @@ export function rpcConfig(environment: Readonly<Record<string, string>> = {}): R
   })
 }
 
-/** A log that keeps its lines, parsed. */
+/** A log that records its lines as parsed JSON. */
 export function recordingLog(): {
   readonly log: Log
   readonly lines: readonly Readonly<Record<string, unknown>>[]
@@ -39,7 +39,7 @@ export function recordingLog(): {
 
 type Merchants = Parameters<typeof rpcService<typeof MerchantService>>[2]
 
-/** The merchant service with the given methods; the gateway may call all but UpdateMerchant, which nobody may. */
+/** The merchant service with the given methods. The gateway may call all but UpdateMerchant, which permits no caller. */
 export function merchantService(methods: Partial<Merchants> = {}): RpcService {
   const gateway: readonly CallerName[] = ['gateway', 'payments']
   const permissions: Permissions<typeof MerchantService> = {
@@ -57,14 +57,14 @@ export function merchantService(methods: Partial<Merchants> = {}): RpcService {
   })
 }
 
-/** A process of its own kind: what it serves, its ports, and its end. */
+/** A served process with its ports. */
 export interface TestProcess {
   readonly rpc: Rpc
   readonly serving: ServingRpc
   close(grace_ms?: number): Promise<void>
 }
 
-/** Serves services as a process does. */
+/** Serves services on free ports, like a process. */
 export async function serveProcess(
   services: readonly RpcService[],
   options: { config?: RpcConfig; log?: Log; routes?: PlainRoutes; tls_look_ms?: number } = {},
@@ -82,16 +82,16 @@ export async function serveProcess(
   }
 }
 
-/** A client of the merchant service, and its end. */
+/** A client of the merchant service. */
 export interface TestClient {
   readonly merchants: Client<typeof MerchantService>
   close(): void
 }
 
-/** The ways by which one service of one process can be called. */
+/** The transports over which a service can be called. */
 export const TRANSPORTS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
 
-/** Calls by one of the ways, as `caller`, or over the wire with a token of one's own or none. */
+/** Makes a client over one of the transports. `token` is sent on all but `memory`; by default it is that of `caller`. */
 export async function clientBy(
   way: (typeof TRANSPORTS)[number],
   { rpc, serving }: TestProcess,
@@ -116,7 +116,7 @@ export async function grpcClient(address: string, token: string | undefined): Pr
   return { merchants: other.clientsOf('gateway')(MerchantService), close: () => other.close() }
 }
 
-/** What our own transports send by themselves, for those of Connect: the token, and the request's id and trace. */
+/** Sends the token, the request id and the trace, as our own transports do. */
 function withRequestContext(token: string | undefined): Interceptor {
   return (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`)
@@ -127,7 +127,7 @@ function withRequestContext(token: string | undefined): Interceptor {
   }
 }
 
-/** Errors as our own transports throw them. */
+/** Throws errors as our own transports do. */
 function withTranslatedErrors(transport: Transport): Transport {
   return {
     unary: (...call) =>

@@ -5,33 +5,33 @@ import { type PrivateNats, spawnNats } from './private-nats.ts'
 import { findProgram } from './programs.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
 
-/** Why there is no server, in words for the report of the tests. */
+/** Why there is no server; printed in the test report. */
 export interface Skip {
   readonly skip: string
 }
 
-/** A MongoDB, or what stands in for one. Shared with other tests: take a database name of your own and drop it. */
+/** A MongoDB that other tests use too. Use your own database name and drop it at the end. */
 export interface MongodbServer {
   readonly uri: string
-  /** Stops what was started for this call; leaves alone what ran before. */
+  /** Stops the server if this call started it. */
   stop(): Promise<void>
 }
 
-/** A NATS server. Shared with other tests: take subjects of your own. */
+/** A NATS server that other tests use too. Use your own subjects. */
 export interface NatsServer {
   readonly url: string
-  /** Stops what was started for this call; leaves alone what ran before. */
+  /** Stops the server if this call started it. */
   stop(): Promise<void>
 }
 
-/** The way to a MongoDB that a test can cut, to see what becomes of writes when the database is out of reach. */
+/** A proxy to a MongoDB. A test can interrupt it to simulate an outage of the database. */
 export interface PrivateMongoProxy {
   readonly uri: string
-  /** Drops every connection and refuses new ones, as a database does that was killed. */
+  /** Drops every connection and refuses new ones, like a database that was killed. */
   cut(): Promise<void>
-  /** Lets nothing through but keeps connections open, as a broken network does: only time-outs tell. */
+  /** Passes no bytes but keeps connections open, like a broken network. Clients notice by their time-outs only. */
   stall(): void
-  /** Ends `cut` or `stall`; what a stall held back arrives now. */
+  /** Ends `cut` or `stall`. Bytes that `stall` held back are sent now. */
   restore(): Promise<void>
   stop(): Promise<void>
 }
@@ -40,26 +40,26 @@ const project = resolve(import.meta.dirname, '../..')
 const servers_folder = resolve(project, process.env['MULTIHUB_SERVERS_DIR'] ?? '.servers')
 
 /**
- * Finds both kinds of server at once, for a runner that shares them among all test files: set MONGODB_URI and
- * NATS_URL from the answers, and call `stop` of each when the last test has ended.
+ * Finds MongoDB and NATS for a runner that shares them among all test files. Set MONGODB_URI and NATS_URL from the
+ * results, and call `stop` of each when the last test has ended.
  */
 export async function findServers(): Promise<{ mongodb: MongodbServer | Skip; nats: NatsServer | Skip }> {
   const [mongodb, nats] = await Promise.all([mongodbForTests(), natsForTests()])
   return { mongodb, nats }
 }
 
-/** The same from containers alone, whatever else there is: the way of a machine that has Docker and nothing more. */
+/** Starts both servers in containers, even if others are running. */
 export async function serversInContainers(): Promise<{
   mongodb: MongodbServer | Skip
   nats: NatsServer | Skip
 }> {
-  const mongodb = inContainer('MongoDB', 'containers were asked for', mongodbInContainer)
-  const nats = inContainer('NATS', 'containers were asked for', natsInContainer)
+  const mongodb = inContainer('MongoDB', 'containers were requested', mongodbInContainer)
+  const nats = inContainer('NATS', 'containers were requested', natsInContainer)
   return { mongodb: await mongodb, nats: await nats }
 }
 
 /**
- * Answers the first of: MONGODB_URI, the server of `scripts/servers/start`, a container; else why there is none.
+ * Returns the first of: MONGODB_URI, the server of `scripts/servers/start`, a container. Otherwise says why there is none.
  * With MULTIHUB_REQUIRE_SERVERS=1 it throws instead: CI must not pass because it skipped.
  */
 export async function mongodbForTests(): Promise<MongodbServer | Skip> {
@@ -73,8 +73,8 @@ export async function mongodbForTests(): Promise<MongodbServer | Skip> {
 }
 
 /**
- * Answers the first of: NATS_URL, the server of `scripts/servers/start`, a `nats-server` program started for this
- * call, a container; else why there is none. With MULTIHUB_REQUIRE_SERVERS=1 it throws instead.
+ * Returns the first of: NATS_URL, the server of `scripts/servers/start`, a `nats-server` program started for this call,
+ * a container. Otherwise says why there is none. With MULTIHUB_REQUIRE_SERVERS=1 it throws instead.
  */
 export async function natsForTests(): Promise<NatsServer | Skip> {
   const url = process.env['NATS_URL'] || (await startedByScript('NATS_URL'))
@@ -85,8 +85,8 @@ export async function natsForTests(): Promise<NatsServer | Skip> {
 }
 
 /**
- * Starts a NATS server that belongs to the calling test, to be killed and started again on the same port. Needs the
- * program: a container would come back on another port.
+ * Starts a NATS server for the calling test, which can kill it and start it again on the same port. It needs the program,
+ * because a container would get another port.
  */
 export async function startPrivateNats(): Promise<PrivateNats | Skip> {
   const program = await natsProgram()
@@ -98,8 +98,8 @@ export async function startPrivateNats(): Promise<PrivateNats | Skip> {
 }
 
 /**
- * Puts a proxy in the test's own process before the MongoDB at hand (or at `uri`), so that one test can lose the
- * database while others use it. The URI must name one host: the proxy stands for one server.
+ * Starts a proxy in the process of the test to the available MongoDB (or to `uri`), so that one test can have an outage
+ * while others use the database. The URI must name one host.
  */
 export async function startPrivateMongoProxy(uri?: string): Promise<PrivateMongoProxy | Skip> {
   const server = uri ? { uri, stop: async () => {} } : await mongodbForTests()
@@ -111,7 +111,7 @@ export async function startPrivateMongoProxy(uri?: string): Promise<PrivateMongo
   const [, start = '', host = '', port = '27017', path = '', query = ''] = parts
   const proxy = await startTcpProxy(host.replace(/^\[|\]$/g, ''), Number(port))
   const options = new URLSearchParams(query)
-  // Without it the driver would ask the server for the addresses of its set, and go around the proxy.
+  // Without it the driver would read the addresses of the replica set and bypass the proxy.
   options.set('directConnection', 'true')
   return {
     uri: `${start}127.0.0.1:${proxy.port}/${path}?${options}`,
@@ -139,13 +139,13 @@ async function inContainer<Server>(
 }
 
 function missing(name: string, reason: string): Skip {
-  const skip = `${name} is not at hand: ${reason}`
+  const skip = `${name} is not available: ${reason}`
   if (process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
     throw new Error(`${skip} (MULTIHUB_REQUIRE_SERVERS is set)`)
   return { skip }
 }
 
-// The script alone knows how to tell a running server from a stale record.
+// Only the script can distinguish a running server from a stale record.
 function startedByScript(variable: string): Promise<string | undefined> {
   return new Promise((found) => {
     execFile(join(project, 'scripts/servers/env'), { timeout: 60_000 }, (_error, output) => {

@@ -5,22 +5,22 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/port.ts'
 
-/** An embedded store in a directory of its own, which is deleted afterwards. */
+/** An embedded store in a temporary directory. */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store
-  /** Takes the documents away, or gives them back. */
-  setUnavailable(away: boolean): void
+  /** Makes the documents unavailable or available again. */
+  setUnavailable(unavailable: boolean): void
 }
 
-/** Opens a store for one test, or for those of one file. */
+/** Opens a store for a test or a file of tests. */
 export async function openTestStore(): Promise<TestStore> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-store-'))
   const opened = await openStore({ database: 'test', directory })
-  let is_away = false
+  let is_unavailable = false
   return {
-    store: withOutages(opened, () => is_away),
-    setUnavailable(away) {
-      is_away = away
+    store: withOutages(opened, () => is_unavailable),
+    setUnavailable(unavailable) {
+      is_unavailable = unavailable
     },
     async [Symbol.asyncDispose]() {
       await opened.close()
@@ -29,16 +29,16 @@ export async function openTestStore(): Promise<TestStore> {
   }
 }
 
-/** A store whose documents can be out of reach for a while. */
-export function withOutages(store: Store, isAway: () => boolean): Store {
+/** Wraps a store whose documents can be made unavailable. */
+export function withOutages(store: Store, isUnavailable: () => boolean): Store {
   const guarded = <T extends object>(inner: T): T =>
     new Proxy(inner, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name)
         if (typeof member !== 'function') return member
-        return async (...given: unknown[]) => {
-          if (isAway()) throw new Unavailable('the store was taken away by the test')
-          return member.apply(target, given)
+        return async (...parameters: unknown[]) => {
+          if (isUnavailable()) throw new Unavailable('the test made the store unavailable')
+          return member.apply(target, parameters)
         }
       },
     })

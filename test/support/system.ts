@@ -12,27 +12,27 @@ import { type SystemProcess, startProcess } from './child.ts'
 import { freePort } from './free-port.ts'
 import type { Demo } from './merchant.ts'
 
-/** A whole Multihub in processes of its own, with the demonstration's data. */
+/** A whole Multihub in its own processes, with the demonstration data. */
 export interface TestSystem {
-  /** demo.json as it is now. */
+  /** The present content of demo.json. */
   demo(): Demo
   /** The names of its processes. */
   readonly processes: readonly string[]
-  /** Where each of its gateways serves. */
+  /** The base URL of each gateway. */
   baseUrls(): readonly string[]
-  /** Ends processes as a power cut does; all of them unless named. */
+  /** Kills the named processes with SIGKILL, or all of them. */
   kill(...names: string[]): Promise<void>
-  /** Starts processes again on the same state; all that are down unless named. */
+  /** Starts the named processes again on the same data, or all that are down. */
   start(...names: string[]): Promise<void>
-  /** Tells a process to stop, and answers its exit code. */
+  /** Sends SIGTERM to a process, and returns its exit code. */
   stop(name: string): Promise<number | null>
-  /** What its processes wrote to standard error. */
+  /** The standard error of its processes. */
   logs(): string
-  /** Ends everything and removes the state. */
+  /** Kills all processes and deletes the data. */
   end(): Promise<void>
 }
 
-/** Different ports: a random one may come twice. */
+/** Finds different ports, because a random port can repeat. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>()
   while (ports.size < count) ports.add(await freePort())
@@ -41,7 +41,7 @@ async function freePorts(count: number): Promise<readonly number[]> {
 
 type Environment = Readonly<Record<string, string>>
 
-/** The name of the process that is one gateway more. */
+/** The name of the process of the second gateway. */
 const SECOND_GATEWAY = 'gateway2'
 
 interface Plan {
@@ -50,7 +50,7 @@ interface Plan {
   readonly environment: Environment
 }
 
-/** Everything in one process on the embedded stores, as `npm start` runs it, on ports that stay the same. */
+/** Starts all roles in one process on embedded stores, like `npm start`. Its ports remain the same after a restart. */
 export async function startOneProcess(more: Environment = {}): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const [http, grpc, connect, sandbox, provider] = await freePorts(5)
@@ -68,8 +68,8 @@ export async function startOneProcess(more: Environment = {}): Promise<TestSyste
 }
 
 /**
- * Every role in a process of its own, talking gRPC over NATS, on MongoDB or on embedded stores of their own; on request
- * with a second gateway on the same store as the first.
+ * Starts one process per role, with gRPC and NATS between them, on MongoDB or on embedded stores; optionally with a
+ * second gateway on the same store as the first.
  */
 export async function startProcessPerRole(
   nats_url: string,
@@ -131,16 +131,16 @@ async function run(
   const begin = async (name: string): Promise<void> => {
     const { file, parameters, environment } = plans[name] as Plan
     const started = await startProcess(file, parameters, environment)
-    // Each process has ports of its own for RPC; the other URLs are of the whole system.
+    // Each process has its own RPC ports; the other URLs belong to the whole system.
     const { grpc_url, connect_url, ...own } = started.urls
     const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own
     Object.assign(urls, public_urls, { grpc_url, connect_url, [`${name}_connect_url`]: connect_url })
     running.set(name, started)
   }
   const kill = async (...names: string[]): Promise<void> => {
-    const doomed = names.length > 0 ? names : [...running.keys()]
-    await Promise.all(doomed.map((name) => running.get(name)?.kill()))
-    for (const name of doomed) running.delete(name)
+    const targets = names.length > 0 ? names : [...running.keys()]
+    await Promise.all(targets.map((name) => running.get(name)?.kill()))
+    for (const name of targets) running.delete(name)
   }
   const start = async (...names: string[]): Promise<void> => {
     const down = (names.length > 0 ? names : processes).filter((name) => !running.has(name))
@@ -150,7 +150,7 @@ async function run(
     await start()
     const demo = await readDemo(urls)
     return {
-      // A process that came back may have other ports.
+      // A restarted process can have other ports.
       demo: () => ({ ...demo, ...urls }),
       processes,
       baseUrls: () =>

@@ -7,13 +7,13 @@ export interface TcpProxy {
   readonly port: number
   /** Drops every connection and refuses new ones. */
   cut(): Promise<void>
-  /** Holds every byte back in both directions; connections stay open and new ones are accepted. */
+  /** Holds back all bytes in both directions. Connections remain open and new ones are accepted. */
   stall(): void
-  /** Ends `cut` or `stall`; held-back bytes go on. */
+  /** Ends `cut` or `stall`. Held-back bytes are sent. */
   restore(): Promise<void>
 }
 
-/** Relays 127.0.0.1:`port` to one server, so that a test can take the way to it away without touching the server. */
+/** Relays 127.0.0.1:`port` to one server, so that a test can interrupt the connection without touching the server. */
 export async function startTcpProxy(host: string, server_port: number): Promise<TcpProxy> {
   const port = await freePort()
   const pairs = new Map<Socket, Socket>()
@@ -23,7 +23,7 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
     pairs.set(client, server)
     for (const socket of [client, server]) {
       socket.setNoDelay(true)
-      // An error is followed by 'close', which ends the other side too: that is what a relay owes its callers.
+      // An error is followed by 'close', which also ends the other side.
       socket.on('error', () => {})
       socket.on('close', () => {
         pairs.delete(client)
