@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { openBus } from '#lib/platform/bus/open.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
 import {
   type Config,
   ConfigError,
@@ -27,7 +27,7 @@ import { StartError } from '#lib/platform/process/start-error.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { every } from '#lib/platform/time.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Stored } from '#lib/platform/store/port.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
@@ -101,7 +101,10 @@ async function openOurs(directory: string): Promise<{ replace: Replace; close: (
     name: 'payments',
     partition: ['merchant_id'],
     key: ['merchant_id', 'c_id'],
-    indexes: { by_h_id: { fields: ['merchant_id', 'h_id'] }, by_due: { fields: ['due_at'], across: true } },
+    indexes: {
+      by_h_id: { fields: ['merchant_id', 'h_id'] },
+      by_due: { fields: ['due_at'], across_partitions: true },
+    },
   })
   const stored: Stored<Payment>[] = await Promise.all(
     Array.from({ length: DOCUMENTS }, (_, at) => payments.insert(payment(at, 1))),

@@ -10,7 +10,7 @@ import {
 import { type Effect, leaseDue, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Stored } from '#lib/platform/store/port.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
 import { transition } from '../../services/payments/domain/transition.ts'

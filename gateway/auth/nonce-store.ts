@@ -1,7 +1,7 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, withTimeout } from '#lib/platform/time.ts'
 import type { UsedNonce } from '../store.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { type GatewayStore, openGatewayStore } from '../store.ts'
 import type { LimitedCaller } from './limits.ts'
 

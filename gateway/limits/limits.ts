@@ -1,4 +1,4 @@
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import { DEFAULT_QUOTAS } from '../methods/registry.ts'
 import type { QuotaCounter } from '../store.ts'

@@ -1,5 +1,5 @@
 import { update, upsert } from '#lib/patterns/update.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
 import { update, upsert } from './update.ts'
 

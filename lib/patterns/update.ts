@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { conflictDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { sleep } from '#lib/platform/time.ts'
 
 /**

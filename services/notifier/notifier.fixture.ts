@@ -28,7 +28,7 @@ export interface TestNotifier extends DeliveryServiceDeps {
  */
 export async function openNotifier(
   directory: string,
-  endpointsAsOf: DeliveryServiceDeps['endpointsAsOf'] = async () => [],
+  endpointsNotOlderThan: DeliveryServiceDeps['endpointsNotOlderThan'] = async () => [],
 ): Promise<TestNotifier> {
   const store = await openStore({ database: 'notifier', directory })
   const events = await openEvents(store)
@@ -50,7 +50,7 @@ export async function openNotifier(
     events,
     deliveries,
     runner,
-    endpointsAsOf,
+    endpointsNotOlderThan,
     async close() {
       await runner.stop()
       await http.close()

@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/port.ts'
+import type { CollectionSpec } from '#lib/platform/store/store.ts'
 
 /** A document whose fields all follow from its id and version, so that a partial write can be detected. */
 export interface CrashItem {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 const ROUNDS = 4

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/port.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 
 /**
  * Fills a small disk until a write is refused, frees space, and continues. Fails when anything is lost or partially

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Bus, Message } from '#lib/platform/bus/port.ts'
+import type { Bus, Message } from '#lib/platform/bus/bus.ts'
 import { currentRequest, withRequest } from '#lib/platform/context.ts'
 
 /** Two ends of one bus: the same object, or two connections. */

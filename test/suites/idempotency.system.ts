@@ -9,7 +9,7 @@ import {
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Place } from '../support/effects-system.ts'
 
 /** The document that a step of a mutation stores under its own id. */
@@ -42,7 +42,7 @@ export async function openIdempotencySystem(place: Place): Promise<IdempotencySy
     name: 'steps',
     partition: ['step_id'],
     key: ['step_id'],
-    indexes: { by_label: { fields: ['label'], across: true } },
+    indexes: { by_label: { fields: ['label'], across_partitions: true } },
   })
   return { store, records, steps, idempotency: createIdempotency(records) }
 }

@@ -1,6 +1,6 @@
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { Place } from '../support/effects-system.ts'

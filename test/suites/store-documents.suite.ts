@@ -256,7 +256,7 @@ export function documentsContract(subject: StoreUnderTest): void {
       ['no partition', { partition: [] }],
       [
         'a unique index that does not begin with the partition',
-        { indexes: { i: { fields: ['x'], unique: true, across: true } } },
+        { indexes: { i: { fields: ['x'], unique: true, across_partitions: true } } },
       ],
       [
         'a unique index over a part of the partition',

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 

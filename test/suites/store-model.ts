@@ -1,5 +1,5 @@
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/port.ts'
+import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/store.ts'
 import type { Item } from './store.suite.ts'
 
 /** A model of a store with the collection `ITEMS`: a list that every operation searches and sorts. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/port.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import { blobsContract } from './store-blobs.suite.ts'
 import { documentsContract } from './store-documents.suite.ts'
 import { expiryContract } from './store-expiry.suite.ts'
@@ -41,7 +41,7 @@ export const ITEMS: Omit<CollectionSpec, 'name'> = {
     by_code: { fields: ['shop', 'code'], unique: true, where: 'code' },
     by_tag: { fields: ['shop', 'tags[]'] },
     by_serial: { fields: ['shop', 'serials[]'], unique: true },
-    by_due: { fields: ['due.at'], where: 'due.at', across: true },
+    by_due: { fields: ['due.at'], where: 'due.at', across_partitions: true },
   },
 }
 

@@ -9,7 +9,7 @@ import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/run
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 
 /** A small document with effects: an order that is charged, then shipped, then reported. */

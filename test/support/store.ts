@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 
 /** An embedded store in a temporary directory. */
 export interface TestStore extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import type { BackoffBounds } from '#lib/platform/backoff.ts'
-import type { Stored, Value } from '#lib/platform/store/port.ts'
+import type { Stored, Value } from '#lib/platform/store/store.ts'
 import { type Effect, type EffectDocument, type Lane, newEffect, type StoredEffectData } from './effect.ts'
 
 /** The fields of an effect's data, each with the check of its stored value. */

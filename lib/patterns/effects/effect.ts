@@ -1,5 +1,5 @@
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Value } from '#lib/platform/store/port.ts'
+import type { Value } from '#lib/platform/store/store.ts'
 
 /**
  * How effects of one document depend on each other. `money` effects run one after the other, in the order in which
@@ -49,9 +49,9 @@ export interface EffectDocument {
 
 /** The indexes that a collection of documents with effects must declare. */
 export const EFFECT_INDEXES = {
-  by_effects_due: { fields: ['effects_due_at'], where: 'effects_due_at', across: true },
-  by_events_due: { fields: ['events_due_at'], where: 'events_due_at', across: true },
-  by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across: true },
+  by_effects_due: { fields: ['effects_due_at'], where: 'effects_due_at', across_partitions: true },
+  by_events_due: { fields: ['events_due_at'], where: 'events_due_at', across_partitions: true },
+  by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across_partitions: true },
 } as const
 
 /** What `newEffect` needs. The effect is due at once unless `due_at` is given. */

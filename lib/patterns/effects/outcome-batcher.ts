@@ -1,4 +1,4 @@
-import type { Stored } from '#lib/platform/store/port.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { now, withTimeout } from '#lib/platform/time.ts'
 import type { DocumentChange } from './define-effect.ts'
 import type { Effect } from './effect.ts'

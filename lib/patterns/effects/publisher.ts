@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'

@@ -1,7 +1,7 @@
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
-import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now, type Timer } from '#lib/platform/time.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'

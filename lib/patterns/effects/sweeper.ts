@@ -1,4 +1,4 @@
-import type { Collection, Fields, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { countedTries, type Effect, type EffectDocument, isUnblocked, leasableAtMs } from './effect.ts'
 import { recordFailure } from './record-failure.ts'

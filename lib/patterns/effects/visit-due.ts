@@ -1,5 +1,5 @@
 import { randomFraction } from '#lib/platform/crypto/random.ts'
-import type { Collection, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { update, upsert } from '#lib/patterns/update.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 

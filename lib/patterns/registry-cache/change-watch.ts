@@ -7,23 +7,23 @@ import {
   type ListChangesResponse,
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import type { Bus, Message, Subscription } from '#lib/platform/bus/port.ts'
+import type { Bus, Message, Subscription } from '#lib/platform/bus/bus.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock, every, type Timer } from '#lib/platform/time.ts'
 import { REACHABLE_MS } from './read-through-cache.ts'
 
-/** The subject on which merchants publishes each write as a binary `Change`. Nothing depends on a notice arriving. */
+/** The subject on which the merchants service publishes each write as a binary `Change`. Nothing depends on a notice arriving. */
 export const CHANGES_SUBJECT = 'merchants.changed'
 
 const POLL_INTERVAL_MS = 1_000
 
-/** The time limit of a call to merchants, for a list of changes and for an entry. */
+/** The time limit of a call to the merchants service, for a list of changes and for an entry. */
 export const READ_TIMEOUT_MS = 2_000
 
 const age = gauge(
   'multihub_registry_cache_age_seconds',
-  'Time since the registry cache was last confirmed: above 3 s merchants is unreachable, above 60 s reads are refused.',
+  'Time since the merchants service last confirmed the cache: above 3 s it is unreachable, above 60 s reads are refused.',
   ['role'],
 )
 
@@ -73,7 +73,7 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
     else for (const change of response.changes) onChange(change)
     since = response.readTime
     confirmed_ms = polled_ms
-    if (is_alarmed) log.info({ role }, 'merchants is reachable again')
+    if (is_alarmed) log.info({ role }, 'the merchants service is reachable again')
     is_alarmed = false
   }
 
@@ -81,7 +81,10 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
     const lag_ms = clock.monotonic_ms() - Math.max(confirmed_ms, started_ms)
     if (is_alarmed || stopping.signal.aborted || lag_ms < REACHABLE_MS) return
     is_alarmed = true
-    log.error({ role, lag_ms, error }, 'merchants cannot be reached; cached entries are served for 60 s')
+    log.error(
+      { role, lag_ms, error },
+      'the merchants service cannot be reached; cached entries are served for 60 s',
+    )
   }
 
   const tick = (): Promise<void> => {
@@ -98,7 +101,7 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
     async start() {
       started_ms = clock.monotonic_ms()
       subscription = await bus.subscribe(CHANGES_SUBJECT, notice)
-      // Merchants may be a role of this process that starts later, so the start does not wait for it.
+      // The merchants service may be a role of this process that starts later, so the start does not wait for it.
       void tick()
       timer = every(POLL_INTERVAL_MS, tick, failed)
     },
@@ -110,7 +113,7 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
   }
 }
 
-/** Whether the clock of merchants was set back: changes since then may lie before the last poll. */
+/** Whether the clock of the merchants service was set back: changes since then may lie before the last poll. */
 function wentBack(response: ListChangesResponse, since: Timestamp): boolean {
   return response.readTime !== undefined && timestampMs(response.readTime) < timestampMs(since)
 }

@@ -10,8 +10,8 @@ import {
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
 import { sleep, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
@@ -188,7 +188,7 @@ describe('the highest known id', () => {
     expect(await find(id)).toBe(id)
   })
 
-  test('is unknown with a version of merchants that does not report it; then every id is read', async () => {
+  test('is unknown with a version of the merchants service that does not report it; then every id is read', async () => {
     const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('70000')
     expect(reads).toEqual([])
@@ -221,7 +221,7 @@ describe('the highest known id', () => {
     expect(await find('70000')).toBeUndefined()
   })
 
-  test('survives a restart of merchants and a clock that was set back', async () => {
+  test('survives a restart of the merchants service and a clock that was set back', async () => {
     const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('20002')
     state.away = true

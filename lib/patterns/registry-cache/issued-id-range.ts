@@ -1,10 +1,10 @@
 import type { ListChangesResponse } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 
-/** Merchants may have issued this many more ids since the last response, so these ids are read. */
+/** The merchants service may have issued this many more ids since the last response, so these ids are read. */
 const AHEAD_MAX = 1_000
 
 /**
- * The range of application ids that merchants has issued. Ids are issued in order, so an id outside the range names no
+ * The range of application ids that the merchants service has issued. Ids are issued in order, so an id outside the range names no
  * credential, and callers that try ids at random cost no read each.
  */
 export interface IssuedIdRange {
@@ -18,7 +18,7 @@ export interface IssuedIdRange {
 
 /**
  * Creates a range that is unknown at first, while `isConfirmed` says that the last response is too old, and after a
- * response of a version of merchants that sends no range.
+ * response of a version of the merchants service that sends no range.
  */
 export function createIssuedIdRange(isConfirmed: () => boolean): IssuedIdRange {
   let range: { lowest: number; highest: number } | undefined

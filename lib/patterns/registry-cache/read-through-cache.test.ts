@@ -235,7 +235,7 @@ describe('age', () => {
     expect(waiting).toHaveLength(3)
   })
 
-  test('caches an unknown key for one second while merchants is unreachable', async () => {
+  test('caches an unknown key for one second while the merchants service is unreachable', async () => {
     const { reads, cache } = countedReads({})
     await cache.get('a')
     await clock.advance(999)
@@ -246,7 +246,7 @@ describe('age', () => {
     expect(reads).toHaveLength(2)
   })
 
-  test('caches an unknown key until it changes, for at most a minute, while merchants is reachable', async () => {
+  test('caches an unknown key until it changes, for at most a minute, while the merchants service is reachable', async () => {
     const values: Record<string, string> = {}
     const { reads, cache } = countedReads(values, CACHE_LIMITS, () => clock.monotonic_ms())
     await cache.get('a')
@@ -266,7 +266,7 @@ describe('age', () => {
     expect(await cache.get('c')).toBe('three')
   })
 
-  test('reads an unknown key again soon after merchants became unreachable', async () => {
+  test('reads an unknown key again soon after the merchants service became unreachable', async () => {
     const values: Record<string, string> = {}
     const { cache } = countedReads(values, CACHE_LIMITS, () => 0)
     await cache.get('a')
@@ -299,24 +299,24 @@ describe('room', () => {
   })
 })
 
-describe('getSince', () => {
+describe('getReadAfter', () => {
   test('reads a value again when it was read before the instant, and serves one that was read well after it', async () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
     await clock.advance(2_000)
     const happened = now()
-    await cache.getSince('a', happened)
+    await cache.getReadAfter('a', happened)
     expect(reads).toHaveLength(2)
     await clock.advance(2_000)
-    await cache.getSince('a', now())
-    await cache.getSince('a', happened)
+    await cache.getReadAfter('a', now())
+    await cache.getReadAfter('a', happened)
     expect(reads).toHaveLength(3)
   })
 
   test('does not join a read that began before the call, and shares one that is still planned', async () => {
     const { waiting, cache } = heldReads()
     const before = cache.get('a')
-    const since = [cache.getSince('a', now()), cache.getSince('a', now())]
+    const since = [cache.getReadAfter('a', now()), cache.getReadAfter('a', now())]
     await settled()
     expect(waiting).toHaveLength(1)
     waiting[0]?.answer('old')
@@ -331,7 +331,7 @@ describe('getSince', () => {
     await cache.get('a')
     const answers: Promise<unknown>[] = []
     for (let event = 0; event < 500; event++) {
-      answers.push(cache.getSince('a', now()))
+      answers.push(cache.getReadAfter('a', now()))
       await clock.advance(1)
     }
     await clock.advance(50)

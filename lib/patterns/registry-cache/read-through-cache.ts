@@ -18,14 +18,14 @@ export interface CacheLimits extends SemaphoreLimits {
   readonly absent_max: number
   /** How long a value is served after its read or the last confirmation, whichever is later. */
   readonly unconfirmed_max_ms: number
-  /** How long an unknown key is cached while merchants cannot be reached. */
+  /** How long an unknown key is cached while the merchants service cannot be reached. */
   readonly absent_unconfirmed_ms: number
   /**
    * The age at which a value is read again in the background and an unknown key is forgotten, so that a change which
    * the watch missed takes effect after all.
    */
   readonly refresh_ms: number
-  /** The shortest time between two reads of one key for `getSince`. */
+  /** The shortest time between two reads of one key for `getReadAfter`. */
   readonly read_interval_ms: number
 }
 
@@ -49,15 +49,15 @@ const CLOCK_SKEW_MS = 1_000
 /** The shortest time between two refreshes of one key, so that a failing refresh is not repeated at every request. */
 const REFRESH_PAUSE_MS = 1_000
 
-/** How long merchants counts as reachable after the last confirmation. */
+/** How long the merchants service counts as reachable after the last confirmation. */
 export const REACHABLE_MS = 3_000
 
 /** A read-through cache. Callers that miss a key at the same time share one read. */
 export interface ReadThroughCache<V> {
   /** The value; `undefined` for an unknown key. Throws `PublicError` 2002 when a necessary read fails. */
   get(key: string): Promise<V | undefined>
-  /** The value as it was at `instant` or later. `instant` must lie in the past. */
-  getSince(key: string, instant: Date): Promise<V | undefined>
+  /** The value by a read that began after `instant`, which must lie in the past. */
+  getReadAfter(key: string, instant: Date): Promise<V | undefined>
   /** Drops a key that changed. */
   drop(key: string): void
   /** Drops the values of a merchant that changed. */
@@ -120,7 +120,7 @@ export function createReadThroughCache<V>(
       refreshIfOld(key, entry)
       return entry.value?.value
     },
-    async getSince(key, instant) {
+    async getReadAfter(key, instant) {
       const entry = usable(key)
       if (entry && entry.started_at_ms >= instant.getTime() + CLOCK_SKEW_MS) return entry.value?.value
       const last_started_ms = entry?.started_ms ?? Number.NEGATIVE_INFINITY

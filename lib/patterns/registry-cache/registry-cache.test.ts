@@ -14,8 +14,8 @@ import {
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { now, clock as processClock, useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
@@ -155,7 +155,7 @@ test('drops values that were read before the first poll', async () => {
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
 })
 
-test('sends merchants nothing but one poll per second in the steady state', async () => {
+test('sends the merchants service nothing but one poll per second in the steady state', async () => {
   const merchants = fakeMerchants()
   const { registryCache, credential } = await startRegistryCache(merchants.client)
   for (let second = 0; second < 59; second++) {
@@ -169,8 +169,8 @@ test('sends merchants nothing but one poll per second in the steady state', asyn
   expect(merchants.state.asked.filter((asked) => asked !== 'changes')).toHaveLength(4)
 })
 
-describe('while merchants is unavailable', () => {
-  test('values are served for 60 s after their last confirmation, then reads give 2002 until merchants is available again', async () => {
+describe('while the merchants service is unavailable', () => {
+  test('values are served for 60 s after their last confirmation, then reads give 2002 until it is available again', async () => {
     const merchants = fakeMerchants()
     const { credential } = await startRegistryCache(merchants.client, 'payments')
     await credential('20001')
@@ -216,7 +216,7 @@ describe('while merchants is unavailable', () => {
 })
 
 test.each([
-  ['a poll after the clock of merchants was set back', () => clock.stepWall(-600_000), false],
+  ['a poll after the clock of the merchants service was set back', () => clock.stepWall(-600_000), false],
   ['a poll that reports too many changes', () => undefined, true],
 ])('%s drops all values', async (_case, happen, all) => {
   const merchants = fakeMerchants()
@@ -254,13 +254,13 @@ test.each([
   expect(merchants.state.asked).toEqual(dropped)
 })
 
-test('lists an endpoint that was added before an event as of that event', async () => {
+test('lists an endpoint that was added before the given instant', async () => {
   const merchants = fakeMerchants()
   const { registryCache } = await startRegistryCache(merchants.client)
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(1)
   merchants.state.endpoints = 2
   await clock.advance(50)
-  expect(await registryCache.endpointsAsOf('1001', 'test', now())).toHaveLength(2)
+  expect(await registryCache.endpointsNotOlderThan('1001', 'test', now())).toHaveLength(2)
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 

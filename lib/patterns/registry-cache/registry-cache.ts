@@ -9,7 +9,7 @@ import {
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
@@ -38,8 +38,9 @@ export interface RegistryCacheOptions {
 }
 
 /**
- * The cached registry of a process, shared by all its requests. A block takes effect within 5 s while merchants can be
- * reached, otherwise within 60 s; after that, reads throw `PublicError` 2002. All values are frozen.
+ * The cached registry of a process, shared by all its requests. Blocking a credential takes effect within 5 s while the
+ * merchants service can be reached, otherwise within 60 s. After that, reads throw `PublicError` 2002. All values are
+ * frozen.
  */
 export interface RegistryCache {
   /**
@@ -55,8 +56,8 @@ export interface RegistryCache {
   merchantRoutes(merchant_id: string, environment: Environment): Promise<readonly Frozen<Route>[]>
   /** The endpoints of a merchant in the order of their creation, secrets sealed under `endpointContext`. */
   merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
-  /** The endpoints as they were at `instant` or later, so that an endpoint added before an event receives it. */
-  endpointsAsOf(
+  /** The endpoints by a read that began after `instant`, so that an endpoint added before an event receives it. */
+  endpointsNotOlderThan(
     merchant_id: string,
     environment: Environment,
     instant: Date,
@@ -146,8 +147,8 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
       (await routeLists.get(keyOf(merchant_id, environment))) ?? [],
     merchantEndpoints: async (merchant_id, environment) =>
       (await endpointLists.get(keyOf(merchant_id, environment))) ?? [],
-    endpointsAsOf: async (merchant_id, environment, instant) =>
-      (await endpointLists.getSince(keyOf(merchant_id, environment), instant)) ?? [],
+    endpointsNotOlderThan: async (merchant_id, environment, instant) =>
+      (await endpointLists.getReadAfter(keyOf(merchant_id, environment), instant)) ?? [],
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,

@@ -1,6 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { type Bus, SUBSCRIPTION_DEFAULTS } from './port.ts'
+import { type Bus, SUBSCRIPTION_DEFAULTS } from './bus.ts'
 import { assertMessage, assertPattern, createSubjectMatcher } from './subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 

@@ -1,7 +1,7 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Bus } from './bus.ts'
 import { createMemoryBus } from './memory.ts'
 import { connectNats } from './nats.ts'
-import type { Bus } from './port.ts'
 import { withSubjectPrefix } from './subject-prefix.ts'
 
 /** The options of the bus of a process. */

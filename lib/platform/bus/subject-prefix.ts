@@ -1,4 +1,4 @@
-import type { Bus } from './port.ts'
+import type { Bus } from './bus.ts'
 
 /**
  * Puts a prefix before all subjects of a bus, and removes it from received ones. Several systems can share a NATS server

@@ -1,7 +1,7 @@
 import { withoutRequest } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import type { Handler, Message } from './port.ts'
+import type { Handler, Message } from './bus.ts'
 
 /** The messages that one subscription has received and not handled yet. */
 export interface SubscriptionQueue {

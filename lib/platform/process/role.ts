@@ -1,10 +1,10 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
-import type { Bus } from '#lib/platform/bus/port.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import type { Schema } from '#lib/platform/config/config.ts'
 import type { Keyring } from '#lib/platform/crypto/seal.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 
 /** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
 export const ROLES = ['sandbox', 'merchants', 'balances', 'notifier', 'payments', 'gateway'] as const

@@ -8,7 +8,7 @@ import { deleteExpired, type Expiring, withExpiry } from './embedded/expiry.ts'
 import { openFiles } from './embedded/files.ts'
 import { completeIndexes } from './embedded/rebuild.ts'
 import { parseLayout } from './layout.ts'
-import type { Collection, CollectionSpec, Store } from './port.ts'
+import type { Collection, CollectionSpec, Store } from './store.ts'
 
 const SWEEP_INTERVAL_MS = 1_000
 

@@ -1,7 +1,7 @@
 import type { Body } from './check.ts'
 import { type KeyPart, keyPartText, kindRange } from './keys.ts'
 import { type Index, keyText, type Layout, valueAt } from './layout.ts'
-import type { FindOptions, Range } from './port.ts'
+import type { FindOptions, Range } from './store.ts'
 
 const LIMIT_MAX = 1_000
 // Sorts after every continuation of a key part, because characters up to this one are escaped inside a part.
@@ -34,7 +34,7 @@ export function parseIndexRange(
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw new TypeError(`${place}: the limit must be 1 to ${LIMIT_MAX}`)
   }
-  if (!index.across && equals.length === 0) {
+  if (!index.across_partitions && equals.length === 0) {
     throw new TypeError(`${place}: the range must fix ${layout.partition[0]}`)
   }
   const bounded = from !== undefined || to !== undefined

@@ -1,6 +1,6 @@
 import type { Body } from './check.ts'
 import { checkKeyLength, keyPartsText } from './keys.ts'
-import type { CollectionSpec, IndexSpec } from './port.ts'
+import type { CollectionSpec, IndexSpec } from './store.ts'
 
 /** The path to a field inside a document. */
 export type Path = readonly string[]
@@ -12,7 +12,7 @@ export interface Index {
   readonly many: boolean
   readonly unique: boolean
   readonly where: Path | undefined
-  readonly across: boolean
+  readonly across_partitions: boolean
 }
 
 /** A checked declaration of a collection. `identity` is its key in the form of an index. */
@@ -32,7 +32,7 @@ const RESERVED = ['key', 'expires', '_id', 'version']
 
 /**
  * Checks a declaration. Throws `TypeError` for one that a sharded cluster cannot serve: the key and every unique index
- * must begin with the whole partition, and every other index with its first field unless it is declared `across`.
+ * must begin with the whole partition, and every other index with its first field unless it is declared `across_partitions`.
  */
 export function parseLayout(spec: CollectionSpec): Layout {
   const { name, partition, key, indexes = {}, expires } = spec
@@ -50,7 +50,7 @@ export function parseLayout(spec: CollectionSpec): Layout {
     many: false,
     unique: true,
     where: undefined,
-    across: false,
+    across_partitions: false,
   }
   const declared = Object.entries(indexes).map(([index, given]) => indexOf(spec, index, given))
   return { name, partition, key, identity, indexes: declared, expires }
@@ -136,8 +136,8 @@ function indexOf(spec: CollectionSpec, name: string, given: IndexSpec): Index {
   if (given.unique && !startsWith(fields, spec.partition)) {
     throw new TypeError(`${where} is unique and must begin with the partition`)
   }
-  if (!given.across && fields[0] !== spec.partition[0]) {
-    throw new TypeError(`${where} must begin with ${spec.partition[0]}, or be declared across`)
+  if (!given.across_partitions && fields[0] !== spec.partition[0]) {
+    throw new TypeError(`${where} must begin with ${spec.partition[0]}, or be declared across_partitions`)
   }
   const condition = given.where ?? (many ? fields.at(-1) : undefined)
   return {
@@ -146,7 +146,7 @@ function indexOf(spec: CollectionSpec, name: string, given: IndexSpec): Index {
     many,
     unique: given.unique ?? false,
     where: condition?.split('.'),
-    across: given.across ?? false,
+    across_partitions: given.across_partitions ?? false,
   }
 }
 

@@ -7,7 +7,7 @@ import { createCollection } from './mongodb/collection.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { openGridFs } from './mongodb/gridfs.ts'
 import { createIndexes } from './mongodb/indexes.ts'
-import type { Collection, CollectionSpec, Store } from './port.ts'
+import type { Collection, CollectionSpec, Store } from './store.ts'
 
 const POOL_MAX = 100
 /** The interval in which the driver notices a silent server and ends the calls that wait for it. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import type { Store } from './port.ts'
+import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
 // Valid as a MongoDB database name and as a directory name on every system.

@@ -1,4 +1,4 @@
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Hold } from '../domain/ledger-view.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 import { advance, deleteUnchanged, insertOnce } from './guarded-writes.ts'

@@ -1,5 +1,5 @@
 import { upsert } from '#lib/patterns/update.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Batch, Entry, RecordedEntry } from '../domain/entry.ts'
 import { advance, deleteUnchanged, insertOnce } from './guarded-writes.ts'
 

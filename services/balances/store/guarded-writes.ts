@@ -1,6 +1,6 @@
 import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Fields } from '#lib/platform/store/port.ts'
+import type { Collection, Fields } from '#lib/platform/store/store.ts'
 
 /**
  * Stores a document that states how far a shard has been processed, unless the stored one is as far or further. Several

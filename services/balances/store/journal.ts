@@ -1,5 +1,5 @@
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Batch } from '../domain/entry.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 

@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Entries, openEntries } from './entries.ts'
 import { type Journal, openJournal } from './journal.ts'

@@ -1,5 +1,5 @@
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { deleteUnchanged } from './guarded-writes.ts'
 
 /** The process that a shard's commands should go to, by the address of its gRPC port. */

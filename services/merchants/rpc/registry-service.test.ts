@@ -16,8 +16,8 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { createRegistryCache, type RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import type { Bus } from '#lib/platform/bus/port.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
@@ -248,7 +248,9 @@ describe('two processes with caches', () => {
       .client(EndpointService)
       .createEndpoint({ merchantId, environment, url: 'https://example.com/2' })
     await clock.advance(100)
-    expect(await registryCache.endpointsAsOf(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(2)
+    expect(
+      await registryCache.endpointsNotOlderThan(merchantId, 'test', new Date(clock.now_ms())),
+    ).toHaveLength(2)
     await registryCache.stop()
     await silentBus.close()
   })

@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import { type OwnedCollection, openOwnedCollection } from './registry-collection.ts'
 

@@ -1,5 +1,5 @@
 import { upsert } from '#lib/patterns/update.ts'
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 
 /** What numeric ids are issued for. Each kind has its own sequence. */
 export type IdKind = 'merchant' | 'application' | 'service'

@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import { openRegistryCollection, type RegistryCollection } from './registry-collection.ts'
 

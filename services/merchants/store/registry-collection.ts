@@ -1,5 +1,5 @@
 import { update } from '#lib/patterns/update.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
@@ -51,8 +51,8 @@ export async function openRegistryCollection<D extends RegistryDocument, Id exte
     partition: [id_field],
     key: [id_field],
     indexes: {
-      in_order: { fields: order, across: true },
-      by_updated: { fields: ['updated_at'], across: true },
+      in_order: { fields: order, across_partitions: true },
+      by_updated: { fields: ['updated_at'], across_partitions: true },
     },
   })
   const operations: RegistryCollection<D, Id> = {

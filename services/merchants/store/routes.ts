@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/port.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import type { Route } from '../domain/route.ts'
 import { type OwnedCollection, openOwnedCollection } from './registry-collection.ts'
 

@@ -8,7 +8,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
 import { getDelivery } from '../use-cases/get-delivery.ts'
 import { listDeliveries } from '../use-cases/list-deliveries.ts'

@@ -1,5 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Delivery } from '../domain/delivery.ts'
 
 /** The key of a delivery. */
@@ -14,7 +14,7 @@ export function openDeliveries(store: Store): Promise<Collection<Delivery>> {
     indexes: {
       by_created: { fields: ['merchant_id', 'created_at'] },
       by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
-      by_delivery_id: { fields: ['delivery_id'], across: true },
+      by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
       ...EFFECT_INDEXES,
     },
     expires: 'expires_at',

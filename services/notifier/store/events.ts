@@ -1,6 +1,6 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { StoredEvent } from '../domain/event.ts'
 
 /** How long events and their deliveries are stored for the operator: 90 days. */

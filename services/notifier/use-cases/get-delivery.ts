@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { findDelivery } from '../store/deliveries.ts'
 

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
 
 /** Selects deliveries of one merchant. An absent field does not restrict the list. */

@@ -13,7 +13,7 @@ import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { BOUND_TO, keyring, openNotifier, type TestNotifier } from '../notifier.fixture.ts'
 import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
 
-type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsAsOf']>>
+type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsNotOlderThan']>>
 
 let directory: string
 let notifier: TestNotifier
@@ -50,8 +50,8 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-receive-event-'))
   setEndpoints(endpoint('one'), endpoint('two'))
   endpoint_reads = []
-  notifier = await openNotifier(directory, async (_merchant_id, _environment, as_of) => {
-    endpoint_reads.push(as_of)
+  notifier = await openNotifier(directory, async (_merchant_id, _environment, instant) => {
+    endpoint_reads.push(instant)
     return findEndpoints()
   })
   // These tests look at stored deliveries: nothing is to be sent.

@@ -12,7 +12,7 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
 import { attemptEffect } from '../delivery/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
@@ -25,11 +25,11 @@ export interface ReceiveEventDeps {
   readonly events: Collection<StoredEvent>
   /** Inserts deliveries and runs their attempts. */
   readonly runner: EffectRunner<Delivery>
-  /** The endpoints of a merchant, from a read that began after `as_of`. */
-  endpointsAsOf(
+  /** The endpoints of a merchant, from a read that began after `instant`. */
+  endpointsNotOlderThan(
     merchant_id: string,
     environment: Environment,
-    as_of: Date,
+    instant: Date,
   ): Promise<readonly Frozen<SealedEndpoint>[]>
 }
 
@@ -72,7 +72,7 @@ async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Prom
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that subscribe to the event. */
 async function findDestinations(
-  { endpointsAsOf }: ReceiveEventDeps,
+  { endpointsNotOlderThan }: ReceiveEventDeps,
   event: EventHead,
 ): Promise<Destination[]> {
   const environment = environmentOf(event)
@@ -81,8 +81,8 @@ async function findDestinations(
     const { url, sealedSecret: sealed, boundTo: bound_to } = event.callback
     return [{ delivery_id: uuidv7(), url, secret: { sealed, bound_to }, ...WEBHOOK_URL_LIMITS }]
   }
-  const as_of = event.createTime ? timestampDate(event.createTime) : now()
-  const endpoints = await endpointsAsOf(event.merchantId, environment, as_of)
+  const instant = event.createTime ? timestampDate(event.createTime) : now()
+  const endpoints = await endpointsNotOlderThan(event.merchantId, environment, instant)
   return endpoints.flatMap(({ endpoint }) => {
     if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
     const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint

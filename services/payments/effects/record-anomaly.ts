@@ -2,7 +2,7 @@ import { type BoundEffect, defineEffect, isText } from '#lib/patterns/effects/de
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { Anomaly, AnomalyKind } from '../domain/anomaly.ts'
 import type { ProviderUpdate } from '../domain/apply-provider-update.ts'

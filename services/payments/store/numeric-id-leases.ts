@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/port.ts'
+import type { CollectionSpec } from '#lib/platform/store/store.ts'
 
 /** The lease of a number that only one live process has. The 18-digit ids of two processes differ by it (P1). */
 export interface NumericIdLease {

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'

@@ -1,5 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/port.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
 
 /**
@@ -12,7 +12,7 @@ export const PAYMENTS: CollectionSpec = {
   key: ['merchant_id', 'environment', 'c_id'],
   indexes: {
     by_h_id: { fields: ['merchant_id', 'environment', 'h_id'] },
-    by_id: { fields: ['ids[]'], across: true },
+    by_id: { fields: ['ids[]'], across_partitions: true },
     by_created: { fields: ['merchant_id', 'created_at'] },
     ...EFFECT_INDEXES,
   },

@@ -1,5 +1,5 @@
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
 const POSITION = { created_at: 'instant', merchant_id: 'text', anomaly_id: 'text' } as const

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Payment, PaymentStatus } from '../domain/payment.ts'
 
 /** Which payments of a merchant to list. Without an environment both are listed; without statuses, all. */

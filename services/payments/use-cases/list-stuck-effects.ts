@@ -1,6 +1,6 @@
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
 
 /** A stuck effect with the payment that it belongs to. */

@@ -6,7 +6,7 @@ import {
   NotifyPaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../domain/payment.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'

@@ -1,5 +1,5 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { FindAccount } from '../connectors/connected-accounts.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'

@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection } from '#lib/platform/store/port.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { getPayment } from './get-payment.ts'

@@ -19,7 +19,14 @@ const GROUP_MAX = 500
 export function withExpiry(layout: Layout): Layout {
   if (layout.expires === undefined) return layout
   const path = [layout.expires]
-  const index = { name: INDEX, paths: [path], many: false, unique: false, where: path, across: true }
+  const index = {
+    name: INDEX,
+    paths: [path],
+    many: false,
+    unique: false,
+    where: path,
+    across_partitions: true,
+  }
   return { ...layout, indexes: [...layout.indexes, index] }
 }
 

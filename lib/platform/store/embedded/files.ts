@@ -6,7 +6,7 @@ import { makeDirectory } from '#lib/platform/process/make-directory.ts'
 import { systemErrorCode } from '#lib/platform/process/system-error-code.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Blobs } from '#lib/platform/store/port.ts'
+import type { Blobs } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 
 const UNFINISHED = '.unfinished-'

@@ -5,7 +5,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/port.ts'
+import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { failureOf, ITEMS, type Item } from '../../../../test/suites/store.suite.ts'
 import { startPrivateMongoProxy } from '../../../../test/support/servers.ts'
 

@@ -23,7 +23,7 @@ else
         name: 'notes',
         partition: ['id'],
         key: ['id'],
-        indexes: { by_created: { fields: ['created_at'], across: true } },
+        indexes: { by_created: { fields: ['created_at'], across_partitions: true } },
       })
       await notes.insert({ id: 'a', created_at: new Date(1) })
       await notes.insert({ id: 'b', created_at: new Date(2) })

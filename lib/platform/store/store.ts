@@ -25,13 +25,13 @@ export type Stored<D> = D & { readonly version: number }
  * absent means `null` and sorts first. The last field may end in `[]` to index each element of an array: a find then
  * names the element, and with `unique` the array must be absent rather than empty. Only documents with the field `where`
  * (also `null`) are in the index. `unique` applies within the index. An index begins with the first field of the
- * partition, a unique one with all of it; `across` exempts the few reads that must ask every shard (sweepers, lists).
+ * partition, a unique one with all of it. `across_partitions` exempts the few finds that ask all partitions (sweepers).
  */
 export interface IndexSpec {
   readonly fields: readonly string[]
   readonly unique?: true
   readonly where?: string
-  readonly across?: true
+  readonly across_partitions?: true
 }
 
 /**
