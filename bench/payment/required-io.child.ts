@@ -14,8 +14,8 @@ import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
 import { transition } from '../../services/payments/domain/transition.ts'
-import { createAtProvider } from '../../services/payments/effects/create-at-provider.ts'
-import { expirePayment } from '../../services/payments/effects/expire-payment.ts'
+import { createAtProviderEffect } from '../../services/payments/effects/create-at-provider.ts'
+import { expirePaymentEffect } from '../../services/payments/effects/expire-payment.ts'
 import { newEventEffect } from '../../services/payments/effects/publish-event.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { paymentToProto } from '../../services/payments/rpc/payment-to-proto.ts'
@@ -118,8 +118,8 @@ function depositOf({ identifiers, amount, payer, description }: RequestedPayment
     description,
   })
   const effects = [
-    createAtProvider.create(deposit, {}, { at }),
-    expirePayment.create(deposit, {}, { at, due_at: deposit.expires_at }),
+    createAtProviderEffect.newEffect(deposit, {}, { at }),
+    expirePaymentEffect.newEffect(deposit, {}, { at, due_at: deposit.expires_at }),
     newEventEffect(deposit, 'payment.created', { at }),
   ]
   return { ...deposit, effects }

@@ -1,5 +1,5 @@
 import type { Payment, PaymentStatus } from './domain/payment.ts'
-import { createAtProvider } from './effects/create-at-provider.ts'
+import { createAtProviderEffect } from './effects/create-at-provider.ts'
 
 /** All statuses of a payment. */
 export const STATUSES: readonly PaymentStatus[] = [
@@ -48,5 +48,5 @@ export function newDeposit(changes: Partial<Payment> = {}): Payment {
   }
   if (changes.effects) return payment
   const { created_at: at } = payment.attempt
-  return { ...payment, effects: [createAtProvider.create(payment, {}, { at })] }
+  return { ...payment, effects: [createAtProviderEffect.newEffect(payment, {}, { at })] }
 }

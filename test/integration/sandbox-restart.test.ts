@@ -92,7 +92,7 @@ test('a kill during many creates loses no confirmed operation and no callback', 
     if (outcome.kind === 'pending') expect(['pending', 'success']).toContain(found.kind)
     if (outcome.kind === 'not_sent') expect(found.kind).toBe('not_found')
     if (found.kind !== 'not_found') continue
-    const again = await connector.create(account, { ...order, repeated: true }, TIMEOUT_MS)
+    const again = await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)
     expect(again.kind).toBe('pending')
   }
   for (const order of orders) await receiver.acknowledged(order.idempotency_key)

@@ -13,15 +13,15 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { now } from '#lib/platform/time.ts'
 import {
   type CrashPoint,
-  charge,
+  chargeEffect,
   type EffectsSystem,
   newOrder,
   type Order,
   type OrderHandler,
   openEffectsSystem,
   type Place,
-  report,
-  ship,
+  reportEffect,
+  shipEffect,
 } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -105,8 +105,8 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
           return (order) => ({ ...order, done: [...order.done, kind] })
         },
       }
-      const effects = [charge, ship, report].map((definition) => definition.bind(counting))
-      const writer = await openSystem([charge.bind({ ...counting, capacity: () => 0 })])
+      const effects = [chargeEffect, shipEffect, reportEffect].map((definition) => definition.bind(counting))
+      const writer = await openSystem([chargeEffect.bind({ ...counting, capacity: () => 0 })])
       for (let number = 0; number < 40; number++) await writer.runner.insert(newOrder(`order-${number}`))
       const [left, right] = [await openSystem(effects), await openSystem(effects)]
       left.runner.start()
@@ -118,7 +118,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
 
     test('an effect that always fails is stuck after its tries and blocks only what depends on it', async () => {
       let failing = true
-      const failingShip = ship.bind<Order>({
+      const failingShip = shipEffect.bind<Order>({
         lease_ms: 1_000,
         tries_max: 3,
         backoff: { first_ms: 10, max_ms: 10 },
@@ -129,7 +129,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
       })
       const { runner, orders } = await openSystem([failingShip])
       const order = newOrder('bad')
-      const independent = { ...report.create(order, {}, { at: now() }), id: 'bad:independent' }
+      const independent = { ...reportEffect.newEffect(order, {}, { at: now() }), id: 'bad:independent' }
       runner.start()
       await runner.runEffects(await runner.insert({ ...order, effects: [...order.effects, independent] }))
       const stuck = await eventually(
@@ -150,14 +150,14 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
     test('an effect of an unknown kind is kept until a runner that knows the kind runs it', async () => {
       const audit = defineEffect({
         kind: 'audit',
-        lane: 'timer',
+        lane: 'independent',
         data: {},
         id: ({ order_id }: Order) => `${order_id}:audit`,
       })
       const { runner } = await openSystem()
       runner.start()
       const order = newOrder('new')
-      const effects = [...order.effects, audit.create(order, {}, { at: now() })]
+      const effects = [...order.effects, audit.newEffect(order, {}, { at: now() })]
       await runner.runEffects(await runner.insert({ ...order, effects }))
       const left = await eventually(
         () => orderOf('new'),
@@ -179,7 +179,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
         'events.>',
         ({ headers }) => void published.push(headers[EVENT_KEY_HEADER] ?? ''),
       )
-      const publishReport = report.bind<Order>({
+      const publishReport = reportEffect.bind<Order>({
         lease_ms: 5_000,
         tries_max: 1_000,
         backoff: { first_ms: 50, max_ms: 50 },

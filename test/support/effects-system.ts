@@ -50,7 +50,7 @@ export type OrderEffect = EffectDefinition<Pick<Order, 'order_id'>, object>
 export type OrderHandler = EffectHandler<Order, object>
 
 /** The two money effects of an order. */
-export const charge: OrderEffect = defineEffect({
+export const chargeEffect: OrderEffect = defineEffect({
   kind: 'charge',
   lane: 'money',
   data: {},
@@ -58,7 +58,7 @@ export const charge: OrderEffect = defineEffect({
 })
 
 /** The second money effect. */
-export const ship: OrderEffect = defineEffect({
+export const shipEffect: OrderEffect = defineEffect({
   kind: 'ship',
   lane: 'money',
   data: {},
@@ -66,7 +66,7 @@ export const ship: OrderEffect = defineEffect({
 })
 
 /** The event of an order, which waits for the shipment. */
-export const report: OrderEffect = defineEffect({
+export const reportEffect: OrderEffect = defineEffect({
   kind: 'report',
   lane: 'event',
   data: {},
@@ -108,7 +108,9 @@ export async function openEffectsSystem(
       return (order) => ({ ...order, done: [...order.done, kind] })
     },
   }
-  const ordinary = [charge, ship, report].map((definition) => definition.bind<Order>(handler))
+  const ordinary = [chargeEffect, shipEffect, reportEffect].map((definition) =>
+    definition.bind<Order>(handler),
+  )
   const replaced = new Set(effects.map(({ kind }) => kind))
   const runner = createEffectRunner<Order>({
     collection: orders,
@@ -130,11 +132,11 @@ async function actOnce(acts: Collection<Act>, act_id: string): Promise<void> {
 /** A new order with its effects: two money effects in order, and an event that waits for the second. */
 export function newOrder(order_id: string): Order {
   const at = now()
-  const shipping = ship.create({ order_id }, {}, { at })
+  const shipping = shipEffect.newEffect({ order_id }, {}, { at })
   const effects = [
-    charge.create({ order_id }, {}, { at }),
+    chargeEffect.newEffect({ order_id }, {}, { at }),
     shipping,
-    report.create({ order_id }, {}, { at, after: shipping.id }),
+    reportEffect.newEffect({ order_id }, {}, { at, after: shipping.id }),
   ]
   return { order_id, done: [], effects }
 }

@@ -10,37 +10,43 @@ interface Order extends EffectDocument {
 }
 
 const order: Order = { order_id: 'order-1', effects: [] }
-const print = defineEffect({
+const printLabelEffect = defineEffect({
   kind: 'print_label',
-  lane: 'timer',
+  lane: 'independent',
   data: { address: isText, label: isBytes },
   id: ({ order_id }: Order, { address }) => `${order_id}:print:${address}`,
 })
 const label = Buffer.from('label')
 
 test('creates an effect with its kind, lane, id, data and times', () => {
-  const effect = print.create(order, { address: 'here', label }, { at: AT, due_at: DUE_AT, after: 'another' })
+  const effect = printLabelEffect.newEffect(
+    order,
+    { address: 'here', label },
+    { at: AT, due_at: DUE_AT, after: 'another' },
+  )
   expect(effect).toEqual({
     id: 'order-1:print:here',
     kind: 'print_label',
-    lane: 'timer',
+    lane: 'independent',
     after: 'another',
     data: { address: 'here', label },
     due_at: DUE_AT,
     tries: 0,
   })
-  expect(print.create(order, { address: 'here', label }, { at: AT })).toMatchObject({ due_at: AT })
+  expect(printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })).toMatchObject({
+    due_at: AT,
+  })
 })
 
 test('recognizes the effects of its kind', () => {
-  const effect = print.create(order, { address: 'here', label }, { at: AT })
-  expect(print.matches(effect)).toBe(true)
-  expect(print.matches({ ...effect, kind: 'another' })).toBe(false)
+  const effect = printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })
+  expect(printLabelEffect.matches(effect)).toBe(true)
+  expect(printLabelEffect.matches({ ...effect, kind: 'another' })).toBe(false)
 })
 
 test('runs the handler with the decoded data and throws for data of another type', async () => {
   const addresses: string[] = []
-  const bound = print.bind<Order>({
+  const bound = printLabelEffect.bind<Order>({
     lease_ms: 1,
     tries_max: 1,
     async run({ data: { address, label: bytes } }) {
@@ -48,7 +54,7 @@ test('runs the handler with the decoded data and throws for data of another type
       return (current) => current
     },
   })
-  const effect = print.create(order, { address: 'here', label }, { at: AT })
+  const effect = printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })
   const stored = { ...order, version: 1 }
   await bound.run(effect, stored)
   expect(addresses).toEqual(['here 5'])

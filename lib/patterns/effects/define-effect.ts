@@ -26,7 +26,7 @@ export interface EffectDescription<Source, Fields extends DataFields> {
   readonly kind: string
   readonly lane: Lane
   readonly data: Fields
-  /** The deterministic id of the effect of this document (P9). */
+  /** The id of the effect, derived from the document and the data, so that a repetition has the same id. */
   readonly id: (source: Source, data: DataOf<Fields>) => string
 }
 
@@ -75,8 +75,11 @@ export interface BoundEffect<D extends EffectDocument> extends EffectLimits<D> {
 /** One kind of effect: makes effects of that kind, recognizes them and binds their handler. */
 export interface EffectDefinition<Source, Data> {
   readonly kind: string
-  /** Makes the effect of this document. The caller adds it to the document's `effects`. */
-  create(source: Source, data: Data, timing: EffectTiming): Effect
+  /**
+   * Makes the effect of this document. Nothing runs yet: the caller adds the effect to the document's `effects`, and a
+   * runner runs it after the write of the document.
+   */
+  newEffect(source: Source, data: Data, timing: EffectTiming): Effect
   /** Whether an effect is of this kind. */
   matches(effect: Effect): boolean
   bind<D extends EffectDocument>(handler: EffectHandler<D, Data>): BoundEffect<D>
@@ -93,7 +96,7 @@ export function defineEffect<Source, const Fields extends DataFields>(
   const { kind, lane, data: fields, id } = description
   return {
     kind,
-    create(source, data, { at, due_at = at, after }) {
+    newEffect(source, data, { at, due_at = at, after }) {
       // The checks of the fields accept values of the store only, which the compiler cannot derive here.
       const encoded = data as StoredEffectData
       const dependency = after === undefined ? {} : { after }

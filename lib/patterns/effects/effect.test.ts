@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Effect, type EffectDocument, isUnblocked, leaseDue, newEffect, withDueTimes } from './effect.ts'
+import { type Effect, type EffectDocument, leaseDue, mayRun, newEffect, withDueTimes } from './effect.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)
 const leaseAll = (): number => 5_000
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
-  return { ...newEffect({ id, kind: 'any', lane: 'timer' }, NOW), ...changes }
+  return { ...newEffect({ id, kind: 'any', lane: 'independent' }, NOW), ...changes }
 }
 const documentOf = (...effects: Effect[]): EffectDocument => ({ effects })
 const leasedIds = (document: EffectDocument, instant = NOW): string[] =>
@@ -78,7 +78,7 @@ describe('a lease', () => {
 const documents = fc
   .array(
     fc.record({
-      lane: fc.constantFrom('money' as const, 'timer' as const, 'event' as const),
+      lane: fc.constantFrom('money' as const, 'independent' as const, 'event' as const),
       due: fc.integer({ min: -5, max: 5 }),
       leased: fc.option(fc.integer({ min: -5, max: 5 })),
       stuck: fc.boolean(),
@@ -138,7 +138,7 @@ describe('the due times', () => {
   test('never unblock two money effects at once', () => {
     fc.assert(
       fc.property(documents, (document) => {
-        const free = document.effects.filter((each) => each.lane === 'money' && isUnblocked(document, each))
+        const free = document.effects.filter((each) => each.lane === 'money' && mayRun(document, each))
         expect(free.length).toBeLessThanOrEqual(1)
       }),
     )

@@ -3,10 +3,10 @@ import type { Value } from '#lib/platform/store/store.ts'
 
 /**
  * How effects of one document depend on each other. `money` effects run one after the other, in the order in which
- * they were added. `timer` effects each run at their own time. `event` effects run at once, or when the effect that
- * they name in `after` is gone (P9).
+ * they were added. An `independent` effect waits for no other effect, only for its due time. `event` effects run at
+ * once, or when the effect that they name in `after` is gone (P9).
  */
-export type Lane = 'money' | 'timer' | 'event'
+export type Lane = 'money' | 'independent' | 'event'
 
 /** The data of an effect as stored. `defineEffect` is the only place that encodes and decodes it. */
 export type StoredEffectData = { readonly [field: string]: Value | undefined }
@@ -16,7 +16,7 @@ export type StoredEffectData = { readonly [field: string]: Value | undefined }
  * write that stores its outcome.
  */
 export interface Effect {
-  /** Deterministic: the document's UUID and the number of its transition. It makes every remote act idempotent. */
+  /** Derived from the document, so that a repetition has the same id. It makes every remote act idempotent. */
   readonly id: string
   readonly kind: string
   readonly lane: Lane
@@ -75,15 +75,18 @@ export function countedTries({ tries, tries_at_retry = 0 }: Effect): number {
   return tries - tries_at_retry
 }
 
-/** Whether no other effect of the document blocks this one. Its due time and its lease are not considered. */
-export function isUnblocked(document: EffectDocument, candidate: Effect): boolean {
+/**
+ * Whether the effect may run as far as the document's other effects decide: it is not stuck, and no other effect blocks
+ * it. Its due time and its lease are not considered.
+ */
+export function mayRun(document: EffectDocument, candidate: Effect): boolean {
   if (candidate.stuck) return false
   if (candidate.after !== undefined && document.effects.some(({ id }) => id === candidate.after)) return false
   if (candidate.lane !== 'money') return true
   return document.effects.find(({ lane }) => lane === 'money') === candidate
 }
 
-/** When an unblocked effect can be leased (epoch ms): at its due time, but not before its present lease expires. */
+/** When an effect that may run can be leased (epoch ms): at its due time, but not before its present lease expires. */
 export function leasableAtMs(candidate: Effect): number {
   return Math.max(candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)
 }
@@ -93,7 +96,7 @@ export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D
   let effects_due = Number.POSITIVE_INFINITY
   let events_due = Number.POSITIVE_INFINITY
   for (const candidate of document.effects) {
-    if (!isUnblocked(document, candidate)) continue
+    if (!mayRun(document, candidate)) continue
     const time = leasableAtMs(candidate)
     if (candidate.lane === 'event') events_due = Math.min(events_due, time)
     else effects_due = Math.min(effects_due, time)
@@ -118,7 +121,7 @@ export type LeaseDuration = (candidate: Effect) => number | undefined
 export function leaseDue<D extends EffectDocument>(document: D, at: Date, leaseMs: LeaseDuration): D {
   let changed = false
   const effects = document.effects.map((candidate) => {
-    if (!isUnblocked(document, candidate) || leasableAtMs(candidate) > at.getTime()) return candidate
+    if (!mayRun(document, candidate) || leasableAtMs(candidate) > at.getTime()) return candidate
     const lease_ms = leaseMs(candidate)
     if (lease_ms === undefined) return candidate
     changed = true

@@ -40,7 +40,7 @@ function outcomeOf(effect: Effect): EffectOutcome<Note> {
 }
 
 test('writes outcomes one after another, each on the version of the last write', async () => {
-  const [first, second] = [leased('first', 'timer'), leased('second', 'timer')]
+  const [first, second] = [leased('first', 'independent'), leased('second', 'independent')]
   for (const effect of [first, second]) batcher.begin(effect)
   await batcher.finish(outcomeOf(first))
   expect(await batcher.finish(outcomeOf(second))).toEqual({ words: ['first', 'second'], version: 3 })
@@ -48,7 +48,7 @@ test('writes outcomes one after another, each on the version of the last write',
 })
 
 test('writes the outcome of an event together with that of an effect that runs at the same time', async () => {
-  const [call, event] = [leased('call', 'timer'), leased('event', 'event')]
+  const [call, event] = [leased('call', 'independent'), leased('event', 'event')]
   for (const effect of [call, event]) batcher.begin(effect)
   const event_written = batcher.finish(outcomeOf(event))
   await clock.advance(LEASE_MS / 2 - 1)
@@ -60,7 +60,7 @@ test('writes the outcome of an event together with that of an effect that runs a
 })
 
 test('writes the outcome of an event alone after half of its lease when another effect takes long', async () => {
-  const [call, event] = [leased('call', 'timer'), leased('event', 'event')]
+  const [call, event] = [leased('call', 'independent'), leased('event', 'event')]
   for (const effect of [call, event]) batcher.begin(effect)
   const event_written = batcher.finish(outcomeOf(event))
   await clock.advance(LEASE_MS / 2)
@@ -70,7 +70,11 @@ test('writes the outcome of an event alone after half of its lease when another 
 })
 
 test('writes the outcomes of events together, also of one that another effect has just added', async () => {
-  const [call, first, second] = [leased('call', 'timer'), leased('first', 'event'), leased('second', 'event')]
+  const [call, first, second] = [
+    leased('call', 'independent'),
+    leased('first', 'event'),
+    leased('second', 'event'),
+  ]
   for (const effect of [call, first]) batcher.begin(effect)
   await batcher.finish(outcomeOf(call))
   const first_written = batcher.finish(outcomeOf(first))
@@ -89,7 +93,7 @@ test('continues with later outcomes after a failed write', async () => {
     if (failing) throw new Error('store unavailable')
     return newest
   })
-  const [first, second] = [leased('first', 'timer'), leased('second', 'timer')]
+  const [first, second] = [leased('first', 'independent'), leased('second', 'independent')]
   for (const effect of [first, second]) other.begin(effect)
   await expect(other.finish(outcomeOf(first))).rejects.toThrow('store unavailable')
   failing = false

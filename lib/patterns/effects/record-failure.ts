@@ -21,8 +21,8 @@ export function recordFailure<D extends EffectDocument>(
   const is_stuck = countedTries(effect) >= tries_max
   failures.increment({ kind: effect.kind })
   if (is_stuck) stuck_effects.increment({ kind: effect.kind })
-  const fields = { effect: effect.id, kind: effect.kind, attempt: effect.tries, error }
-  if (is_stuck) log.error(fields, 'effect is stuck after its last try; retry it when the cause is mended')
+  const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
+  if (is_stuck) log.error(fields, 'effect is stuck after its last try; retry it when the cause is fixed')
   else log.warn(fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {

@@ -29,9 +29,9 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-const known = defineEffect({
+const knownEffect = defineEffect({
   kind: 'known',
-  lane: 'timer',
+  lane: 'independent',
   data: {},
   id: ({ item_id }: Pick<Item, 'item_id'>) => `${item_id}:known`,
 })
@@ -48,7 +48,7 @@ function runnerOf(effects: readonly BoundEffect<Item>[], collection = items) {
 /** A document with one effect, which has been due for `due_since_ms`. */
 function itemWith(item_id: string, kind: string, due_since_ms = 0): Item {
   const at = new Date(now().getTime() - due_since_ms)
-  const due = newEffect({ id: `${item_id}:${kind}`, kind, lane: 'timer' }, at)
+  const due = newEffect({ id: `${item_id}:${kind}`, kind, lane: 'independent' }, at)
   return { item_id, effects: [due], effects_due_at: at }
 }
 
@@ -68,7 +68,7 @@ test('many due effects of unknown kinds do not hide other effects', async () => 
   const unknown = Array.from({ length: 700 }, (_, number) => itemWith(`unknown-${number}`, 'unknown', 60_000))
   await Promise.all(unknown.map((item) => items.insert(item)))
   await items.insert(itemWith('one', 'known'))
-  const runner = runnerOf([known.bind(handler)])
+  const runner = runnerOf([knownEffect.bind(handler)])
   runner.start()
   await untilDone('one')
   await runner.stop()
@@ -83,7 +83,7 @@ test('a sweep leases no more events than the capacity allows', async () => {
   }
   const gate = Promise.withResolvers<void>()
   let begun = 0
-  const limited = known.bind<Item>({
+  const limited = knownEffect.bind<Item>({
     ...handler,
     lease_ms: 60_000,
     capacity: () => 1 - begun,
@@ -115,7 +115,7 @@ test('stop waits for the sweep in progress, so that the store can be closed afte
       return items.find(...range)
     },
   }
-  const runner = runnerOf([known.bind(handler)], slow)
+  const runner = runnerOf([knownEffect.bind(handler)], slow)
   runner.start()
   await searching.promise
   let stopped = false
@@ -129,11 +129,11 @@ test('stop waits for the sweep in progress, so that the store can be closed afte
 })
 
 test('a stopped runner leases nothing, and the next process runs what is due', async () => {
-  const runner = runnerOf([known.bind(handler)])
+  const runner = runnerOf([knownEffect.bind(handler)])
   await runner.stop()
   const stored = await runner.insert(itemWith('late', 'known'))
   expect(await runner.runEffects(stored)).toMatchObject({ effects: [{ tries: 0 }] })
-  const next = runnerOf([known.bind(handler)])
+  const next = runnerOf([knownEffect.bind(handler)])
   next.start()
   await untilDone('late')
   await next.stop()
@@ -141,7 +141,7 @@ test('a stopped runner leases nothing, and the next process runs what is due', a
 
 test('an outcome after the expiry of its lease changes nothing', async () => {
   const gate = Promise.withResolvers<void>()
-  const slow = known.bind<Item>({
+  const slow = knownEffect.bind<Item>({
     ...handler,
     lease_ms: 30,
     async run() {
@@ -151,7 +151,10 @@ test('an outcome after the expiry of its lease changes nothing', async () => {
   })
   const runner = runnerOf([slow])
   const running = runner.runEffects(await runner.insert(itemWith('one', 'known')))
-  const fast = known.bind<Item>({ ...handler, run: async () => (current) => ({ ...current, by: 'second' }) })
+  const fast = knownEffect.bind<Item>({
+    ...handler,
+    run: async () => (current) => ({ ...current, by: 'second' }),
+  })
   const other = runnerOf([fast])
   other.start()
   await untilDone('one')

@@ -1,6 +1,6 @@
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import { countedTries, type Effect, type EffectDocument, isUnblocked, leasableAtMs } from './effect.ts'
+import { countedTries, type Effect, type EffectDocument, leasableAtMs, mayRun } from './effect.ts'
 import { recordFailure } from './record-failure.ts'
 import { visitDue } from './visit-due.ts'
 import type { EffectWrites } from './writes.ts'
@@ -35,7 +35,7 @@ export function createSweeper<D extends EffectDocument>(options: SweeperOptions<
 
   function dueEffects(document: D): Effect[] {
     const at_ms = now().getTime()
-    return document.effects.filter((effect) => isUnblocked(document, effect) && leasableAtMs(effect) <= at_ms)
+    return document.effects.filter((effect) => mayRun(document, effect) && leasableAtMs(effect) <= at_ms)
   }
 
   /** The document to write: an effect whose last try ended in a crash becomes stuck; the write leases the others. */

@@ -16,7 +16,7 @@ export const LOG_FIELDS = [
   'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq',
   'batch', 'lease', 'provider', 'provider_account', 'connector', 'reason', 'outcome', 'state', 'field',
   // amounts and times
-  'attempt', 'count', 'dropped', 'pending', 'limit', 'size_bytes', 'duration_ms', 'delay_ms', 'timeout_ms', 'age_ms',
+  'attempt', 'tries', 'count', 'dropped', 'pending', 'limit', 'size_bytes', 'duration_ms', 'delay_ms', 'timeout_ms', 'age_ms',
   'lag_ms', 'due_at', 'seed',
 ] as const
 

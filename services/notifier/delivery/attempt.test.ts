@@ -6,10 +6,10 @@ import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
-import { type AttemptDeps, attemptEffect, bindAttempt, recordAttempt, retryDelayMs } from './attempt.ts'
+import { type AttemptDeps, bindAttempt, newAttemptEffect, recordAttempt, retryDelayMs } from './attempt.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
-const ATTEMPT = attemptEffect('d-1', 1, AT)
+const ATTEMPT = newAttemptEffect('d-1', 1, AT)
 const DAY_MS = 86_400_000
 
 function delivery(changes: Partial<Delivery> = {}): Delivery {

@@ -19,9 +19,9 @@ export interface AttemptDeps {
 }
 
 /** The effect of one attempt to deliver. The number counts the attempts of the delivery from 1. */
-const attempt = defineEffect({
+const attemptEffect = defineEffect({
   kind: 'attempt',
-  lane: 'timer',
+  lane: 'independent',
   data: {},
   id: ({ delivery_id, number }: { readonly delivery_id: string; readonly number: number }) =>
     `${delivery_id}:attempt:${number}`,
@@ -41,8 +41,8 @@ const RETRY_DELAY_MIN_MS = 1_000
 const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 
 /** Makes the effect of the attempt with this number, counted from 1. It is due at once unless `due_at` is given. */
-export function attemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
-  return attempt.create({ delivery_id, number }, {}, { at, due_at })
+export function newAttemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
+  return attemptEffect.newEffect({ delivery_id, number }, {}, { at, due_at })
 }
 
 /**
@@ -51,7 +51,7 @@ export function attemptEffect(delivery_id: string, number: number, at: Date, due
  */
 export function bindAttempt(deps: AttemptDeps): BoundEffect<Delivery> {
   let in_flight = 0
-  return attempt.bind<Delivery>({
+  return attemptEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: CRASHES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
@@ -92,7 +92,7 @@ async function signAndPost(deps: AttemptDeps, delivery: Delivery): Promise<PostR
 
 function postponeAttempt(delivery: Delivery, at: Date): Delivery {
   const due_at = new Date(at.getTime() + UNAVAILABLE_WAIT_MS)
-  const again = attemptEffect(delivery.delivery_id, delivery.attempts.length + 1, at, due_at)
+  const again = newAttemptEffect(delivery.delivery_id, delivery.attempts.length + 1, at, due_at)
   return { ...delivery, effects: [...delivery.effects, again] }
 }
 
@@ -102,7 +102,7 @@ export function recordAttempt(delivery: Delivery, record: AttemptRecord, at: Dat
   if (record.failure === undefined) return { ...delivery, attempts, status: 'delivered' }
   if (attempts.length > delivery.max_retries) return { ...delivery, attempts, status: 'dead' }
   const due_at = new Date(at.getTime() + retryDelayMs(attempts.length, delivery.retry_delay_seconds))
-  const next = attemptEffect(delivery.delivery_id, attempts.length + 1, at, due_at)
+  const next = newAttemptEffect(delivery.delivery_id, attempts.length + 1, at, due_at)
   return { ...delivery, attempts, effects: [...delivery.effects, next] }
 }
 

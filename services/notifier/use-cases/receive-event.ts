@@ -14,7 +14,7 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
-import { attemptEffect } from '../delivery/attempt.ts'
+import { newAttemptEffect } from '../delivery/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
 import { type EventHead, environmentOf, resourceIdOf, type StoredEvent } from '../domain/event.ts'
@@ -134,7 +134,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
     attempts: [],
     created_at,
     expires_at,
-    effects: [attemptEffect(destination.delivery_id, 1, created_at)],
+    effects: [newAttemptEffect(destination.delivery_id, 1, created_at)],
   }
 }
 

@@ -22,10 +22,10 @@ interface OrderBase {
   /** The URL for the provider's callbacks. The signature of a callback covers its path. */
   readonly callback_url: string
   /**
-   * True when the same key was sent before with an unknown result. A refusal is then `unknown` too, because the earlier
-   * request may have been accepted. Only a look-up can tell.
+   * True when the same key may have been sent before, with an unknown result. A refusal is then `unknown` too, because
+   * the earlier request may have been accepted. Only a look-up can tell.
    */
-  readonly repeated?: boolean
+  readonly earlier_result_unknown?: boolean
 }
 
 /** A request for one operation at a provider. */

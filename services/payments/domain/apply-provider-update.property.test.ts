@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { CallResult } from '../connectors/connector.ts'
-import { creditLedger } from '../effects/credit-ledger.ts'
-import { pollProvider } from '../effects/poll-provider.ts'
-import { publishEvent } from '../effects/publish-event.ts'
-import { recordAnomaly } from '../effects/record-anomaly.ts'
+import { creditLedgerEffect } from '../effects/credit-ledger.ts'
+import { pollProviderEffect } from '../effects/poll-provider.ts'
+import { publishEventEffect } from '../effects/publish-event.ts'
+import { recordAnomalyEffect } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyProviderUpdate, declineExpired } from './apply-provider-update.ts'
 import type { Payment } from './payment.ts'
@@ -97,13 +97,13 @@ test('any sequence of provider updates keeps statuses, history, credits and even
         const ids = payment.effects.map(({ id }) => id)
         expect(new Set(ids).size).toBe(ids.length)
         for (const effect of payment.effects.filter((each) => !before.effects.includes(each))) {
-          if (creditLedger.matches(effect)) count.credits += 1
-          if (publishEvent.matches(effect)) count.events += 1
-          const is_repeatable = pollProvider.matches(effect) || recordAnomaly.matches(effect)
+          if (creditLedgerEffect.matches(effect)) count.credits += 1
+          if (publishEventEffect.matches(effect)) count.events += 1
+          const is_repeatable = pollProviderEffect.matches(effect) || recordAnomalyEffect.matches(effect)
           if (!is_repeatable) expect(added.has(effect.id)).toBe(false)
           added.set(effect.id, effect)
         }
-        if (contradicts(before, one)) expect(payment.effects.some(recordAnomaly.matches)).toBe(true)
+        if (contradicts(before, one)) expect(payment.effects.some(recordAnomalyEffect.matches)).toBe(true)
         if (one.type === 'update') expect(applyStep(payment, one, new Date(0))).toBe(payment)
       }
       const events = payment.history.slice(1).filter(({ status }) => EVENT_OF[status]).length

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import type { CallResult } from '../connectors/connector.ts'
-import { createAtProvider } from '../effects/create-at-provider.ts'
-import { creditLedger } from '../effects/credit-ledger.ts'
-import { expirePayment } from '../effects/expire-payment.ts'
-import { pollProvider } from '../effects/poll-provider.ts'
-import { publishEvent } from '../effects/publish-event.ts'
-import { recordAnomaly } from '../effects/record-anomaly.ts'
+import { createAtProviderEffect } from '../effects/create-at-provider.ts'
+import { creditLedgerEffect } from '../effects/credit-ledger.ts'
+import { expirePaymentEffect } from '../effects/expire-payment.ts'
+import { pollProviderEffect } from '../effects/poll-provider.ts'
+import { publishEventEffect } from '../effects/publish-event.ts'
+import { recordAnomalyEffect } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import type { AnomalyKind } from './anomaly.ts'
 import { applyProviderUpdate, declineExpired, type ProviderUpdate } from './apply-provider-update.ts'
@@ -96,7 +96,7 @@ function paymentIn(status: PaymentStatus): Payment {
 }
 
 const anomaliesOf = ({ effects }: Payment) =>
-  effects.filter(recordAnomaly.matches).map(({ data }) => data['kind'])
+  effects.filter(recordAnomalyEffect.matches).map(({ data }) => data['kind'])
 
 describe.each(STATUSES)('a payment in %s', (status) => {
   test.each(RESULT_NAMES)('handles the result %s', (name) => {
@@ -105,7 +105,7 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     const [next, anomaly] = EXPECTED[status][name] ?? []
     expect(updated.status).toBe(next)
     expect(anomaliesOf(updated)).toEqual(anomaly ? [anomaly] : [])
-    expect(updated.effects.filter(pollProvider.matches)).toHaveLength(next === 'processing' ? 1 : 0)
+    expect(updated.effects.filter(pollProviderEffect.matches)).toHaveLength(next === 'processing' ? 1 : 0)
     if (next === status && !anomaly && isFinal(status)) expect(updated).toBe(payment)
   })
 
@@ -162,9 +162,9 @@ describe('a request that was not sent', () => {
     const moved = applyProviderUpdate(payment, updateWith('not_sent'))
     expect(moved.attempt).toEqual({ number: 2, account_id: 'second', created_at: at })
     expect(moved).toMatchObject({ status: 'created', transition_number: 1 })
-    const create = createAtProvider.create(moved, {}, { at })
+    const create = createAtProviderEffect.newEffect(moved, {}, { at })
     expect(moved.effects).toEqual([create])
-    expect(create.id).not.toBe(createAtProvider.create(payment, {}, { at }).id)
+    expect(create.id).not.toBe(createAtProviderEffect.newEffect(payment, {}, { at }).id)
   })
 
   test('fails with 7002 without a further account', () => {
@@ -181,14 +181,14 @@ describe('a request that was not sent', () => {
 
 test('a final status removes the poll and the expiry but not a create in progress', () => {
   const waiting = applyProviderUpdate(newDeposit(), updateWith('pending'))
-  const expiry = expirePayment.create(waiting, {}, { at })
+  const expiry = expirePaymentEffect.newEffect(waiting, {}, { at })
   const paid = applyProviderUpdate(
     { ...waiting, effects: [...waiting.effects, expiry] },
     updateWith('success'),
   )
   expect(paid.effects.map(({ kind }) => kind)).toEqual([
-    createAtProvider.kind,
-    creditLedger.kind,
-    publishEvent.kind,
+    createAtProviderEffect.kind,
+    creditLedgerEffect.kind,
+    publishEventEffect.kind,
   ])
 })

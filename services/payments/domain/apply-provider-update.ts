@@ -1,8 +1,8 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import type { CallResult, Instructions, ProviderSuccess } from '../connectors/connector.ts'
-import { createAtProvider } from '../effects/create-at-provider.ts'
-import { pollProvider } from '../effects/poll-provider.ts'
+import { createAtProviderEffect } from '../effects/create-at-provider.ts'
+import { pollProviderEffect } from '../effects/poll-provider.ts'
 import { newAnomalyEffect } from '../effects/record-anomaly.ts'
 import type { AnomalyKind } from './anomaly.ts'
 import type { Payment } from './payment.ts'
@@ -39,17 +39,23 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
     case 'unknown':
       return pollLater(payment, update)
     case 'not_sent':
-      // Beyond `created` the provider has the payment already: this request was not sent, but an earlier one arrived.
+      // Beyond `created` the provider may already have the payment: this request was not sent, but an earlier one may
+      // have arrived.
       if (payment.status !== 'created') return pollLater(payment, update)
       return moveToNextAccount(payment, at) ?? fail(payment, 'error', 7002, at)
     case 'declined':
+      // A refusal by the provider is the public status `error` (6044 unless the provider gives a public code). The public
+      // status `declined` is only for expiry (P8).
       return fail(mergeProviderDetails(payment, result), 'error', result.code, at)
     case 'canceled':
       return fail(mergeProviderDetails(payment, result), 'canceled', result.code, at)
   }
 }
 
-/** Declines a payment whose time is over, with 6011 (P8). A final payment stays as it is. */
+/**
+ * Gives a payment that is not paid by its expiry the status `declined` with 6011 (P8). Only expiry has this status: a
+ * refusal by the provider is `error`. A final payment stays as it is.
+ */
 export function declineExpired(payment: Payment, at: Date): Payment {
   return isFinal(payment.status) ? payment : transition(payment, 'declined', { at, error_code: 6011 })
 }
@@ -95,13 +101,13 @@ function fail(payment: Payment, status: 'error' | 'canceled', error_code: ErrorC
   return transition(payment, status, { at, error_code })
 }
 
-/** Keeps the payment in `processing` and adds a poll, unless one waits already. */
+/** Moves a `created` payment to `processing`, and adds a poll unless one waits already. */
 function pollLater(payment: Payment, { at, poll_at }: ProviderUpdate): Payment {
   const processing = canTransition(payment.status, 'processing')
     ? transition(payment, 'processing', { at })
     : payment
-  if (processing.effects.some(pollProvider.matches)) return processing
-  const poll = pollProvider.create(processing, {}, { at, due_at: poll_at })
+  if (processing.effects.some(pollProviderEffect.matches)) return processing
+  const poll = pollProviderEffect.newEffect(processing, {}, { at, due_at: poll_at })
   return { ...processing, effects: [...processing.effects, poll] }
 }
 
@@ -110,7 +116,7 @@ function moveToNextAccount(payment: Payment, at: Date): Payment | undefined {
   const account_id = payment.provider_accounts[payment.attempt.number]
   if (account_id === undefined) return undefined
   const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
-  return { ...moved, effects: [...moved.effects, createAtProvider.create(moved, {}, { at })] }
+  return { ...moved, effects: [...moved.effects, createAtProviderEffect.newEffect(moved, {}, { at })] }
 }
 
 /** What a provider reports besides the status. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { creditLedger } from '../effects/credit-ledger.ts'
+import { creditLedgerEffect } from '../effects/credit-ledger.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import type { PaymentStatus } from './payment.ts'
 import { transition } from './transition.ts'
@@ -54,14 +54,14 @@ describe.each(pairs)('a transition from %s to %s', (from, to) => {
 test('a successful deposit is credited under the id of its transition, before its event', () => {
   const { effects, payment_id } = transition(newDeposit(), 'success', { at })
   expect(effects.slice(-2)).toMatchObject([
-    { id: `${payment_id}:2:credit`, kind: creditLedger.kind, lane: 'money' },
+    { id: `${payment_id}:2:credit`, kind: creditLedgerEffect.kind, lane: 'money' },
     { id: `${payment_id}:2:event`, after: `${payment_id}:2:credit` },
   ])
 })
 
 test('only a successful deposit is credited', () => {
   const credited = STATUSES.filter((to) => canTransition('created', to)).filter((to) =>
-    transition(newDeposit(), to, { at }).effects.some(creditLedger.matches),
+    transition(newDeposit(), to, { at }).effects.some(creditLedgerEffect.matches),
   )
   expect(credited).toEqual(['success'])
   const withdrawal = transition(newDeposit({ direction: 'out' }), 'success', { at })

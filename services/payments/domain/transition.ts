@@ -1,8 +1,8 @@
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import { creditLedger } from '../effects/credit-ledger.ts'
-import { expirePayment } from '../effects/expire-payment.ts'
-import { pollProvider } from '../effects/poll-provider.ts'
+import { creditLedgerEffect } from '../effects/credit-ledger.ts'
+import { expirePaymentEffect } from '../effects/expire-payment.ts'
+import { pollProviderEffect } from '../effects/poll-provider.ts'
 import { newEventEffect } from '../effects/publish-event.ts'
 import type { Payment, PaymentStatus } from './payment.ts'
 import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
@@ -42,7 +42,7 @@ export function transition(
 
 /** Polls and the expiry have no purpose once the payment is final. */
 function waitsForProvider(effect: Effect): boolean {
-  return pollProvider.matches(effect) || expirePayment.matches(effect)
+  return pollProviderEffect.matches(effect) || expirePaymentEffect.matches(effect)
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */
@@ -54,7 +54,7 @@ function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string
 function effectsOf(payment: Payment, at: Date): Effect[] {
   const effects: Effect[] = []
   if (payment.status === 'success' && payment.direction === 'in')
-    effects.push(creditLedger.create(payment, {}, { at }))
+    effects.push(creditLedgerEffect.newEffect(payment, {}, { at }))
   const event = EVENT_OF[payment.status]
   if (event) effects.push(newEventEffect(payment, event, { at, after: effects.at(-1)?.id }))
   return effects

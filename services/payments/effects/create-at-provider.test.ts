@@ -7,7 +7,7 @@ import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindCreateAtProvider } from './create-at-provider.ts'
-import { bindPollProvider, pollProvider } from './poll-provider.ts'
+import { bindPollProvider, pollProviderEffect } from './poll-provider.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
@@ -87,11 +87,11 @@ test('is not given up when the process stops: a poll of the next process sends i
   expect(stopping.creates).toHaveLength(1)
 
   const connector = scriptedConnector(() => PENDING)
-  const effect = payment.effects.find(pollProvider.matches)
+  const effect = payment.effects.find(pollProviderEffect.matches)
   const stored = await fixture.store.payments.get(keyOfPayment(payment))
   if (!effect || !stored) throw new Error('the payment has no poll')
   await bindPollProvider(connector.deps()).run(effect, stored)
-  expect(connector.creates).toMatchObject([{ account_id: 'first', repeated: true }])
+  expect(connector.creates).toMatchObject([{ account_id: 'first', earlier_result_unknown: true }])
 })
 
 // P4

@@ -15,16 +15,16 @@ import {
 const ATTEMPT_MIN_MS = 2_000
 
 /** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
-export const createAtProvider = defineEffect({
+export const createAtProviderEffect = defineEffect({
   kind: 'create_at_provider',
-  lane: 'timer',
+  lane: 'independent',
   data: {},
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
 })
 
-/** Sends the create once per attempt. What a crash interrupted is not sent again here: a poll finds it out (P4). */
+/** Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return createAtProvider.bind<Payment>({
+  return createAtProviderEffect.bind<Payment>({
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     run: ({ tries }, payment) => createOnce(deps, tries, payment),
@@ -37,14 +37,15 @@ async function createOnce(
   payment: Payment,
 ): Promise<DocumentChange<Payment>> {
   if (isFinal(payment.status)) return (current) => current
-  // A second try means that a crash ended the first one, which may have sent the request (P4).
+  // On a second try it is unknown whether the first one sent the request. It is not sent again here; the poll asks the
+  // provider (P4).
   if (tries > 1)
-    return applyResult(payment, { kind: 'unknown', reason: 'the process ended during the request' }, 0)
+    return applyResult(payment, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
   const connected = deps.accountOf(payment)
   // All accounts share the time of one create, because the merchant waits for the last of them (P5).
   const used_ms = now().getTime() - payment.created_at.getTime()
   const timeout_ms = Math.max(deps.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)
-  const sent = await sendCreate(deps, connected, payment, { timeout_ms, repeated: false })
+  const sent = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: false })
   // A request that was not sent because this process stops is no fault of the account: the next process sends it there.
   const result: CallResult =
     sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent

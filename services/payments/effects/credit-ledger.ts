@@ -11,7 +11,7 @@ const CALL_TIMEOUT_MS = 3_000
 const TRIES_MAX = 200
 
 /** The effect that credits a successful deposit to the merchant's available balance. */
-export const creditLedger = defineEffect({
+export const creditLedgerEffect = defineEffect({
   kind: 'credit_ledger',
   lane: 'money',
   data: {},
@@ -20,7 +20,7 @@ export const creditLedger = defineEffect({
 
 /** Posts the credit. The ledger gives each id one outcome permanently, so a repeated post credits nothing. */
 export function bindCreditLedger(ledger: Client<typeof LedgerService>): BoundEffect<Payment> {
-  return creditLedger.bind<Payment>({
+  return creditLedgerEffect.bind<Payment>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     async run({ id }, payment) {

@@ -7,17 +7,17 @@ const LEASE_MS = 5_000
 /** The effect calls nothing outside, so only crashes use up its tries. */
 const TRIES_MAX = 20
 
-/** The effect that declines a payment at its expiry time (P8). */
-export const expirePayment = defineEffect({
+/** The effect that gives a payment the status `declined` at its expiry (P8). */
+export const expirePaymentEffect = defineEffect({
   kind: 'expire_payment',
-  lane: 'timer',
+  lane: 'independent',
   data: {},
   id: ({ payment_id }: Payment) => `${payment_id}:expire`,
 })
 
-/** Declines the payment unless it is final by then. */
+/** Declines the payment unless it is final already. */
 export function bindExpirePayment(): BoundEffect<Payment> {
-  return expirePayment.bind<Payment>({
+  return expirePaymentEffect.bind<Payment>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     run: async () => (current) => declineExpired(current, now()),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { CallResult } from '../connectors/connector.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
-import { bindPollProvider, pollProvider } from './poll-provider.ts'
+import { bindPollProvider, pollProviderEffect } from './poll-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
@@ -11,7 +11,7 @@ const PENDING: CallResult = { kind: 'pending', provider_id: 'p-1' }
 async function pollUnknownDeposit(result: CallResult, create_is_idempotent: boolean) {
   const connector = scriptedConnector(() => result, { create_is_idempotent })
   const payment = newDeposit({ status: 'processing', effects: [] })
-  const effect = pollProvider.create(payment, {}, { at: CREATED_AT })
+  const effect = pollProviderEffect.newEffect(payment, {}, { at: CREATED_AT })
   const change = await bindPollProvider(connector.deps()).run(effect, { ...payment, version: 2 })
   return { creates: connector.creates, payment: change(payment) }
 }
@@ -20,7 +20,7 @@ async function pollUnknownDeposit(result: CallResult, create_is_idempotent: bool
 describe('a poll of a payment that the provider does not know', () => {
   test('sends the create again under the same key where that is safe', async () => {
     const { creates, payment } = await pollUnknownDeposit(PENDING, true)
-    expect(creates).toMatchObject([{ account_id: 'first', repeated: true, timeout_ms: 30_000 }])
+    expect(creates).toMatchObject([{ account_id: 'first', earlier_result_unknown: true, timeout_ms: 30_000 }])
     expect(payment).toMatchObject({ status: 'processing', p_id: 'p-1' })
   })
 
@@ -32,6 +32,6 @@ describe('a poll of a payment that the provider does not know', () => {
   test('only polls again where a repetition is not safe', async () => {
     const { creates, payment } = await pollUnknownDeposit(PENDING, false)
     expect(creates).toEqual([])
-    expect(payment).toMatchObject({ status: 'processing', effects: [{ kind: pollProvider.kind }] })
+    expect(payment).toMatchObject({ status: 'processing', effects: [{ kind: pollProviderEffect.kind }] })
   })
 })

@@ -13,16 +13,16 @@ import {
 const LOOK_UP_TIMEOUT_MS = 10_000
 
 /** The effect that asks the provider for the status of the payment's attempt. */
-export const pollProvider = defineEffect({
+export const pollProviderEffect = defineEffect({
   kind: 'poll_provider',
-  lane: 'timer',
+  lane: 'independent',
   data: {},
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
 })
 
 /** Looks the attempt up, and sends its create again when the provider does not know it and a repetition is safe (P4). */
 export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return pollProvider.bind<Payment>({
+  return pollProviderEffect.bind<Payment>({
     lease_ms: LOOK_UP_TIMEOUT_MS + deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     run: (_effect, payment) => poll(deps, payment),
@@ -44,7 +44,10 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
   // "Not found" does not prove that the first request will not arrive later. The create may be sent again only where
   // the provider treats a repeated key as one payment.
   const sent: CallResult = connector.create_is_idempotent
-    ? await sendCreate(deps, connected, payment, { timeout_ms: deps.create_timeout_ms, repeated: true })
+    ? await sendCreate(deps, connected, payment, {
+        timeout_ms: deps.create_timeout_ms,
+        earlier_result_unknown: true,
+      })
     : { kind: 'unknown', reason: 'the provider does not know the payment' }
   // The first request may still arrive, so that `not_sent` for the second one proves nothing.
   const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent

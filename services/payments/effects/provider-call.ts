@@ -20,17 +20,23 @@ export interface ProviderCallDeps {
 /** Added to the longest call for the lease, because storing the outcome takes time too. */
 export const LEASE_SLACK_MS = 5_000
 
-/** Provider calls report failures as results, so only crashes use up the tries of these effects. */
+/** Failures of the provider are results. Only crashes, and accounts that are no longer configured, use up the tries. */
 export const CALL_TRIES_MAX = 20
 
-/** Sends the create of the payment's attempt. `repeated` says that the same key may have been sent before. */
+/**
+ * Sends the create of the payment's attempt. `earlier_result_unknown` tells the connector that the same key may have been
+ * sent before, with an unknown result.
+ */
 export function sendCreate(
   deps: ProviderCallDeps,
   { account, connector }: ConnectedAccount,
   payment: Payment,
-  { timeout_ms, repeated }: { readonly timeout_ms: number; readonly repeated: boolean },
+  {
+    timeout_ms,
+    earlier_result_unknown,
+  }: { readonly timeout_ms: number; readonly earlier_result_unknown: boolean },
 ): Promise<CallResult> {
-  return connector.create(account, orderOf(deps, payment, repeated), timeout_ms, deps.stopping)
+  return connector.create(account, orderOf(deps, payment, earlier_result_unknown), timeout_ms, deps.stopping)
 }
 
 /** The change that applies a result to the payment. If the provider has not decided, it is polled after `poll_ms`. */
@@ -45,7 +51,7 @@ export function applyResult(
   return (current) => applyProviderUpdate(current, update)
 }
 
-function orderOf(deps: ProviderCallDeps, payment: Payment, repeated: boolean): ProviderOrder {
+function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {
   const { email, phone, person, customer_account } = payment.payer ?? {}
   return {
     kind: 'deposit',
@@ -53,7 +59,7 @@ function orderOf(deps: ProviderCallDeps, payment: Payment, repeated: boolean): P
     amount: { minor: payment.amount, currency: payment.currency },
     method: payment.method,
     callback_url: deps.callbackUrl(payment),
-    repeated,
+    earlier_result_unknown,
     expires_at: payment.expires_at,
     payer: {
       ...(email === undefined ? {} : { email }),

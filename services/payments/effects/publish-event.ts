@@ -21,7 +21,7 @@ const TRIES_MAX = 10_000
 const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
 
 /** The effect that publishes an event. `message` is the encoded `MerchantEvent`. */
-export const publishEvent = defineEffect({
+export const publishEventEffect = defineEffect({
   kind: 'publish_event',
   lane: 'event',
   data: { event_key: isText, event: isText, message: isBytes },
@@ -36,7 +36,7 @@ export const publishEvent = defineEffect({
 export function newEventEffect(payment: Payment, event: string, timing: EffectTiming): Effect {
   const event_key = `${payment.payment_id}:${payment.transition_number}`
   const message = toBinary(MerchantEventSchema, merchantEvent(payment, event_key, event, timing.at))
-  return publishEvent.create(payment, { event_key, event, message }, timing)
+  return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
 }
 
 /** The event message with a snapshot of the payment. `event_key` is unique among all events. */
@@ -58,7 +58,7 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
 
 /** Publishes the event until its consumer confirms with a receipt that it has stored it. */
 export function bindPublishEvent(publisher: Publisher): BoundEffect<Payment> {
-  return publishEvent.bind<Payment>({
+  return publishEventEffect.bind<Payment>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,

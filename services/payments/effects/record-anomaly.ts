@@ -12,9 +12,9 @@ const LEASE_MS = 5_000
 const TRIES_MAX = 50
 
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
-export const recordAnomaly = defineEffect({
+export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
-  lane: 'timer',
+  lane: 'independent',
   data: { anomaly_id: isText, kind: isText, description: isText },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
@@ -33,12 +33,12 @@ export function newAnomalyEffect(
   const report = `provider account ${provider_accounts[attempt_number - 1]} reported ${result.kind}${amount}`
   const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
   const description = `${report} while the payment was ${status}`
-  return recordAnomaly.create(payment, { anomaly_id, kind, description }, { at })
+  return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description }, { at })
 }
 
 /** Inserts the anomaly once, however often the effect runs. */
 export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<Payment> {
-  return recordAnomaly.bind<Payment>({
+  return recordAnomalyEffect.bind<Payment>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     async run({ data, due_at: created_at }, { merchant_id, environment, payment_id }) {

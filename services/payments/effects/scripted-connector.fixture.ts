@@ -9,7 +9,7 @@ export interface ReceivedCreate {
   readonly account_id: string
   readonly idempotency_key: string
   readonly timeout_ms: number
-  readonly repeated: boolean
+  readonly earlier_result_unknown: boolean
 }
 
 /** A connector whose results a test decides. */
@@ -28,8 +28,8 @@ export function scriptedConnector(
   const connector: Connector = {
     create_is_idempotent: true,
     async create({ account_id }, order, timeout_ms) {
-      const { idempotency_key, repeated = false } = order
-      creates.push({ account_id, idempotency_key, timeout_ms, repeated })
+      const { idempotency_key, earlier_result_unknown = false } = order
+      creates.push({ account_id, idempotency_key, timeout_ms, earlier_result_unknown })
       return resultOf(account_id, order)
     },
     lookUp: async () => ({ kind: 'not_found' }),

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { isUuid, numericIds } from '#lib/platform/ids.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { createAtProvider } from '../effects/create-at-provider.ts'
-import { expirePayment } from '../effects/expire-payment.ts'
-import { publishEvent } from '../effects/publish-event.ts'
+import { createAtProviderEffect } from '../effects/create-at-provider.ts'
+import { expirePaymentEffect } from '../effects/expire-payment.ts'
+import { publishEventEffect } from '../effects/publish-event.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import {
   type CreatePaymentDeps,
@@ -137,9 +137,9 @@ describe('a new payment', () => {
     expect(payment.expires_at.getTime() - payment.created_at.getTime()).toBe(1_800_000)
     const { payment_id } = payment
     expect(payment.effects.map(({ id, kind }) => [id, kind])).toEqual([
-      [`${payment_id}:create:1`, createAtProvider.kind],
-      [`${payment_id}:expire`, expirePayment.kind],
-      [`${payment_id}:1:event`, publishEvent.kind],
+      [`${payment_id}:create:1`, createAtProviderEffect.kind],
+      [`${payment_id}:expire`, expirePaymentEffect.kind],
+      [`${payment_id}:1:event`, publishEventEffect.kind],
     ])
     expect(payment.effects[1]?.due_at).toEqual(payment.expires_at)
   })

@@ -9,8 +9,8 @@ import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now, sleep } from '#lib/platform/time.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
-import { createAtProvider } from '../effects/create-at-provider.ts'
-import { expirePayment } from '../effects/expire-payment.ts'
+import { createAtProviderEffect } from '../effects/create-at-provider.ts'
+import { expirePaymentEffect } from '../effects/expire-payment.ts'
 import { newEventEffect } from '../effects/publish-event.ts'
 import { keyOfPayment } from '../store/payments.ts'
 
@@ -71,6 +71,7 @@ export async function createPayment(
   const route = await findPermittedRoute(deps, request)
   const stored = await insertOnce(deps, request, newPayment(deps, request, route))
   try {
+    // This runs `createAtProviderEffect`, which calls the provider.
     return await deps.runner.runEffects(stored)
   } catch (error) {
     // The payment is stored, so it is returned as it was then (E14). The sweeper runs its effects later.
@@ -139,8 +140,8 @@ function newPayment(deps: CreatePaymentDeps, request: CreatePaymentRequest, rout
     effects: [],
   }
   const effects = [
-    createAtProvider.create(payment, {}, { at }),
-    expirePayment.create(payment, {}, { at, due_at: expires_at }),
+    createAtProviderEffect.newEffect(payment, {}, { at }),
+    expirePaymentEffect.newEffect(payment, {}, { at, due_at: expires_at }),
     newEventEffect(payment, 'payment.created', { at }),
   ]
   return { ...payment, effects }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { creditLedger } from '../effects/credit-ledger.ts'
+import { creditLedgerEffect } from '../effects/credit-ledger.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { listStuckEffects } from './list-stuck-effects.ts'
@@ -12,7 +12,7 @@ test('lists stuck effects by pages of payments, the longest stuck first', async 
   for (let number = 0; number < 5; number++) {
     const at = new Date(START + number)
     const deposit = newDeposit({ c_id: `stuck-${number}`, created_at: new Date(START - number) })
-    const credit = creditLedger.create(deposit, {}, { at })
+    const credit = creditLedgerEffect.newEffect(deposit, {}, { at })
     const effects = [{ ...credit, id: `${number}`, tries: 3, stuck: true }]
     await payments.insert({ ...deposit, effects, stuck_at: at })
   }

@@ -159,11 +159,17 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(report?.status).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
   })
 
-  test('907: a refusal under HTTP 500 is a decline, also when it is repeated', async () => {
+  test('907: refused under HTTP 500, and every later create and look-up says the same', async () => {
     const order = orderOf(kind, 907)
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
-    expect(await create({ ...order, repeated: true })).toMatchObject({ kind: 'unknown' })
+    expect(await lookUp(order)).toMatchObject({ kind: 'declined', code: 7001 })
+  })
+
+  test('907: the refusal is unknown when an earlier create may have arrived', async () => {
+    const order = orderOf(kind, 907)
+    expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
+    expect(await create({ ...order, earlier_result_unknown: true })).toMatchObject({ kind: 'unknown' })
     expect(await lookUp(order)).toMatchObject({ kind: 'declined', code: 7001 })
   })
 

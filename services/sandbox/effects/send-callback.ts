@@ -7,9 +7,9 @@ import { callbackReport, type Operation } from '../domain/operation.ts'
 import { type CallbackContent, isCallbackContent } from '../domain/scenario.ts'
 
 /** The effect that sends one callback of an operation. `place` is the callback's position, counted from 0. */
-const sendCallback = defineEffect({
+const sendCallbackEffect = defineEffect({
   kind: 'send_callback',
-  lane: 'timer',
+  lane: 'independent',
   data: { content: isCallbackContent },
   id: ({ provider_id, place }: { readonly provider_id: string; readonly place: number }) =>
     `${provider_id}:callback:${place}`,
@@ -44,7 +44,7 @@ export function callbackEffects(operation: Operation, contents: readonly Callbac
   const effects: Effect[] = []
   for (const [place, content] of contents.entries()) {
     const timing = { at, due_at, after: effects.at(-1)?.id }
-    effects.push(sendCallback.create({ provider_id, place }, { content }, timing))
+    effects.push(sendCallbackEffect.newEffect({ provider_id, place }, { content }, timing))
   }
   return effects
 }
@@ -74,7 +74,7 @@ export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): Bou
     if (status < 200 || status > 299) throw new Error(`callback was not acknowledged: HTTP ${status}`)
   }
 
-  return sendCallback.bind<Operation>({
+  return sendCallbackEffect.bind<Operation>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,

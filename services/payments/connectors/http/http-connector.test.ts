@@ -141,19 +141,23 @@ describe('a refusal', () => {
     expect((await resultsOf({ accepted: false, code: 6010 }, 404)).found).toEqual({ kind: 'not_found' })
   })
 
-  test('with 1013, or after a repeated create, proves nothing', async () => {
+  test('with 1013, or after an earlier create with an unknown result, proves nothing', async () => {
     expect((await resultsOf({ accepted: false, code: 1013 })).created).toEqual(unknown)
     answer = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
-    expect(await connector.create(account, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
+    expect(await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)).toEqual(
+      unknown,
+    )
   })
 })
 
 describe('no connection', () => {
   const unreachable = accountAt(1)
 
-  test('is not_sent for a first create and unknown for repeated creates and look-ups', async () => {
+  test('is not_sent for a first create, and unknown for look-ups and after an earlier create with an unknown result', async () => {
     expect(await connector.create(unreachable, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
-    expect(await connector.create(unreachable, { ...order, repeated: true }, TIMEOUT_MS)).toEqual(unknown)
+    expect(
+      await connector.create(unreachable, { ...order, earlier_result_unknown: true }, TIMEOUT_MS),
+    ).toEqual(unknown)
     expect(await connector.lookUp(unreachable, 'k1', 'deposit', TIMEOUT_MS)).toEqual(unknown)
   })
 })

@@ -59,8 +59,8 @@ export function createHttpConnector(http: HttpClient): Connector {
       const request = { method: 'POST', path: OPERATIONS_PATH, body, timeout_ms, signal } as const
       const reply = await exchange(http, account, request)
       if (reply.kind === 'answer') return createResult(order, reply.http_status, reply.answer)
-      // Although this request was not sent, an earlier one under the same key may have arrived.
-      return order.repeated ? unknown(reply.reason) : reply
+      // This request was not sent, but an earlier one under the same key may have arrived.
+      return order.earlier_result_unknown ? unknown(reply.reason) : reply
     },
     async lookUp(account, idempotency_key, kind, timeout_ms, signal) {
       requireKey(idempotency_key)
@@ -112,7 +112,7 @@ async function exchange(
 function createResult(order: ProviderOrder, http_status: number, answer: ProviderAnswer): CallResult {
   if (answer.kind === 'report') return reportedStatus(order, http_status, answer)
   if (answer.provider_code === KEY_REUSED_CODE) return unknown('the key was used for another operation')
-  if (order.repeated) return unknown('refused after an earlier request with an unknown result')
+  if (order.earlier_result_unknown) return unknown('refused after an earlier request with an unknown result')
   return { kind: 'declined', ...toCode(answer.provider_code, 7001) }
 }
 

@@ -55,7 +55,7 @@ export function isIdempotencyKey(text: string): boolean {
 
 /** The body of a create. Throws `TypeError` for an amount that the protocol cannot express. */
 export function orderBody(order: ProviderOrder): string {
-  const { amount, repeated: _, ...rest } = order
+  const { amount, earlier_result_unknown: _, ...rest } = order
   const value = Number(amount.minor)
   if (!Number.isSafeInteger(value) || value < 1) throw new TypeError('the amount does not fit the protocol')
   return JSON.stringify({ ...rest, amount: value, currency: amount.currency })
