@@ -119,11 +119,11 @@ export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
 /** Starts roles in this process, each after the roles that it needs, and opens their ports. */
 export async function startRoles(
   names: readonly RoleName[],
-  environment: Readonly<Record<string, string | undefined>>,
+  variables: Readonly<Record<string, string | undefined>>,
   lifecycle: Lifecycle,
 ): Promise<RunningProcess> {
   const roles = await Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
-  const config = readProcessSettings(roles, environment)
+  const config = readProcessSettings(roles, variables)
   const { keyring } = config
   const bus = await openBus({
     nats_url: config.nats_url,
@@ -133,7 +133,7 @@ export async function startRoles(
   lifecycle.onStop('bus', () => bus.close())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
-  const role_environment: Record<string, string | undefined> = { ...environment }
+  const role_variables: Record<string, string | undefined> = { ...variables }
   const urls: Record<string, string> = {}
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
@@ -141,7 +141,7 @@ export async function startRoles(
   for (const role of roles) {
     const { name } = role
     const context: RoleContext = {
-      environment: role_environment,
+      variables: role_variables,
       client: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       bus,
@@ -165,7 +165,7 @@ export async function startRoles(
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
     // A sandbox in this process may listen on any free port, so the roles after it need its URL.
-    role_environment['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
+    role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
   const serving = await serve(rpc, lifecycle, config, urls)
   await watchReadiness(lifecycle, bus, stores, running, serving)
@@ -175,12 +175,12 @@ export async function startRoles(
 /** Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles. */
 function readProcessSettings(
   roles: readonly Role[],
-  environment: Readonly<Record<string, string | undefined>>,
+  variables: Readonly<Record<string, string | undefined>>,
 ): Config<typeof PROCESS_SETTINGS> {
   const problems = new Set<string>()
   const read = <S extends Schema>(schema: S): Config<S> | undefined => {
     try {
-      return readConfig(schema, environment)
+      return readConfig(schema, variables)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       for (const problem of error.problems) problems.add(problem)

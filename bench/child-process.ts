@@ -11,14 +11,14 @@ export interface BenchChild {
   kill(): void
 }
 
-/** Starts a file of `bench/` and waits for its first message. Parameters are passed as environment variables. */
+/** Starts a file of `bench/` and waits for its first message. Parameters are passed as process variables. */
 export async function startChild(
   file: string,
-  environment: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<BenchChild> {
   const child = fork(new URL(file, import.meta.url), {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...variables },
   })
   return {
     pid: child.pid ?? 0,

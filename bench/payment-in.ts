@@ -46,9 +46,9 @@ interface Candidate {
 /** The sandbox provider of a comparison: in the process of each server, or in one process for both. */
 interface Sandbox {
   /** Its settings for the system. */
-  readonly environment: Readonly<Record<string, string>>
+  readonly variables: Readonly<Record<string, string>>
   /** Its settings for a bare pipeline. */
-  readonly pipeline_environment: Readonly<Record<string, string>>
+  readonly pipeline_variables: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
@@ -121,8 +121,8 @@ function sandboxSettings(key: string): Record<string, string> {
 
 function sandboxInProcess(key: string): Sandbox {
   return {
-    environment: { MULTIHUB_SANDBOX_KEY: key, MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms` },
-    pipeline_environment: sandboxSettings(key),
+    variables: { MULTIHUB_SANDBOX_KEY: key, MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms` },
+    pipeline_variables: sandboxSettings(key),
     stop: async () => {},
   }
 }
@@ -131,8 +131,8 @@ async function startSeparateSandbox(directory: string, key: string): Promise<San
   const home = { MULTIHUB_HOME: join(directory, 'sandbox') }
   const sandbox = await startProcess('main.ts', ['sandbox'], { ...sandboxSettings(key), ...home })
   const MULTIHUB_SANDBOX_URL = sandbox.urls['sandbox_url'] ?? ''
-  const environment = { MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY: key }
-  return { environment, pipeline_environment: environment, stop: sandbox.kill }
+  const variables = { MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY: key }
+  return { variables, pipeline_variables: variables, stop: sandbox.kill }
 }
 
 interface Measurement extends LoadReport {
@@ -189,8 +189,8 @@ async function sendUntilCompleted(client: LoadClient, server: PaymentServer): Pr
 /** The part of the load that is the same for all servers. */
 const COMMON_LOAD = { path: V1_PATH, in_flight: IN_FLIGHT, duration_ms: ROUND_MS }
 
-async function startWholeSystem(directory: string, { environment }: Sandbox): Promise<PaymentServer> {
-  const system = await startSystem(join(directory, 'system'), environment)
+async function startWholeSystem(directory: string, { variables }: Sandbox): Promise<PaymentServer> {
+  const system = await startSystem(join(directory, 'system'), variables)
   try {
     const merchant = merchantClient(() => system.demo)
     const { secret, application_id } = merchant.credential
@@ -217,11 +217,11 @@ function startRequiredIo(directory: string, sandbox: Sandbox): Promise<PaymentSe
 async function startPipeline(
   file: string,
   directory: string,
-  { pipeline_environment }: Sandbox,
+  { pipeline_variables }: Sandbox,
 ): Promise<PaymentServer> {
   const secret = randomHex(32)
   const child = await startChild(file, {
-    ...pipeline_environment,
+    ...pipeline_variables,
     MULTIHUB_HOME: directory,
     BENCH_SECRET: secret,
     BENCH_DIRECTORY: directory,

@@ -21,12 +21,12 @@ export const FREE_PORTS = {
 /** Starts the system on free ports with its data in `home`. Resolves when the system is ready. */
 export async function startSystem(
   home: string,
-  environment: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<BenchSystem> {
   const started = await startProcess('scripts/start.ts', [], {
     MULTIHUB_HOME: home,
     ...FREE_PORTS,
-    ...environment,
+    ...variables,
   })
   const demo: Demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   return { ...started, pid: started.child.pid ?? 0, demo }

@@ -38,9 +38,9 @@ afterAll(async () => kept[Symbol.asyncDispose]())
 
 const contextOf = async (
   options: FixtureOptions,
-  environment: RoleContext['environment'] = {},
+  variables: RoleContext['variables'] = {},
 ): Promise<RoleContext> => ({
-  environment: { MULTIHUB_HTTP_PORT: '0', ...environment },
+  variables: { MULTIHUB_HTTP_PORT: '0', ...variables },
   client: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
   openStore: async () => kept.store,
@@ -209,6 +209,6 @@ test.each([
   ['a trusted proxy that is not an address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],
   ['a flood limit of none', { MULTIHUB_FLOOD_LIMIT: '0' }],
-])('does not start with %s', async (_what, environment) => {
-  await expect(contextOf({}, environment).then(role.start)).rejects.toThrow(ConfigError)
+])('does not start with %s', async (_what, variables) => {
+  await expect(contextOf({}, variables).then(role.start)).rejects.toThrow(ConfigError)
 })

@@ -64,7 +64,7 @@ export const role: Role = {
   name: 'gateway',
   settings: GATEWAY_CONFIG,
   async start(context) {
-    const config = readConfig(GATEWAY_CONFIG, context.environment)
+    const config = readConfig(GATEWAY_CONFIG, context.variables)
     const { client, keyring, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())

@@ -10,7 +10,7 @@ import { StartError } from '#lib/platform/process/start-error.ts'
 
 /** The settings of a local run. */
 export interface LocalRun {
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly variables: Readonly<Record<string, string | undefined>>
   /** The directory of the state, the keys and demo.json. */
   readonly home: string
   readonly operator_token: string
@@ -21,23 +21,21 @@ const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY, operator_
 type Keys = z.infer<typeof keysSchema>
 
 /**
- * The environment of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows callbacks
- * to this machine (R4). Variables of the given environment win. Its RPC callers are kept next to demo.json's operator.
+ * The process variables of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows
+ * callbacks to this machine (R4). Given variables win. Its RPC callers are kept next to demo.json's operator.
  */
-export async function localEnvironment(
-  given: Readonly<Record<string, string | undefined>>,
-): Promise<LocalRun> {
+export async function localVariables(given: Readonly<Record<string, string | undefined>>): Promise<LocalRun> {
   const { home } = readConfig({ home: directory('MULTIHUB_HOME', '.local') }, given)
   const keys = await keysOf(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
-  const environment = {
+  const variables = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
     MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     ...given,
     MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }
-  return { environment, home, operator_token: keys.operator_token }
+  return { variables, home, operator_token: keys.operator_token }
 }
 
 async function keysOf(home: string): Promise<Keys> {

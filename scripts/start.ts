@@ -4,13 +4,13 @@ import { type ReadyUrls, runProcess } from '#lib/platform/process/run.ts'
 import { startRoles } from '../roles.ts'
 import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'
-import { localEnvironment, readIfThere } from './local.ts'
+import { localVariables, readIfThere } from './local.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
-  const { environment, home, operator_token } = await localEnvironment(process.env)
+  const { variables, home, operator_token } = await localVariables(process.env)
   await refuseWhenRunning(home, operator_token)
-  const { urls, operator } = await startRoles(ROLES, environment, lifecycle)
+  const { urls, operator } = await startRoles(ROLES, variables, lifecycle)
   const demo_before = await readIfThere(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)
   if (demo_before === undefined) process.stderr.write(welcome(home, urls))

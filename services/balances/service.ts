@@ -22,7 +22,7 @@ export const role: Role = {
   name: 'balances',
   settings: BALANCES_CONFIG,
   async start(context) {
-    const { self_address } = readConfig(BALANCES_CONFIG, context.environment)
+    const { self_address } = readConfig(BALANCES_CONFIG, context.variables)
     const opened = await openLedgerStore(await context.openStore())
     const store = { ...opened, journal: withJournalMetrics(opened.journal) }
     const { clientAt } = context

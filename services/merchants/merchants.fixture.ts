@@ -36,7 +36,7 @@ export async function createFixture(
   const bus = createMemoryBus()
   const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
   const running = await role.start({
-    environment: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
+    variables: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
     client: () => {
       throw new Error('merchants calls no other service')
     },

@@ -29,7 +29,7 @@ export const role: Role = {
   name: 'merchants',
   settings: MERCHANTS_CONFIG,
   async start(context) {
-    const config = readConfig(MERCHANTS_CONFIG, context.environment)
+    const config = readConfig(MERCHANTS_CONFIG, context.variables)
     const database = await context.openStore()
     const deps: MerchantsDeps = {
       store: await openMerchantsStore(database),

@@ -31,7 +31,7 @@ export const role: Role = {
   name: 'notifier',
   settings: NOTIFIER_CONFIG,
   async start(context) {
-    const config = readConfig(NOTIFIER_CONFIG, context.environment)
+    const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const store = await context.openStore()
     const events = await openEvents(store)
     const deliveries = await openDeliveries(store)

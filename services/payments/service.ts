@@ -67,7 +67,7 @@ export const role: Role = {
   name: 'payments',
   settings: PAYMENTS_CONFIG,
   async start(context) {
-    const config = readConfig(PAYMENTS_CONFIG, context.environment)
+    const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore())
     const { payments } = store
     const registryCache = createRegistryCache({
@@ -78,7 +78,7 @@ export const role: Role = {
     const publisher = await createPublisher(context.bus)
     const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
     const account_sources = { sandbox, providers_file: config.providers_file }
-    const accounts = await readProviderAccounts(account_sources, context.environment)
+    const accounts = await readProviderAccounts(account_sources, context.variables)
     // The operator configures the providers, so their addresses may be private.
     const http = createHttpClient({ allow: allowAnyAddress, connections_per_host: PROVIDER_CONNECTIONS })
     const findAccount = connectAccounts(accounts, createHttpConnector(http))

@@ -16,18 +16,18 @@ export interface TestSandbox {
   stop(): Promise<void>
 }
 
-/** Starts the sandbox with its store under `directory`. `environment` adds or replaces settings. */
+/** Starts the sandbox with its store under `directory`. `variables` adds or replaces settings. */
 export async function startSandbox(
   directory: string,
-  environment: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<TestSandbox> {
   const store = await openStore({ database: 'sandbox', directory })
   const context: RoleContext = {
-    environment: {
+    variables: {
       MULTIHUB_SANDBOX_PORT: '0',
       MULTIHUB_SANDBOX_KEY: SANDBOX_KEY,
       MULTIHUB_SANDBOX_DELAY: '20ms',
-      ...environment,
+      ...variables,
     },
     client() {
       throw new Error('the sandbox calls no other role')

@@ -36,7 +36,7 @@ export const role: Role = {
   name: 'sandbox',
   settings: SANDBOX_CONFIG,
   async start(context) {
-    const { host, port, key, public_url, delay_ms, hold_ms } = readConfig(SANDBOX_CONFIG, context.environment)
+    const { host, port, key, public_url, delay_ms, hold_ms } = readConfig(SANDBOX_CONFIG, context.variables)
     const store = await context.openStore()
     const operations = await openOperations(store)
     const http = createHttpClient({ allow: allowAnyAddress })

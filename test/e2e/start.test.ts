@@ -34,14 +34,14 @@ describe('a failed start ends with code 1 and says what to do', () => {
 
   /** Starts the system, checks that it fails with code 1, and returns the lines of standard error. */
   async function refusal(
-    environment: Readonly<Record<string, string>>,
+    variables: Readonly<Record<string, string>>,
     words: readonly string[] = ['scripts/start.ts'],
   ): Promise<readonly string[]> {
     const [file = '', ...parameters] = words
     const { child, log, kill } = launch(file, parameters, {
       MULTIHUB_HOME: home,
       ...ANY_PORTS,
-      ...environment,
+      ...variables,
     })
     let output = ''
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -165,10 +165,10 @@ describe('a system that is started, stopped and started again', () => {
     await portsAreFree()
   })
 
-  const environment = () => ({ MULTIHUB_HOME: home, ...ports })
+  const variables = () => ({ MULTIHUB_HOME: home, ...ports })
   const demo = async (): Promise<string> => readFile(join(home, 'demo.json'), 'utf8')
   const start = async (): ReturnType<typeof startProcess> => {
-    const system = await startProcess('scripts/start.ts', [], environment())
+    const system = await startProcess('scripts/start.ts', [], variables())
     running.push(system)
     return system
   }
@@ -191,7 +191,7 @@ describe('a system that is started, stopped and started again', () => {
   ): Promise<{ child: ChildProcess; lines: readonly string[] }> {
     const child = spawn(command, parameters, {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment() },
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...variables() },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     })
@@ -224,7 +224,7 @@ describe('a system that is started, stopped and started again', () => {
     const first = await start()
     const before = await demo()
     for (const other of [{}, ANY_PORTS]) {
-      const second = launch('scripts/start.ts', [], { ...environment(), ...other })
+      const second = launch('scripts/start.ts', [], { ...variables(), ...other })
       expect(await once(second.child, 'close')).toEqual([1, null])
       expect(second.log()).toBe(
         `a system already runs on ${home} and serves at ${first.urls['base_url']}: stop it, or set MULTIHUB_HOME to another directory\n`,
@@ -237,7 +237,7 @@ describe('a system that is started, stopped and started again', () => {
 
   test('does not start with the master keys of another system, but starts with the right ones', async () => {
     await (await start()).stop()
-    const wrong = launch('scripts/start.ts', [], { ...environment(), ...KEYS })
+    const wrong = launch('scripts/start.ts', [], { ...variables(), ...KEYS })
     expect(await once(wrong.child, 'close')).toEqual([1, null])
     expect(wrong.log()).toBe(
       'none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them\n',

@@ -25,9 +25,9 @@ export type ReadyUrls = Readonly<Record<string, string>>
 export async function startProcess(
   file: string,
   parameters: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, string>>,
 ): Promise<SystemProcess & { readonly urls: ReadyUrls }> {
-  const started = launch(file, parameters, environment)
+  const started = launch(file, parameters, variables)
   const { child } = started
   const { promise, resolve, reject } = Promise.withResolvers<ReadyUrls>()
   const limit = setTimeout(() => reject(new Error(`not ready in time:\n${started.log()}`)), READY_LIMIT_MS)
@@ -51,12 +51,12 @@ export async function startProcess(
 export function launch(
   file: string,
   parameters: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, string>>,
 ): SystemProcess {
   const lines: string[] = []
   const child = spawn(process.execPath, [...NODE_OPTIONS, join(ROOT, file), ...parameters], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH: process.env['PATH'] ?? '', ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -31,14 +31,14 @@ export interface TestRoles extends AsyncDisposable {
 /** Starts roles in the given order, with their data in a new directory. */
 export async function startRoles(
   roles: readonly Role[],
-  environment: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, string>>,
 ): Promise<TestRoles> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-roles-'))
   const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
   const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
   const stopping = new AbortController()
-  const known: Record<string, string> = { ...environment }
+  const known: Record<string, string> = { ...variables }
   const urls: Record<string, string> = {}
   const away = new Set<string>()
   const stores: Store[] = []
@@ -54,7 +54,7 @@ export async function startRoles(
 
   for (const role of roles) {
     const started = await role.start({
-      environment: known,
+      variables: known,
       client: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
       keyring,

@@ -15,7 +15,7 @@ import { createLog, type Log } from '#lib/platform/telemetry/log.ts'
 export const tokenOf = (caller: CallerName): string => `token-of-${caller}-0123456789abcdef`
 
 /** Settings of a process on free ports that permits the gateway, payments and the operator by their tokens. */
-export function rpcConfig(environment: Readonly<Record<string, string>> = {}): RpcConfig {
+export function rpcConfig(variables: Readonly<Record<string, string>> = {}): RpcConfig {
   const callers = (['gateway', 'payments', 'operator'] as const).map(
     (name) => `${name}:${sha256Hex(tokenOf(name))}`,
   )
@@ -23,7 +23,7 @@ export function rpcConfig(environment: Readonly<Record<string, string>> = {}): R
     MULTIHUB_GRPC_PORT: '0',
     MULTIHUB_CONNECT_PORT: '0',
     MULTIHUB_RPC_CALLERS: callers.join(','),
-    ...environment,
+    ...variables,
   })
 }
 
@@ -111,8 +111,8 @@ export async function clientBy(
 
 /** A client in another process. */
 export async function grpcClient(address: string, token: string | undefined): Promise<TestClient> {
-  const environment = { MULTIHUB_MERCHANTS_ADDRESS: address, ...(token && { MULTIHUB_RPC_TOKEN: token }) }
-  const other = await createRpc(readConfig(RPC_SETTINGS, environment))
+  const variables = { MULTIHUB_MERCHANTS_ADDRESS: address, ...(token && { MULTIHUB_RPC_TOKEN: token }) }
+  const other = await createRpc(readConfig(RPC_SETTINGS, variables))
   return { merchants: other.clientsOf('gateway')(MerchantService), close: () => other.close() }
 }
 

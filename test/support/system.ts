@@ -39,7 +39,7 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return [...ports]
 }
 
-type Environment = Readonly<Record<string, string>>
+type Variables = Readonly<Record<string, string>>
 
 /** The name of the process of the second gateway. */
 const SECOND_GATEWAY = 'gateway2'
@@ -47,14 +47,14 @@ const SECOND_GATEWAY = 'gateway2'
 interface Plan {
   readonly file: string
   readonly parameters: readonly string[]
-  readonly environment: Environment
+  readonly variables: Variables
 }
 
 /** Starts all roles in one process on embedded stores, like `npm start`. Its ports remain the same after a restart. */
-export async function startOneProcess(more: Environment = {}): Promise<TestSystem> {
+export async function startOneProcess(more: Variables = {}): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const [http, grpc, connect, sandbox, provider] = await freePorts(5)
-  const environment = {
+  const variables = {
     MULTIHUB_HOME: home,
     MULTIHUB_HTTP_PORT: `${http}`,
     MULTIHUB_GRPC_PORT: `${grpc}`,
@@ -63,7 +63,7 @@ export async function startOneProcess(more: Environment = {}): Promise<TestSyste
     MULTIHUB_PROVIDER_PORT: `${provider}`,
     ...more,
   }
-  const plans = { all: { file: 'scripts/start.ts', parameters: [], environment } }
+  const plans = { all: { file: 'scripts/start.ts', parameters: [], variables } }
   return run(plans, home, async () => JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')))
 }
 
@@ -100,10 +100,10 @@ export async function startProcessPerRole(
     MULTIHUB_SANDBOX_URL: `http://127.0.0.1:${sandbox}`,
     ...Object.fromEntries(addresses),
   }
-  const planOf = (role: string, ports: Environment): Plan => ({
+  const planOf = (role: string, ports: Variables): Plan => ({
     file: 'main.ts',
     parameters: [role],
-    environment: { ...shared, ...ports, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
+    variables: { ...shared, ...ports, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
   })
   const plans: Record<string, Plan> = Object.fromEntries(
     ROLES.map((role, index) => [role, planOf(role, { MULTIHUB_GRPC_PORT: `${grpc[index]}` })]),
@@ -129,8 +129,8 @@ async function run(
   const running = new Map<string, SystemProcess>()
   const urls: Record<string, string> = {}
   const begin = async (name: string): Promise<void> => {
-    const { file, parameters, environment } = plans[name] as Plan
-    const started = await startProcess(file, parameters, environment)
+    const { file, parameters, variables } = plans[name] as Plan
+    const started = await startProcess(file, parameters, variables)
     // Each process has its own RPC ports; the other URLs belong to the whole system.
     const { grpc_url, connect_url, ...own } = started.urls
     const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own

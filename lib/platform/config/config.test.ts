@@ -18,9 +18,9 @@ const schema = {
 
 const least = { T_NAME: 'payments', T_MASTER_KEY: 'k' }
 
-function problemsOf(environment: Record<string, string>): readonly string[] {
+function problemsOf(variables: Record<string, string>): readonly string[] {
   try {
-    readConfig(schema, environment)
+    readConfig(schema, variables)
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
     throw error
@@ -91,8 +91,8 @@ describe('readConfig', () => {
 
   test('never shows a value', () => {
     const hush = 'hush-'.repeat(2000)
-    const environment = Object.fromEntries(Object.values(schema).map(({ variable }) => [variable, hush]))
-    expect(problemsOf(environment).join('\n')).not.toMatch(/hush/)
+    const variables = Object.fromEntries(Object.values(schema).map(({ variable }) => [variable, hush]))
+    expect(problemsOf(variables).join('\n')).not.toMatch(/hush/)
     const config = readConfig(schema, { ...least, T_MONGODB_URI: 'mongodb://user:hush@host' })
     expect(JSON.stringify(config)).not.toMatch(/hush/)
   })

@@ -4,7 +4,7 @@ import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 /** The result of reading one variable: its value, or the problem. A problem never shows the text: it may be secret. */
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
-/** One setting: its environment variable, the expected content in words, and its default. */
+/** One setting: its process variable, the expected content in words, and its default. */
 export interface Field<T> {
   readonly variable: string
   readonly expected: string
@@ -33,7 +33,7 @@ export interface FieldDescription {
   readonly default: string
 }
 
-/** The environment holds wrong settings. The message has one line per problem and shows no values. */
+/** The process variables contain wrong settings. The message has one line per problem and shows no values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -50,17 +50,18 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the settings of a role from the environment, once, at start. It reports all problems in one `ConfigError`, so
- * that an operator can correct them together. The result is frozen. An empty variable counts as absent.
+ * Reads the settings of a role from the process variables, once, at start. It reports all problems in one
+ * `ConfigError`, so that an operator can correct them together. The result is frozen. An empty variable counts as
+ * absent.
  */
 export function readConfig<S extends Schema>(
   schema: S,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Config<S> {
   const problems = new Set<string>()
   const values: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema)) {
-    const text = environment[field.variable]?.trim() ?? ''
+    const text = variables[field.variable]?.trim() ?? ''
     const reading = text === '' ? field.absent() : field.read(text)
     if (reading.ok) values[name] = deepFreeze(reading.value)
     else problems.add(`${field.variable} ${reading.problem}`)

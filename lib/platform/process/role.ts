@@ -14,8 +14,8 @@ export type RoleName = (typeof ROLES)[number]
 
 /** What a process provides to each role that it runs. */
 export interface RoleContext {
-  /** The environment variables from which the role reads its own settings. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  /** The process variables from which the role reads its own settings. */
+  readonly variables: Readonly<Record<string, string | undefined>>
   /** A typed client of a service: in memory when this process runs its role, over gRPC otherwise. */
   client<S extends DescService>(service: S): Client<S>
   /** A client of one specific process, by `host:port` of its gRPC port: for a role whose processes call each other. */

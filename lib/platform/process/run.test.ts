@@ -20,14 +20,14 @@ afterEach(() => {
 
 function run(
   scenario: string,
-  environment: Record<string, string> = {},
+  variables: Record<string, string> = {},
   ipc: 'ipc' | 'ignore' = 'ignore',
 ): Child {
   const child: ChildProcess = spawn(
     process.execPath,
     [fileURLToPath(new URL('./run.child.ts', import.meta.url))],
     {
-      env: { CHILD_SCENARIO: scenario, MULTIHUB_LOG_LEVEL: 'info', ...environment },
+      env: { CHILD_SCENARIO: scenario, MULTIHUB_LOG_LEVEL: 'info', ...variables },
       stdio: ['ignore', 'pipe', 'pipe', ipc],
     },
   )

@@ -26,17 +26,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }))
 
-async function read(content: unknown, environment: Record<string, string> = { ACME_KEY: KEY }) {
+async function read(content: unknown, variables: Record<string, string> = { ACME_KEY: KEY }) {
   const providers_file = join(directory, 'providers.json')
   await writeFile(providers_file, typeof content === 'string' ? content : JSON.stringify(content))
-  return readProviderAccounts({ ...sources, providers_file }, environment)
+  return readProviderAccounts({ ...sources, providers_file }, variables)
 }
 
-async function problemsOf(
-  content: unknown,
-  environment?: Record<string, string>,
-): Promise<readonly string[]> {
-  const error = await read(content, environment).catch((error: unknown) => error)
+async function problemsOf(content: unknown, variables?: Record<string, string>): Promise<readonly string[]> {
+  const error = await read(content, variables).catch((error: unknown) => error)
   if (!(error instanceof ConfigError)) throw new Error('a ConfigError was expected', { cause: error })
   return error.problems
 }

@@ -83,14 +83,14 @@ type FileAccount = z.infer<typeof accountSchema>
  */
 export async function readProviderAccounts(
   { sandbox, providers_file }: ProviderAccountSources,
-  environment: Readonly<Record<string, string | undefined>>,
+  variables: Readonly<Record<string, string | undefined>>,
 ): Promise<ProviderAccounts> {
   const problems: string[] = []
   const accounts = new Map(sandboxAccounts(sandbox).map((account) => [account.account_id, account]))
   const given = providers_file === undefined ? [] : await readAccountsFile(providers_file, problems)
   for (const [index, account] of given.entries()) {
     const { account_id, key_env } = account
-    const key = account.key ?? environment[key_env ?? '']?.trim()
+    const key = account.key ?? variables[key_env ?? '']?.trim()
     if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is used twice'))
     if (key === undefined || key.length < KEY_MIN) {
       problems.push(
