@@ -21,7 +21,7 @@ import type { Exchange } from './http/exchange.ts'
 import { checkFraming } from './http/framing.ts'
 import { HTTP_LIMITS } from './http/http-limits.ts'
 import { createResponder } from './http/responder.ts'
-import { createServer, type PublicRoute } from './http/server.ts'
+import { createServer, type PublicPath } from './http/server.ts'
 import type { JsonObject } from './json/parse-json.ts'
 import type { FloodLimiter } from './limits/flood-limiter.ts'
 import type { Limits } from './limits/limits.ts'
@@ -34,7 +34,7 @@ import {
   parseRequest,
 } from './methods/method.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
-import { openApiRoute } from './openapi/openapi-route.ts'
+import { openApiPath } from './openapi/openapi-path.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 
 /** What the gateway needs. */
@@ -42,7 +42,7 @@ export interface GatewayDeps extends AuthenticationDeps {
   /** How far the timestamp of a v1 or resend request may differ from the clock (A3). */
   readonly v1_window_ms: number
   readonly methods: MethodRegistry
-  /** The method of the resend route. */
+  /** The method of the resend path. */
   readonly resend: Method
   readonly limits: Limits
   readonly flood: FloodLimiter
@@ -52,15 +52,15 @@ export interface GatewayDeps extends AuthenticationDeps {
   readonly isServing: () => boolean
 }
 
-/** A public route with its signature scheme and its methods. */
-interface MethodRoute extends Omit<PublicRoute, 'serve'> {
+/** A public path that serves methods, with its signature scheme. */
+interface MethodPath extends Omit<PublicPath, 'serve'> {
   readonly scheme: SignatureScheme
   readonly methodOf: (request: JsonObject, caller: Caller) => Method
   /** The id in the path, exactly as it was sent. */
   readonly pathId?: (request: IncomingMessage) => string | undefined
 }
 
-/** What the requests of all routes share. */
+/** What the requests of all public paths share. */
 interface SharedCapacity {
   readonly merchant_requests: KeyedConcurrency
   readonly body_memory: BodyMemoryBudget
@@ -70,7 +70,7 @@ interface SharedCapacity {
 export function createGateway(deps: GatewayDeps): FastifyInstance {
   const { methods, resend, v1_window_ms, log, isServing } = deps
   const methodOf = (request: JsonObject, caller: Caller): Method => findMethod(methods, request, caller)
-  const routes: readonly MethodRoute[] = [
+  const method_paths: readonly MethodPath[] = [
     { path: V1_PATH, target: V1_TARGET, scheme: v1Scheme(v1_window_ms), methodOf },
     { path: V2_PATH, target: V2_TARGET, scheme: V2_SCHEME, methodOf },
     {
@@ -86,18 +86,18 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
     merchant_requests: createKeyedConcurrency(HTTP_LIMITS.merchant_requests_max),
     body_memory: createBodyMemoryBudget(),
   }
-  const method_routes = routes.map((route): PublicRoute => {
-    const handle = createPipeline(route, capacity, deps)
-    const { path, target } = route
+  const served_paths = method_paths.map((method_path): PublicPath => {
+    const handle = createPipeline(method_path, capacity, deps)
+    const { path, target } = method_path
     return {
       path,
       target,
       serve: async (exchange) => responder.sendSuccess(exchange, await handle(exchange)),
     }
   })
-  const reference_routes = deps.reference === undefined ? [] : [openApiRoute(deps.reference)]
-  const withRefusals = ({ serve, ...route }: PublicRoute): PublicRoute => ({
-    ...route,
+  const reference_paths = deps.reference === undefined ? [] : [openApiPath(deps.reference)]
+  const withRefusals = ({ serve, ...public_path }: PublicPath): PublicPath => ({
+    ...public_path,
     serve: (exchange) =>
       withRequest({ request_id: exchange.request_id }, async () => {
         try {
@@ -110,7 +110,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       }),
   })
   const app = createServer({
-    routes: [...method_routes, ...reference_routes].map(withRefusals),
+    paths: [...served_paths, ...reference_paths].map(withRefusals),
     responder,
     log,
     isServing,
@@ -119,16 +119,16 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   return app
 }
 
-/** Makes the steps of A1 for one route, in their order. Each step refuses by throwing. */
+/** Makes the steps of A1 for one public path, in their order. Each step refuses by throwing. */
 function createPipeline(
-  { scheme, methodOf, pathId }: MethodRoute,
+  { scheme, methodOf, pathId }: MethodPath,
   { merchant_requests, body_memory }: SharedCapacity,
   deps: GatewayDeps,
 ) {
   const authenticate = createRequestAuthenticator(deps, scheme)
   const { limits, trusted_proxies } = deps
   // A function of its own, so that the bytes of the body are collectable while the method waits for other services.
-  const admit = async (exchange: Exchange) => {
+  const readAndAuthenticate = async (exchange: Exchange) => {
     const reservation = body_memory.openReservation(() =>
       networkOf(clientAddress(exchange.request, trusted_proxies)),
     )
@@ -137,7 +137,7 @@ function createPipeline(
       const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
       releaseMerchant = merchant_requests.acquire(caller.merchant_id)
-      await limits.countRequest(caller)
+      await limits.useDailyLimit(caller)
       return { caller, releaseMerchant, request: parseRequest(body) }
     } catch (error) {
       releaseMerchant?.()
@@ -148,12 +148,12 @@ function createPipeline(
   }
   return async (exchange: Exchange): Promise<unknown> => {
     checkFraming(exchange.request)
-    const { caller, releaseMerchant, request } = await admit(exchange)
+    const { caller, releaseMerchant, request } = await readAndAuthenticate(exchange)
     try {
       const method = methodOf(request, caller)
       exchange.context.method = method.name
       checkScope(method, caller)
-      await limits.admit(method.name, caller)
+      await limits.useMethodQuota(method.name, caller)
       return await method.call(request, caller, pathId?.(exchange.request))
     } finally {
       releaseMerchant()

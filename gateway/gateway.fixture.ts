@@ -43,7 +43,7 @@ import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import type { MethodDeps } from './methods/method.ts'
-import { connectMethods } from './methods/registry.ts'
+import { bindMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
@@ -116,8 +116,8 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     findCredential: registryCache.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
-    methods: connectMethods(deps),
-    resend: webhookResend.connect(deps),
+    methods: bindMethods(deps),
+    resend: webhookResend.bind(deps),
     reference: options.reference,
     flood: createFloodLimiter({ failures_per_minute }),
     isServing: () => !stopping?.aborted,
@@ -144,7 +144,7 @@ async function openNoncesAndLimits(
         return used.size < used.add(key).size ? 'consumed' : 'reused'
       },
     },
-    limits: { countRequest: async () => {}, admit: async () => {}, close: async () => {} },
+    limits: { useDailyLimit: async () => {}, useMethodQuota: async () => {}, close: async () => {} },
   }
 }
 

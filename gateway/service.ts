@@ -22,7 +22,7 @@ import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import type { MethodDeps } from './methods/method.ts'
-import { connectMethods } from './methods/registry.ts'
+import { bindMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { openGatewayStore } from './store.ts'
@@ -45,7 +45,8 @@ export const GATEWAY_CONFIG = {
     duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
   ),
   failures_per_minute: described(
-    'How many authentications may fail per minute and address before further failures are answered with 429.',
+    'How many authentications may fail per minute and network (an IPv4 address or an IPv6 /48) before further ' +
+      'failures are answered with 429.',
     integer('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
   ),
   openapi: described(
@@ -59,7 +60,10 @@ export const GATEWAY_CONFIG = {
 /** The most time that a create needs in addition to its provider's response. */
 const CREATE_OVERHEAD_MS = 10_000
 
-/** The public JSON edge. It stores used nonces and quota counters; everything else is cached from other services. */
+/**
+ * The gateway: the public JSON interface. It stores used nonces and quota counters, caches the registry, and calls the
+ * other services for each request.
+ */
 export const role: Role = {
   name: 'gateway',
   settings: GATEWAY_CONFIG,
@@ -69,14 +73,14 @@ export const role: Role = {
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
-    const mayCall = createCallbackAddressPolicies(config.callback_allow)
+    const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registryCache = createRegistryCache({ client: client(RegistryService), bus, role: 'gateway' })
     const deps: MethodDeps = {
       client,
       registryCache,
       keyring,
       acceptsCallbackUrl: (url, environment) =>
-        checkCallbackUrl(url, { environment, allow: mayCall(environment) }).ok,
+        checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     }
     const app = createGateway({
@@ -86,8 +90,8 @@ export const role: Role = {
       }),
       trusted_proxies: parseIpRanges(config.trusted_proxies),
       v1_window_ms: config.v1_window_ms,
-      methods: connectMethods(deps),
-      resend: webhookResend.connect(deps),
+      methods: bindMethods(deps),
+      resend: webhookResend.bind(deps),
       reference: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),

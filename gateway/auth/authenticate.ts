@@ -9,8 +9,8 @@ import type { Exchange, SignResponse } from '../http/exchange.ts'
 import { singleHeader } from '../http/headers.ts'
 import type { Caller } from './caller.ts'
 import type { UnsealedCredential } from './credential.ts'
+import { checkCredential } from './credential-checks.ts'
 import type { NonceStore } from './nonce-store.ts'
-import { checkPolicy } from './policy.ts'
 import { createReplayCheck } from './replay.ts'
 import type { SignatureScheme, SignedContent } from './signature-scheme.ts'
 import { V2_NONCE_PATTERN } from './v2-scheme.ts'
@@ -38,7 +38,7 @@ export function isAuthenticationFailure(error: unknown): boolean {
 }
 
 /**
- * Makes the authentication of a route from its signature scheme.
+ * Makes the authentication of a public path from its signature scheme.
  *
  * Before the signature is verified, a caller gets 3000 to 3003 only. After that, every response is signed (A5). The nonce
  * is consumed last, so that a refused request does not use it up.
@@ -66,9 +66,11 @@ export function createRequestAuthenticator(
     context.sign = responseSigner(scheme, responseBytes, secret)
     context.merchant_id = credential.settings?.merchant_id
     context.environment = credential.settings?.environment
-    const settings = checkPolicy(credential, scheme.versions, () => clientAddress(request, trusted_proxies))
+    const settings = checkCredential(credential, scheme.versions, () =>
+      clientAddress(request, trusted_proxies),
+    )
     const pair = replayPair()
-    // A v2 credential always needs a replay pair with a v2 nonce, on every route (A2, A3).
+    // A v2 credential always needs a replay pair with a v2 nonce, on every path (A2, A3).
     if (settings.version === 'v2' && !V2_NONCE_PATTERN.test(pair?.nonce ?? '')) throw new PublicError(3000)
     if (pair !== undefined) await checkReplay(application_id, pair)
     return { ...settings, application_id, secret }

@@ -1,7 +1,7 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CredentialSettings } from './credential.ts'
 
-/** The authenticated caller of a method: a credential whose signature and policy checks passed. */
+/** The authenticated caller of a method: a credential whose signature was verified and that may be used. */
 export interface Caller
   extends Pick<
     CredentialSettings,

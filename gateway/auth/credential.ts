@@ -28,9 +28,9 @@ export interface CredentialSettings {
   readonly allowlist: IpRanges | undefined
   /** Whether the merchant may use the credential's environment. */
   readonly environment_granted: boolean
-  /** Support methods and the resend route require scopes (spec: v1 request headers, 6); other methods do not (A8). */
+  /** Support methods and the resend path require scopes (spec: v1 request headers, 6); other methods do not (A8). */
   readonly scopes: ReadonlySet<string>
-  /** The routes that the credential may use; empty means all routes of the merchant. */
+  /** The payment routes that the credential may use; empty means all payment routes of the merchant. */
   readonly service_ids: readonly string[]
   /** The currencies that the credential may use; empty means all. */
   readonly currencies: readonly string[]

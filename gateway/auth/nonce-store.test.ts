@@ -14,21 +14,21 @@ import { createNonceStore } from './nonce-store.ts'
 
 const TTL_MS = 660_000
 
-let edge: GatewayStoreFixture
+let gateway_store: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 beforeEach(async () => {
-  edge = await openGatewayStoreFixture()
+  gateway_store = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
 })
 afterEach(async () => {
   restore()
-  await edge[Symbol.asyncDispose]()
+  await gateway_store[Symbol.asyncDispose]()
 })
 
 test('an application consumes a nonce once; another application may use the same nonce', async () => {
-  const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   expect(await nonces.consume('1001', 'n')).toBe('consumed')
   expect(await nonces.consume('1001', 'n')).toBe('reused')
   expect(await nonces.consume('1001', 'N')).toBe('consumed')
@@ -36,14 +36,14 @@ test('an application consumes a nonce once; another application may use the same
 })
 
 test('accepts the longest application id and nonce', async () => {
-  const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   expect(await nonces.consume('9'.repeat(16), '~'.repeat(128))).toBe('consumed')
   expect(await nonces.consume('9'.repeat(16), '~'.repeat(128))).toBe('reused')
 })
 
 // A3
 test('remembers a nonce for its time to live and then forgets it', async () => {
-  const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')
   clock.stepWall(TTL_MS - 1)
   expect(await nonces.consume('1001', 'n')).toBe('reused')
@@ -52,15 +52,15 @@ test('remembers a nonce for its time to live and then forgets it', async () => {
 })
 
 test('the result is unknown when the store is closed', async () => {
-  const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')
-  await edge.store.close()
+  await gateway_store.store.close()
   expect(await nonces.consume('1001', 'n')).toBe('unknown')
   expect(await nonces.consume('1001', 'other')).toBe('unknown')
 })
 
 describe('when the reply of the store was lost', () => {
-  const lossy = (nonces = edge.nonces) =>
+  const lossy = (nonces = gateway_store.nonces) =>
     createNonceStore(interceptCalls(nonces, loseWriteResults(1, 1)), { ttl_ms: TTL_MS })
 
   test('the nonce is consumed if this request stored it', async () => {
@@ -70,24 +70,27 @@ describe('when the reply of the store was lost', () => {
   })
 
   test('the nonce is reused if another request stored it', async () => {
-    await createNonceStore(edge.nonces, { ttl_ms: TTL_MS }).consume('1001', 'n')
+    await createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS }).consume('1001', 'n')
     const without_reply = {
-      ...edge.nonces,
+      ...gateway_store.nonces,
       insert: () => Promise.reject(new Ambiguous('the reply was lost')),
     }
     expect(await createNonceStore(without_reply, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('reused')
   })
 
   test('the result is unknown if the nonce is absent, because the write may still arrive', async () => {
-    const late = { ...edge.nonces, insert: () => Promise.reject(new Ambiguous('the reply was lost')) }
+    const late = {
+      ...gateway_store.nonces,
+      insert: () => Promise.reject(new Ambiguous('the reply was lost')),
+    }
     expect(await createNonceStore(late, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('unknown')
   })
 
   test('the result is unknown if the nonce cannot be read within a second', async () => {
-    const silent = { ...edge.nonces, get: () => new Promise<never>(() => {}) }
+    const silent = { ...gateway_store.nonces, get: () => new Promise<never>(() => {}) }
     const consuming = lossy(silent).consume('1001', 'n')
     await eventually(
-      () => edge.nonces.get({ application_id: '1001', nonce: 'n' }),
+      () => gateway_store.nonces.get({ application_id: '1001', nonce: 'n' }),
       (there) => there !== undefined,
     )
     await clock.advance(1_000)
@@ -95,13 +98,16 @@ describe('when the reply of the store was lost', () => {
   })
 
   test('the result is unknown if the nonce cannot be read', async () => {
-    const unavailable = { ...edge.nonces, get: () => Promise.reject(new Unavailable('the store is down')) }
+    const unavailable = {
+      ...gateway_store.nonces,
+      get: () => Promise.reject(new Unavailable('the store is down')),
+    }
     expect(await lossy(unavailable).consume('1001', 'n')).toBe('unknown')
     expect(await lossy().consume('1001', 'n')).toBe('reused')
   })
 })
 
 test('rethrows an unexpected fault', async () => {
-  const nonces = createNonceStore(edge.nonces, { ttl_ms: TTL_MS })
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   await expect(nonces.consume('1001', '\ud800')).rejects.toThrow(TypeError)
 })

@@ -66,7 +66,7 @@ const ofEnvelope: readonly Fault[] = [
   { what: 'content', code: 9000, sent: { body: { ...BALANCE, params: { x: 1 } } } },
 ]
 
-const ROUTES = {
+const PATHS = {
   v1: {
     good: { body: BALANCE },
     options: credential({ apiVersion: ApiVersion.V1 }),
@@ -109,14 +109,14 @@ let restoreClock: () => void
 beforeAll(async () => {
   restoreClock = useClock(createManualClock(clock.now_ms()))
   kept = await openTestStore()
-  const { v1, resend } = ROUTES
+  const { v1, resend } = PATHS
   const limits = [
-    { route: v1, limit: { rateLimits: { 'balance.get': 1 } } },
-    { route: resend, limit: { rateLimits: { 'webhook.resend': 1 } } },
-    { route: v1, limit: { dailyLimit: 1n } },
+    { path: v1, limit: { rateLimits: { 'balance.get': 1 } } },
+    { path: resend, limit: { rateLimits: { 'webhook.resend': 1 } } },
+    { path: v1, limit: { dailyLimit: 1n } },
   ]
-  for (const { route, limit } of limits) {
-    const parts = [{ options: credential(limit) }, { sent: route.good, options: route.options }]
+  for (const { path, limit } of limits) {
+    const parts = [{ options: credential(limit) }, { sent: path.good, options: path.options }]
     expect(await responseTo(parts)).toEqual([200, undefined, true])
   }
 })
@@ -148,7 +148,7 @@ async function responseTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promi
   return [status, body.error?.code, 'x-data-hash' in headers || 'x-data-signature' in headers]
 }
 
-describe.each(Object.entries(ROUTES))('the order of refusals on %s', (_name, { good, options, faults }) => {
+describe.each(Object.entries(PATHS))('the order of refusals on %s', (_name, { good, options, faults }) => {
   const base = { sent: good, options }
   const all_faults: readonly Fault[] = faults
   const verified_from = all_faults.findIndex(({ what }) => what === 'settings')

@@ -31,8 +31,8 @@ const resend = (pair: ReplayPair): TestRequest => ({
 const mayResend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 
-/** Every route that takes a replay pair, with a credential that may use it. */
-const ROUTES: readonly (readonly [
+/** Every path that takes a replay pair, with a credential that may use it. */
+const PATHS: readonly (readonly [
   name: string,
   sent: (pair: ReplayPair) => TestRequest,
   options: FixtureOptions,
@@ -44,7 +44,7 @@ const ROUTES: readonly (readonly [
 ]
 
 // A3
-describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
+describe.each(PATHS)('a replay pair on %s', (name, sent, options) => {
   const open = () => createTestGateway({ ...options, store: kept.store })
   /** Runs with a manual clock that starts at a whole second. */
   const withClock = async (work: (moved: ReturnType<typeof createManualClock>) => Promise<void>) => {
@@ -133,7 +133,7 @@ describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
     })
   })
 
-  test('is not used up by a request whose signature or policy check fails', async () => {
+  test('is not used up by a request whose signature or credential check fails', async () => {
     const pair = freshPair()
     const failing: [TestRequest, FixtureOptions, number][] = [
       [{ secret: 'wrong' }, {}, 3000],
@@ -161,7 +161,7 @@ describe.each(ROUTES)('a replay pair on %s', (name, sent, options) => {
     const { status, body } = await send(app, sent(freshPair()))
     if (name === 'v2') expect([status, body.error?.code]).toEqual([503, 2002])
     else if (name === 'v1') expect(body.success).toBe(true)
-    // The bucket of the resend route is small, and kept in the same store.
+    // The bucket of the resend path is small, and kept in the same store.
     else expect([status, body.error?.code]).toEqual([400, 2002])
     expect(lines.join('')).toContain(name === 'v2' ? '"code":2002' : 'nonce could not be checked')
     const outcome = name === 'v2' ? 'refused' : 'accepted'

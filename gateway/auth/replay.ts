@@ -13,9 +13,9 @@ export interface ReplayPair {
   readonly nonce: string
 }
 
-/** How a route checks replay pairs. */
+/** How a signature scheme checks replay pairs. */
 export interface ReplayRule {
-  /** How far a timestamp may be from the current second, in either direction; the edges are accepted. */
+  /** How far a timestamp may be from the current second, in either direction; both limits are accepted. */
   readonly window_ms: number
   /** Whether to accept a request when the store cannot tell if its nonce is new. Never on v2 (spec: v2 request headers). */
   readonly accept_if_store_down: boolean

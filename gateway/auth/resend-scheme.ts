@@ -7,8 +7,8 @@ import { responseBody, V1_NONCE_PATTERN } from './v1-scheme.ts'
 export const RESEND_REQUEST_PREFIX = 'service-merchant-webhook-resend-v1'
 
 /**
- * The scheme of the resend route: the v1 hash, which also covers the path and the replay pair if a pair is sent (spec:
- * Resend route signature). Half a pair is refused before the hash is checked, because the signed text would be
+ * The scheme of the resend path: the v1 hash, which also covers the path and the replay pair if a pair is sent
+ * (spec: Resend route signature). Half a pair is refused before the hash is checked, because the signed text would be
  * undefined. Accepts credentials of both versions.
  */
 export function resendScheme(window_ms: number): SignatureScheme {

@@ -17,7 +17,7 @@ export interface SignedContent {
   readonly replayPair: () => ReplayPair | undefined
 }
 
-/** What differs between the signatures of the public routes. `authenticate.ts` holds what they share. */
+/** What differs between the signatures of the public paths. `authenticate.ts` holds what they share. */
 export interface SignatureScheme extends ReplayRule {
   /** The API versions whose credentials may use the scheme (A2). */
   readonly versions: readonly PublicApiVersion[]

@@ -180,7 +180,7 @@ test('ignores X-Forwarded-For without trusted proxies', async () => {
 test.each<[string, Record<string, string>, number | undefined]>([
   ['both, fresh', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'n' }, undefined],
   [
-    'both, at the edge',
+    'both, at the limit',
     { 'x-data-timestamp': `${now_s() - 290}`, 'x-data-nonce': '~'.repeat(128) },
     undefined,
   ],
@@ -199,7 +199,7 @@ test.each<[string, Record<string, string>, number | undefined]>([
   expect(shown['x-data-hash']).toBeDefined()
 })
 
-test('checks freshness after the policy and before parsing the body', async () => {
+test('checks freshness after the credential and before parsing the body', async () => {
   const stale = { headers: { 'x-data-nonce': 'n' }, raw: '{' }
   expect(await codeOf(stale)).toBe(3000)
   expect(await codeOf(stale, { credential: { apiVersion: ApiVersion.V2 } })).toBe(3008)

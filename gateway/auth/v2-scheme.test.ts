@@ -253,7 +253,7 @@ test('refuses the signature of the other version', async () => {
 })
 
 // A2
-test('refuses a credential of the other version with 3008, signed by the scheme of the route', async () => {
+test('refuses a credential of the other version with 3008, signed by the scheme of the path', async () => {
   const pair = freshPair()
   const v1_on_v2 = await send(await createTestGateway(), v2Request(pair))
   expect([v1_on_v2.status, v1_on_v2.body.error?.code]).toEqual([403, 3008])

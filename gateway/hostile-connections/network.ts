@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The network of an address: the unit that shares a budget of unauthenticated resources. It is one IPv4 host, or one /48
- * of IPv6, because one customer commonly has no more than a /48. Text that is not an address maps to `unknown`. The zone
+ * The network of an address: the unit that shares a budget of unauthenticated resources. It is an IPv4 address, or an
+ * IPv6 /48, because one customer commonly has no more than a /48. Text that is not an address maps to `unknown`. The zone
  * of a link-local address is dropped, because it only names an interface of this machine.
  */
 export function networkOf(address: string | undefined): string {

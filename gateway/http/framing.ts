@@ -18,7 +18,7 @@ export function checkFraming(request: IncomingMessage): void {
   checkHead(request)
 }
 
-/** The checks of every public route, with or without a body. Throws 1003 with the wrong part in `details`. */
+/** The checks of every public path, with or without a body. Throws 1003 with the wrong part in `details`. */
 export function checkHead(request: IncomingMessage): void {
   const { rawHeaders, url = '', httpVersion } = request
   if (url.includes('?')) throw fieldError(1003, 'query')

@@ -16,8 +16,8 @@ import { beginExchange, type Exchange } from './exchange.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import type { Responder } from './responder.ts'
 
-/** One public route: its path, and the function that answers its requests. */
-export interface PublicRoute {
+/** A path of the public interface, and the function that answers its requests. */
+export interface PublicPath {
   /** The path in the syntax of Fastify's router. */
   readonly path: string
   /** The one spelling that is accepted, matched against the raw request target without its query. */
@@ -28,9 +28,9 @@ export interface PublicRoute {
   readonly serve: (exchange: Exchange) => Promise<void>
 }
 
-/** What the server of the public routes needs. */
+/** What the server of the public paths needs. */
 export interface ServerDeps {
-  readonly routes: readonly PublicRoute[]
+  readonly paths: readonly PublicPath[]
   readonly responder: Responder
   readonly log: Log
   /** While this is `false`, every request gets HTTP 503 and its connection is closed. */
@@ -38,16 +38,16 @@ export interface ServerDeps {
 }
 
 /**
- * Makes the Fastify application of the public routes.
+ * Makes the Fastify application of the public paths.
  *
  * Fastify routes requests and manages connections. The gateway reads bodies and writes responses itself, because
  * signatures cover their exact bytes. Measured: Fastify's parsers, hooks and `reply.send` take 11 to 16 % more processor
  * time per `gateway.ping` (docs/decisions.md).
  */
-export function createServer({ routes, responder, log, isServing }: ServerDeps): FastifyInstance {
+export function createServer({ paths, responder, log, isServing }: ServerDeps): FastifyInstance {
   const refuseUnknown = (request: IncomingMessage, response: ServerResponse): void => {
     // Fastify's router also accepts other spellings of a path; the contract does not.
-    const is_wrong_verb = routes.some(
+    const is_wrong_verb = paths.some(
       ({ target, verb = 'POST' }) => request.method !== verb && matchesTarget(request, target),
     )
     responder.sendFailure(beginExchange(request, response), new PublicError(is_wrong_verb ? 1007 : 1001))
@@ -57,7 +57,7 @@ export function createServer({ routes, responder, log, isServing }: ServerDeps):
   const finishRequest = (): void => {
     under_way -= 1
   }
-  for (const { path, target, verb = 'POST', serve } of routes) {
+  for (const { path, target, verb = 'POST', serve } of paths) {
     const handler: RouteHandlerMethod = ({ raw: request }, reply) => {
       reply.hijack()
       const response = reply.raw
@@ -88,7 +88,7 @@ export function createServer({ routes, responder, log, isServing }: ServerDeps):
   return app
 }
 
-/** Ignores the query string: a request with one reaches its route and is refused there with 1003 (E15). */
+/** Ignores the query string: a request with one reaches the handler of its path and is refused there with 1003 (E15). */
 function matchesTarget({ url = '' }: IncomingMessage, target: RegExp): boolean {
   const query = url.indexOf('?')
   return target.test(query < 0 ? url : url.slice(0, query))

@@ -44,8 +44,8 @@ export interface IntegerShape {
 export type FieldShape = Shape & { readonly presence: Presence }
 
 /**
- * Whether a field must be present. A field that does not apply to the method is refused with 9000, at its position in
- * the spec's table (E5). An ignored field may hold anything.
+ * Whether a field must be present. A field that does not apply to the method is refused with 9000, at its position in the
+ * list of fields (E5, E6). An ignored field may hold anything.
  */
 export type Presence = 'required' | 'optional' | 'not_applicable' | 'ignored'
 
@@ -84,7 +84,7 @@ export function optional<T>(schema: Schema<T, 'required'>): Schema<T, 'optional'
   return { ...schema, presence: 'optional' }
 }
 
-/** A field of the spec's table that does not apply to this method. */
+/** A field of the public interface that does not apply to this method (spec: Request envelope). */
 export function notApplicable(): Schema<never, 'not_applicable'> {
   return { shape: ANYTHING, presence: 'not_applicable', check: () => undefined }
 }
@@ -97,8 +97,8 @@ export function ignored(): Schema<never, 'ignored'> {
 const ANYTHING: Shape = { type: 'anything' }
 
 /**
- * An object with exactly these fields. Declare them in the order of the spec's table, because the first fault is the one
- * that is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
+ * An object with exactly these fields. Declare them in the order in which the specification lists them, because the first
+ * fault is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
  * satisfies this, because it gets its own 9000.
  */
 export function object<const F extends Fields>(

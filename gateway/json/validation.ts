@@ -14,8 +14,8 @@ export interface ValidationContext {
 }
 
 /**
- * The validation of one request, which walks through it in the order of the spec's table. It remembers the one fault
- * that the caller gets (E6): the first 1005, else the first 9000, else the first specific code.
+ * The validation of one request, which reads its fields in the order of the schema. It keeps the one fault that the
+ * caller gets (E6): the first 1005, else the first 9000, else the first specific code.
  */
 export interface Validation {
   readonly context: ValidationContext

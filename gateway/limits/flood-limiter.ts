@@ -5,17 +5,17 @@ import { networkOf } from '../hostile-connections/network.ts'
 import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
 
 /**
- * Limits failed authentications per network. WARNING: call it only after an authentication failed. Then it never refuses
- * an authenticated caller, even if other callers share its address or misuse its application id.
+ * Limits failed authentications per network (an IPv4 address or an IPv6 /48). WARNING: call it only after an authentication failed. Then it never refuses
+ * an authenticated caller, even if other callers share its network or misuse its application id.
  */
 export interface FloodLimiter {
-  /** Counts a failed authentication of an address; returns the 429 to answer with when there were too many. */
+  /** Counts a failed authentication for the network of an address; returns the 429 to answer with beyond the limit. */
   recordFailure(address: string | undefined): PublicError | undefined
 }
 
 /** The limits of a flood limiter. */
 export interface FloodOptions {
-  /** Failed authentications per minute and network: one IPv4 address or one /48 of IPv6. */
+  /** Failed authentications per minute and network. */
   readonly failures_per_minute: number
   /** How many networks are remembered; beyond it the least recently active one is forgotten. */
   readonly networks_max?: number

@@ -20,28 +20,28 @@ const OFTEN = 'payment.in'
 /** The size of the first lease of this bucket. */
 const LEASE = 1_000
 
-let edge: GatewayStoreFixture
+let gateway_store: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let limits: Limits
 beforeEach(async () => {
-  edge = await openGatewayStoreFixture()
+  gateway_store = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
-  limits = createLimits(edge.counters)
+  limits = createLimits(gateway_store.counters)
 })
 afterEach(async () => {
   restore()
-  await edge[Symbol.asyncDispose]()
+  await gateway_store[Symbol.asyncDispose]()
 })
 
 const caller = limitedCaller()
 const limitedTo = (limit: number, bucket = RARE): LimitedCaller =>
   limitedCaller({ rate_limits: new Map([[bucket, limit]]) })
 const admit = (count: number, from = caller, bucket = RARE, by = limits) =>
-  countOutcomes(count, () => by.admit(bucket, from))
+  countOutcomes(count, () => by.useMethodQuota(bucket, from))
 const usedOf = async (name: string): Promise<number | undefined> =>
-  (await edge.counters.get({ application_id: '1001', name }))?.used
+  (await gateway_store.counters.get({ application_id: '1001', name }))?.used
 const failureOf = async (work: Promise<void>): Promise<PublicError> =>
   work.then(
     () => Promise.reject(new Error('the call was admitted')),
@@ -51,7 +51,7 @@ const failureOf = async (work: Promise<void>): Promise<PublicError> =>
 /** Makes limits whose store calls are counted. */
 function withCallCounts(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
   const calls = { read: 0, write: 0 }
-  const counters = interceptCalls(edge.counters, (kind, work) => {
+  const counters = interceptCalls(gateway_store.counters, (kind, work) => {
     calls[kind] += 1
     return work()
   })
@@ -64,13 +64,15 @@ describe('a bucket', () => {
     expect(await admit(4)).toMatchObject({ admitted: 4 })
     clock.stepWall(12_345)
     expect(await admit(9)).toEqual({ admitted: 6, refused: 3, unavailable: 0 })
-    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({
+    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({
       code: 1000,
       http: 429,
       details: { bucket: RARE, limit: 10, window_seconds: 60, retry_after_seconds: 48 },
     })
     clock.stepWall(47_654)
-    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({ details: { retry_after_seconds: 1 } })
+    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({
+      details: { retry_after_seconds: 1 },
+    })
     clock.stepWall(1)
     expect(await admit(11)).toMatchObject({ admitted: 10, refused: 1 })
   })
@@ -79,7 +81,7 @@ describe('a bucket', () => {
     for (const late_ms of [0, 1, 999, 1_000, 31_415, 59_000, 59_999]) {
       expect(await admit(10)).toMatchObject({ admitted: 10 })
       clock.stepWall(late_ms)
-      const { details } = await failureOf(limits.admit(RARE, caller))
+      const { details } = await failureOf(limits.useMethodQuota(RARE, caller))
       clock.stepWall(Number(details?.['retry_after_seconds']) * 1_000)
       expect(await admit(1)).toMatchObject({ admitted: 1 })
       clock.stepWall(MINUTE_MS)
@@ -109,14 +111,16 @@ describe('a bucket', () => {
     expect(await admit(12, limitedTo(10))).toMatchObject({ admitted: 10 })
     expect(await admit(12, limitedTo(15))).toMatchObject({ admitted: 5 })
     expect(await admit(12, limitedTo(12))).toMatchObject({ refused: 12 })
-    expect(await failureOf(limits.admit(RARE, limitedTo(12)))).toMatchObject({ details: { limit: 12 } })
+    expect(await failureOf(limits.useMethodQuota(RARE, limitedTo(12)))).toMatchObject({
+      details: { limit: 12 },
+    })
     expect(await admit(12, limitedTo(20))).toMatchObject({ admitted: 5 })
     expect(await admit(2_000, limitedTo(2_000))).toMatchObject({ admitted: 1_980 })
     expect(await admit(1, limitedTo(1_000))).toMatchObject({ refused: 1 })
   })
 
   test('is shared by two gateways', async () => {
-    const other = createLimits(edge.counters)
+    const other = createLimits(gateway_store.counters)
     const results = await Promise.all([admit(200, limitedTo(50)), admit(200, limitedTo(50), RARE, other)])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(50)
     expect(results.every(({ unavailable }) => unavailable === 0)).toBe(true)
@@ -128,7 +132,7 @@ describe('a bucket', () => {
     clock.stepWall(-3_600_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
     clock.stepWall(-300_000)
-    const { details } = await failureOf(limits.admit(RARE, caller))
+    const { details } = await failureOf(limits.useMethodQuota(RARE, caller))
     expect(details).toMatchObject({ retry_after_seconds: 360 })
     clock.stepWall(360_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
@@ -137,7 +141,7 @@ describe('a bucket', () => {
   })
 
   test('admits its limit only, although the clocks of two gateways are minutes apart', async () => {
-    const other = createLimits(edge.counters)
+    const other = createLimits(gateway_store.counters)
     clock.stepWall(200_000)
     expect(await admit(10)).toMatchObject({ admitted: 10 })
     for (const step_ms of [-200_000, 200_000, -200_000, 200_000]) {
@@ -151,7 +155,7 @@ describe('a bucket', () => {
 describe('the daily limit', () => {
   const daily = (limit: bigint): LimitedCaller => limitedCaller({ daily_limit: limit })
   const count = (calls: number, from: LimitedCaller, by = limits) =>
-    countOutcomes(calls, () => by.countRequest(from))
+    countOutcomes(calls, () => by.useDailyLimit(from))
 
   test('is unlimited when it is 0', async () => {
     expect(await count(500, daily(0n))).toMatchObject({ admitted: 500 })
@@ -160,7 +164,7 @@ describe('the daily limit', () => {
   test('ends at midnight UTC, and reports the time to wait', async () => {
     clock.stepWall(3_600_500)
     expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
-    expect(await failureOf(limits.countRequest(daily(50n)))).toMatchObject({
+    expect(await failureOf(limits.useDailyLimit(daily(50n)))).toMatchObject({
       code: 3009,
       http: 429,
       details: { bucket: 'daily', limit: 50, window_seconds: 86_400, retry_after_seconds: 82_800 },
@@ -179,14 +183,16 @@ describe('the daily limit', () => {
   })
 
   test('is shared by two gateways', async () => {
-    const other = createLimits(edge.counters)
+    const other = createLimits(gateway_store.counters)
     const results = await Promise.all([count(200, daily(75n)), count(200, daily(75n), other)])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(75)
   })
 
   test('counts a request that waited over midnight in the day on which it began', async () => {
     const gate = Promise.withResolvers<void>()
-    const delayed = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const delayed = createLimits(
+      interceptCalls(gateway_store.counters, (_kind, work) => gate.promise.then(work)),
+    )
     await count(50, daily(50n))
     clock.stepWall(86_399_999)
     const waiting = count(5, daily(50n), delayed)
@@ -203,10 +209,10 @@ describe('the daily limit', () => {
 describe('the store calls of limits', () => {
   test('are one read and one write per thousand calls of a large quota', async () => {
     const { limits, calls } = withCallCounts()
-    await limits.admit(OFTEN, caller)
-    await countOutcomes(LEASE - 1, () => limits.admit(OFTEN, caller))
+    await limits.useMethodQuota(OFTEN, caller)
+    await countOutcomes(LEASE - 1, () => limits.useMethodQuota(OFTEN, caller))
     expect(calls).toEqual({ read: 1, write: 1 })
-    await limits.admit(OFTEN, caller)
+    await limits.useMethodQuota(OFTEN, caller)
     expect(calls).toEqual({ read: 2, write: 2 })
   })
 
@@ -229,7 +235,9 @@ describe('the store calls of limits', () => {
 
   test('have a bounded queue of waiting callers', async () => {
     const gate = Promise.withResolvers<void>()
-    const delayed = createLimits(interceptCalls(edge.counters, (_kind, work) => gate.promise.then(work)))
+    const delayed = createLimits(
+      interceptCalls(gateway_store.counters, (_kind, work) => gate.promise.then(work)),
+    )
     const all = admit(5_101, caller, OFTEN, delayed)
     await settled()
     gate.resolve()
@@ -238,12 +246,12 @@ describe('the store calls of limits', () => {
 
   test('do not run under the deadline or identity of the first request that needs them', async () => {
     const seen: unknown[] = []
-    const watched = interceptCalls(edge.counters, (_kind, work) => {
+    const watched = interceptCalls(gateway_store.counters, (_kind, work) => {
       seen.push(currentRequest())
       return work()
     })
     const context = { request_id: 'r', deadline_ms: 1 }
-    await withRequest(context, () => createLimits(watched).admit(RARE, caller))
+    await withRequest(context, () => createLimits(watched).useMethodQuota(RARE, caller))
     expect(seen).toEqual([undefined, undefined])
   })
 })
@@ -254,7 +262,7 @@ describe('without the store', () => {
     let answers: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
     let reads = 0
     const own = createLimits(
-      interceptCalls(edge.counters, async (kind, work) => {
+      interceptCalls(gateway_store.counters, async (kind, work) => {
         if (kind === 'read') reads += 1
         await answers()
         return work()
@@ -283,31 +291,31 @@ describe('without the store', () => {
   ])(
     'when it %s, the call that read it has the cause, and later refusals have none',
     async (_what, code, cause) => {
-      const own = createLimits(interceptCalls(edge.counters, () => Promise.reject(cause)))
-      expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
-      const refused = await failureOf(own.admit(RARE, caller))
+      const own = createLimits(interceptCalls(gateway_store.counters, () => Promise.reject(cause)))
+      expect(await failureOf(own.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
+      const refused = await failureOf(own.useMethodQuota(RARE, caller))
       expect([refused.code, refused.cause]).toEqual([2002, undefined])
       await clock.advance(1_000)
-      expect(await failureOf(own.admit(RARE, caller))).toMatchObject({ code, cause })
+      expect(await failureOf(own.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
     },
   )
 
   test('admits calls from the lease, and then answers 2002', async () => {
-    await limits.admit(OFTEN, caller)
-    await edge.store.close()
+    await limits.useMethodQuota(OFTEN, caller)
+    await gateway_store.store.close()
     const result = await admit(LEASE + 9, caller, OFTEN)
     expect(result).toEqual({ admitted: LEASE - 1, refused: 0, unavailable: 10 })
-    expect(await failureOf(limits.admit(RARE, caller))).toMatchObject({ code: 2002 })
+    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({ code: 2002 })
   })
 
   test('a quota that is known to be exhausted still refuses with 429', async () => {
     await admit(10)
-    await edge.store.close()
+    await gateway_store.store.close()
     expect(await admit(5)).toMatchObject({ refused: 5 })
   })
 
   test('a lost reply grants nothing, although the tokens are counted as used', async () => {
-    const own = createLimits(interceptCalls(edge.counters, loseWriteResults(1, 1)))
+    const own = createLimits(interceptCalls(gateway_store.counters, loseWriteResults(1, 1)))
     expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
     await clock.advance(1_000)
     expect(await admit(1, caller, RARE, own)).toMatchObject({ admitted: 1 })
@@ -315,8 +323,8 @@ describe('without the store', () => {
   })
 
   test('a fault is reported as 2001 and does not count against the quota', async () => {
-    const broken = interceptCalls(edge.counters, () => Promise.reject(new TypeError('a fault')))
-    const failure = await failureOf(createLimits(broken).admit(RARE, caller))
+    const broken = interceptCalls(gateway_store.counters, () => Promise.reject(new TypeError('a fault')))
+    const failure = await failureOf(createLimits(broken).useMethodQuota(RARE, caller))
     expect(failure).toMatchObject({ code: 2001, cause: expect.any(TypeError) })
   })
 })

@@ -21,10 +21,10 @@ export interface LimitedCaller {
  * fails; after a failure they may admit fewer.
  */
 export interface Limits {
-  /** Counts a request against the credential's UTC day; throws 3009 (429) with details when the limit is used up. */
-  countRequest(caller: LimitedCaller): Promise<void>
-  /** Uses one token of the caller's bucket; throws 1000 (429) when none is left. A method without a quota is free. */
-  admit(bucket: string, caller: LimitedCaller): Promise<void>
+  /** Counts a request against the credential's daily limit (UTC); throws 3009 (429) with details when it is used up. */
+  useDailyLimit(caller: LimitedCaller): Promise<void>
+  /** Uses one token of the caller's bucket; throws 1000 (429) when none is left. A method without a quota is unlimited. */
+  useMethodQuota(bucket: string, caller: LimitedCaller): Promise<void>
   /** Returns the unused tokens, once (R5); from then on every call throws 2002. */
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ export function createLimits(
   // The limit is a part of each key: after the operator changes it, callers get a new lease, so a refusal that was
   // remembered under the old limit does not apply.
   return {
-    async countRequest({ application_id, daily_limit }) {
+    async useDailyLimit({ application_id, daily_limit }) {
       if (daily_limit === 0n) return
       const limit = Number(daily_limit)
       const day = Math.floor(clock.now_ms() / DAY_MS)
@@ -50,7 +50,7 @@ export function createLimits(
         createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
       await getOrCreate(`${application_id} ${day} ${limit}`, make).acquire()
     },
-    async admit(bucket, { application_id, rate_limits }) {
+    async useMethodQuota(bucket, { application_id, rate_limits }) {
       const limit = rate_limits.get(bucket) ?? DEFAULT_QUOTAS.get(bucket)
       if (limit === undefined) return
       const make = () => {

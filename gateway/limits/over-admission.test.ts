@@ -48,16 +48,16 @@ const faults: fc.Arbitrary<readonly WriteFault[]> = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-let edge: GatewayStoreFixture
+let gateway_store: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 beforeAll(async () => {
   ;({ clock, restore } = useGatewayClocks())
-  edge = await openGatewayStoreFixture()
+  gateway_store = await openGatewayStoreFixture()
 })
 afterAll(async () => {
   restore()
-  await edge[Symbol.asyncDispose]()
+  await gateway_store[Symbol.asyncDispose]()
 })
 
 let applications = 0
@@ -70,7 +70,7 @@ async function withGateways(
 ): Promise<void> {
   applications += 1
   const application_id = String(applications)
-  const gateways = startGateways(edge.counters, { application_id, scheduler, faults: write_faults })
+  const gateways = startGateways(gateway_store.counters, { application_id, scheduler, faults: write_faults })
   try {
     await work(gateways)
   } finally {

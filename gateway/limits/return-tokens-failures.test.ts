@@ -19,19 +19,19 @@ const LEASE = 1_000
 /** The tokens of an idle lease are returned after this time, and at most a second later. */
 const IDLE_MS = 5_000
 
-let edge: GatewayStoreFixture
+let gateway_store: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let limits: Limits | undefined
 beforeEach(async () => {
-  edge = await openGatewayStoreFixture()
+  gateway_store = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
 })
 afterEach(async () => {
   await limits?.close()
   restore()
-  await edge[Symbol.asyncDispose]()
+  await gateway_store[Symbol.asyncDispose]()
 })
 
 /** Makes the limits of a gateway; they are closed after the test. */
@@ -40,16 +40,17 @@ function start(counters: GatewayStoreFixture['counters']): Limits {
   return limits
 }
 
-const admit = (calls: number, by: Limits) => countOutcomes(calls, () => by.admit(OFTEN, limitedCaller()))
+const admit = (calls: number, by: Limits) =>
+  countOutcomes(calls, () => by.useMethodQuota(OFTEN, limitedCaller()))
 const used = async (): Promise<number | undefined> =>
-  (await edge.counters.get({ application_id: '1001', name: OFTEN }))?.used
+  (await gateway_store.counters.get({ application_id: '1001', name: OFTEN }))?.used
 const reaches = (count: number): Promise<unknown> => eventually(used, (seen) => seen === count)
 
 type Failure = readonly [kind: 'read' | 'write', error: Error]
 
 /** Counters whose next calls of the given kinds fail, in the order of the list. */
 const failing = (failures: Failure[]) =>
-  interceptCalls(edge.counters, (kind, work) => {
+  interceptCalls(gateway_store.counters, (kind, work) => {
     const [next] = failures
     if (next?.[0] !== kind) return work()
     failures.shift()
@@ -88,7 +89,7 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
   let under_way: string | undefined
   let calls = 0
   const limits = start(
-    interceptCalls(edge.counters, async (kind, work) => {
+    interceptCalls(gateway_store.counters, async (kind, work) => {
       calls += 1
       if (calls === 4) {
         under_way = kind

@@ -22,12 +22,12 @@ const LEASE = 1_000
 /** The tokens of an idle lease are returned after this time, and at most a second later. */
 const IDLE_MS = 5_000
 
-let edge: GatewayStoreFixture
+let gateway_store: GatewayStoreFixture
 let clock: ManualClock
 let restore: () => void
 let started: Limits[]
 beforeEach(async () => {
-  edge = await openGatewayStoreFixture()
+  gateway_store = await openGatewayStoreFixture()
   clock = createManualClock()
   restore = useClock(clock)
   started = []
@@ -35,11 +35,11 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(started.map((limits) => limits.close()))
   restore()
-  await edge[Symbol.asyncDispose]()
+  await gateway_store[Symbol.asyncDispose]()
 })
 
 /** Makes the limits of a gateway; they are closed after the test. */
-function start(counters = edge.counters, leases_max?: number): Limits {
+function start(counters = gateway_store.counters, leases_max?: number): Limits {
   const limits = createLimits(counters, leases_max === undefined ? {} : { leases_max })
   started.push(limits)
   return limits
@@ -47,11 +47,11 @@ function start(counters = edge.counters, leases_max?: number): Limits {
 
 const caller = limitedCaller()
 const daily = limitedCaller({ daily_limit: 5_000n })
-const count = (calls: number, by: Limits, from = daily) => countOutcomes(calls, () => by.countRequest(from))
+const count = (calls: number, by: Limits, from = daily) => countOutcomes(calls, () => by.useDailyLimit(from))
 const admit = (calls: number, by: Limits, bucket = OFTEN, from = caller) =>
-  countOutcomes(calls, () => by.admit(bucket, from))
+  countOutcomes(calls, () => by.useMethodQuota(bucket, from))
 const usedOf = async (name: string, application_id = '1001'): Promise<number | undefined> =>
-  (await edge.counters.get({ application_id, name }))?.used
+  (await gateway_store.counters.get({ application_id, name }))?.used
 const reaches = (name: string, used: number, application_id?: string): Promise<unknown> =>
   eventually(
     () => usedOf(name, application_id),
@@ -97,7 +97,7 @@ describe('an idle lease', () => {
   test('is returned when other gateways write the counter at the same time', async () => {
     const busy = start()
     let concurrent_writes = 3
-    const disturbed = interceptCalls(edge.counters, async (kind, work) => {
+    const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS && concurrent_writes-- > 0)
         await count(100, busy)
@@ -115,7 +115,7 @@ describe('an idle lease', () => {
 
   test('is kept when the store is unavailable, and returned later', async () => {
     let is_down = false
-    const fragile = interceptCalls(edge.counters, (_kind, work) =>
+    const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
     const limits = start(fragile)
@@ -131,7 +131,7 @@ describe('an idle lease', () => {
   test('keeps tokens of a new window that it acquires during the return', async () => {
     let reads = 0
     const acquired = Promise.withResolvers<void>()
-    const disturbed = interceptCalls(edge.counters, async (kind, work) => {
+    const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read') reads += 1
       if (kind === 'read' && reads === 2) {
@@ -151,7 +151,7 @@ describe('an idle lease', () => {
   })
 
   test('is returned once: a lost reply is not retried', async () => {
-    const limits = start(interceptCalls(edge.counters, loseWriteResults(2, 9)))
+    const limits = start(interceptCalls(gateway_store.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)
     await reaches(OFTEN, 1)
@@ -184,7 +184,7 @@ describe('tokens that another gateway returned', () => {
 
 describe('a gateway with more leases than its cache holds', () => {
   test('returns the tokens of the least recently used lease', async () => {
-    const limits = start(edge.counters, 2)
+    const limits = start(gateway_store.counters, 2)
     const from = (application_id: string) => limitedCaller({ application_id, daily_limit: 5_000n })
     for (const id of ['1001', '1002', '1003'])
       expect(await count(1, limits, from(id))).toMatchObject({ admitted: 1 })
@@ -195,7 +195,7 @@ describe('a gateway with more leases than its cache holds', () => {
   })
 
   test('admits exactly each quota although every call evicts a lease', async () => {
-    const limits = start(edge.counters, 1)
+    const limits = start(gateway_store.counters, 1)
     const quotas = ['1001', '1002', '1003'].map((application_id) => ({ application_id, admitted: 0 }))
     const round = async (): Promise<number> => {
       for (const quota of quotas) {
@@ -212,7 +212,7 @@ describe('a gateway with more leases than its cache holds', () => {
 
   test('returns the tokens of evicted leases later when the store is unavailable', async () => {
     let is_down = false
-    const fragile = interceptCalls(edge.counters, (_kind, work) =>
+    const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
     const limits = start(fragile, 1)
@@ -227,7 +227,7 @@ describe('a gateway with more leases than its cache holds', () => {
   })
 
   test('returns the tokens of evicted leases when it stops', async () => {
-    const limits = start(edge.counters, 1)
+    const limits = start(gateway_store.counters, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
     await limits.close()
@@ -239,7 +239,7 @@ describe('a gateway that stops', () => {
   test('returns unused tokens, also of an acquisition under way, and admits no more calls', async () => {
     const limits = start()
     await admit(3, limits)
-    const under_way = limits.admit('payment.status', caller)
+    const under_way = limits.useMethodQuota('payment.status', caller)
     await limits.close()
     await under_way
     expect(await usedOf(OFTEN)).toBe(3)
@@ -261,7 +261,7 @@ describe('a gateway that stops', () => {
 
   test('makes no store call for days and windows that have ended', async () => {
     let calls = 0
-    const watched = interceptCalls(edge.counters, (_kind, work) => {
+    const watched = interceptCalls(gateway_store.counters, (_kind, work) => {
       calls += 1
       return work()
     })
@@ -277,14 +277,14 @@ describe('a gateway that stops', () => {
   test('stops without its store after a bounded number of tries', async () => {
     let tries = 0
     let is_down = false
-    const fragile = interceptCalls(edge.counters, (_kind, work) => {
+    const fragile = interceptCalls(gateway_store.counters, (_kind, work) => {
       if (!is_down) return work()
       tries += 1
       return Promise.reject(new Unavailable('the store is down'))
     })
     const limits = start(fragile)
     await countOutcomes(120, (place) =>
-      limits.admit(OFTEN, limitedCaller({ application_id: `${place + 1}` })),
+      limits.useMethodQuota(OFTEN, limitedCaller({ application_id: `${place + 1}` })),
     )
     is_down = true
     await limits.close()
@@ -294,7 +294,7 @@ describe('a gateway that stops', () => {
   test('stops within three seconds when its store does not answer', async () => {
     let stalled = false
     const limits = start(
-      interceptCalls(edge.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
+      interceptCalls(gateway_store.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
     )
     await admit(1, limits)
     stalled = true

@@ -153,7 +153,9 @@ export function startGateways(
     demand(place, calls) {
       const { limits, clock } = at(place)
       const caller = limitedCaller({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
-      const running = clock_error.run(clock, () => countOutcomes(calls, () => limits.admit(BUCKET, caller)))
+      const running = clock_error.run(clock, () =>
+        countOutcomes(calls, () => limits.useMethodQuota(BUCKET, caller)),
+      )
       void running.then((result) => {
         admitted += result.admitted
       })

@@ -10,7 +10,7 @@ import { type Json, type JsonObject, parseJson } from '../json/parse-json.ts'
 import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
 
-/** The name of a public method. The resend route counts as one, although it has a path of its own. */
+/** The name of a public method. The resend path counts as one, although it has a path of its own. */
 export type PublicMethodName = MethodName | typeof RESEND_BUCKET
 
 /** What the handlers of the methods work with. */
@@ -61,8 +61,8 @@ export interface MethodDescriptor<T> extends MethodDescription {
 /** A declared public method, whatever the type of its requests. */
 export interface PublicMethod extends MethodDescription {
   readonly request: Shape
-  /** Makes the method callable. */
-  readonly connect: (deps: MethodDeps) => Method
+  /** Makes the callable method, with a handler that uses these dependencies. */
+  readonly bind: (deps: MethodDeps) => Method
 }
 
 /** A public method that can be called. */
@@ -83,7 +83,7 @@ export function defineMethod<T>({
   return {
     ...description,
     request: schema.shape,
-    connect(deps) {
+    bind(deps) {
       const handle = createHandler(deps)
       const { acceptsCallbackUrl } = deps
       return {
@@ -104,7 +104,7 @@ export function methodTitle(name: string, separator: '-' | ''): string {
   return words.join(separator)
 }
 
-/** The callable methods of the envelope, by name. */
+/** The callable methods of the request envelope, by name. */
 export type MethodRegistry = ReadonlyMap<string, Method>
 
 /** Parses a request body, which must be an object; anything else is 1005 for the body as a whole (E4). */

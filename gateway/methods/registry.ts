@@ -2,7 +2,7 @@ import type { MethodDeps, MethodRegistry, PublicMethod } from './method.ts'
 import { ENVELOPE_METHODS } from './registry.generated.ts'
 import { webhookResend } from './webhook-resend.ts'
 
-/** Every public method: those of the envelope, then the resend route. */
+/** Every public method: those that a request envelope names, then that of the resend path. */
 export const PUBLIC_METHODS: readonly PublicMethod[] = [...ENVELOPE_METHODS, webhookResend]
 
 /** The default quota of each bucket, in calls per minute (E10). A method that is not in here is unlimited. */
@@ -12,7 +12,7 @@ export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(
   ),
 )
 
-/** Makes every method of the envelope callable. */
-export function connectMethods(deps: MethodDeps): MethodRegistry {
-  return new Map(ENVELOPE_METHODS.map((method) => [method.name, method.connect(deps)]))
+/** Makes the methods of the request envelope callable, by name. */
+export function bindMethods(deps: MethodDeps): MethodRegistry {
+  return new Map(ENVELOPE_METHODS.map((method) => [method.name, method.bind(deps)]))
 }

@@ -8,7 +8,7 @@ import { resendPath } from '../paths.ts'
 
 const PAYMENT_ID = '118432100000420001'
 
-/** A function that sends a body to the resend route of a gateway, and the requests that payments got. */
+/** A function that sends a body to the resend path of a gateway, and the requests that payments got. */
 async function withPayments(refusal?: ErrorCode) {
   const requests: ResendCallbackRequest[] = []
   const app = await createTestGateway({
@@ -27,7 +27,7 @@ async function withPayments(refusal?: ErrorCode) {
 
 const body = (more: object = {}): object => ({ payment_id: PAYMENT_ID, operation_id: 'once', ...more })
 
-describe('the resend route', () => {
+describe('the resend path', () => {
   test('sends the request to payments and returns the queued deliveries', async () => {
     const { resend, requests } = await withPayments()
     const answer = await resend({ body: body() })

@@ -10,7 +10,7 @@ import { defineMethod } from './method.ts'
 import { credentialPolicy } from './payment-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
 
-/** The resend route: queues the callback of a payment with a final status once more (spec: Webhook resend). */
+/** The resend path: queues the callback of a payment with a final status once more (spec: Webhook resend). */
 export const webhookResend = defineMethod({
   name: RESEND_BUCKET,
   scope: 'webhooks.update',

@@ -13,7 +13,7 @@ import {
   requestName,
   resultName,
 } from './json-schema.ts'
-import { operationOf, type RouteDescription } from './operation.ts'
+import { operationOf, type PathDescription } from './operation.ts'
 import {
   HEADERS,
   PARAMETERS,
@@ -38,7 +38,7 @@ const CALL_DESCRIPTION =
   'Every method is called here; the field `method` selects it. A method that does not exist or is not enabled for you is ' +
   '1002 with HTTP 404.'
 
-const ENVELOPE_ROUTES: readonly RouteDescription[] = [
+const ENVELOPE_PATHS: readonly PathDescription[] = [
   {
     path: V1_PATH,
     operation_id: 'callV1',
@@ -57,7 +57,7 @@ const ENVELOPE_ROUTES: readonly RouteDescription[] = [
   },
 ]
 
-const RESEND_ROUTE: RouteDescription = {
+const RESEND_PATH_DESCRIPTION: PathDescription = {
   path: resendPath('{paymentId}'),
   operation_id: 'resendCallback',
   summary: webhookResend.summary,
@@ -69,12 +69,12 @@ const RESEND_ROUTE: RouteDescription = {
 
 /** Makes the merchants' reference as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
 export function openApiDocument(): JsonSchema {
-  const routes = [...ENVELOPE_ROUTES, RESEND_ROUTE]
+  const paths = [...ENVELOPE_PATHS, RESEND_PATH_DESCRIPTION]
   return {
     openapi: '3.1.1',
     info: { title: 'Multihub merchant API', version: '1.0.0', description: DESCRIPTION },
     servers: [{ url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080' } } }],
-    paths: Object.fromEntries(routes.map((route) => [route.path, { post: operationOf(route) }])),
+    paths: Object.fromEntries(paths.map((path) => [path.path, { post: operationOf(path) }])),
     components: {
       schemas: {
         ...methodSchemas(PUBLIC_METHODS),
@@ -107,7 +107,7 @@ export function methodSchemas(methods: readonly PublicMethod[]): Readonly<Record
   return Object.fromEntries(schemas)
 }
 
-/** In the envelope, the field `method` is the name of the method. The resend route has no such field. */
+/** In the request envelope, the field `method` is the name of the method. The resend path has no such field. */
 function requestSchema({ name, request }: PublicMethod): JsonSchema {
   const schema = jsonSchemaOf(request)
   const properties: JsonSchema = Object(schema['properties'])

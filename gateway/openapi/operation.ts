@@ -3,8 +3,8 @@ import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus } from './envelope-schemas.ts'
 import { answerName, failureName, type JsonSchema, reference, requestName } from './json-schema.ts'
 
-/** One public route of the reference: its path, its purpose, its signature and the methods that it serves. */
-export interface RouteDescription {
+/** A public path in the reference: its purpose, its signature and the methods that it serves. */
+export interface PathDescription {
   readonly path: string
   readonly operation_id: string
   readonly summary: string
@@ -14,7 +14,7 @@ export interface RouteDescription {
   readonly parameters?: readonly object[]
 }
 
-/** How the requests and answers of a route are signed. */
+/** How the requests and answers of a path are signed. */
 export interface SignatureDescription {
   /** The names of its security schemes; a request needs all of them. */
   readonly schemes: readonly string[]
@@ -23,11 +23,11 @@ export interface SignatureDescription {
   readonly answer_header: string
 }
 
-/** The `post` operation of a route. */
-export function operationOf(route: RouteDescription): object {
-  const { operation_id, summary, description, methods, signature, parameters = [] } = route
+/** The `post` operation of a path. */
+export function operationOf(path: PathDescription): object {
+  const { operation_id, summary, description, methods, signature, parameters = [] } = path
   const failures = [...codesByStatus().keys()].map(
-    (status) => [status, failureResponse(status, route)] as const,
+    (status) => [status, failureResponse(status, path)] as const,
   )
   return {
     operationId: operation_id,
@@ -42,7 +42,7 @@ export function operationOf(route: RouteDescription): object {
       required: true,
       content: { 'application/json': { schema: requestSchema(methods), examples: examplesOf(methods) } },
     },
-    responses: { 200: successResponse(route), ...Object.fromEntries(failures) },
+    responses: { 200: successResponse(path), ...Object.fromEntries(failures) },
   }
 }
 
@@ -58,7 +58,7 @@ function examplesOf(methods: readonly PublicMethod[]): object {
   return Object.fromEntries(methods.map(({ name, summary, example }) => [name, { summary, value: example }]))
 }
 
-function successResponse({ methods, signature }: RouteDescription): object {
+function successResponse({ methods, signature }: PathDescription): object {
   const schemas = methods.map(({ name }) => reference(answerName(name)))
   return {
     description: 'Success.',
@@ -78,7 +78,7 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
     'body nor `X-Request-ID`.',
 }
 
-function failureResponse(status: number, { methods, signature }: RouteDescription): object {
+function failureResponse(status: number, { methods, signature }: PathDescription): object {
   const description = FAILURE_DESCRIPTIONS[status]
   if (description === undefined) throw new TypeError(`HTTP status ${status} has no description`)
   const method_headers = methods.map(({ name }) => retryHeaderName(name))

@@ -8,7 +8,7 @@ import { acceptedBy } from '../../test/support/reference.ts'
 import type { Caller } from '../auth/caller.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
 import { ENVELOPE_METHODS } from '../methods/registry.generated.ts'
-import { connectMethods } from '../methods/registry.ts'
+import { bindMethods } from '../methods/registry.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { boundaryRequestsOf, requestsOf } from './reference-requests.fixture.ts'
 
@@ -21,8 +21,8 @@ const deps: MethodDeps = {
   acceptsCallbackUrl: () => true,
   create_timeout_ms: 1_000,
 }
-const registry = connectMethods(deps)
-const resend = webhookResend.connect(deps)
+const registry = bindMethods(deps)
+const resend = webhookResend.bind(deps)
 
 const CALLER: Caller = {
   application_id: '1001',
@@ -85,7 +85,7 @@ test.each(ENVELOPE_METHODS.map((method) => [method.name, method] as const))(
   },
 )
 
-test('so does the resend route, for the payment of its path', async () => {
+test('so does the resend path, for the payment of its path', async () => {
   await fc.assert(fc.asyncProperty(requestsOf(webhookResend, false), expectAgreementOnResend), {
     numRuns: 1_000,
   })

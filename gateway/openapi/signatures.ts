@@ -21,7 +21,7 @@ export const V2_SIGNATURE: SignatureDescription = {
   answer_header: 'X-Data-Signature',
 }
 
-/** The resend route: a hash that also covers the path, timestamp and nonce if the request has the latter two. */
+/** The resend path: a hash that also covers the path, timestamp and nonce if the request has the latter two. */
 export const RESEND_SIGNATURE: SignatureDescription = {
   schemes: ['application', 'resend_hash'],
   replay_parameters: ['Timestamp', 'Nonce'],

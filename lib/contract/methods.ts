@@ -34,5 +34,5 @@ export const METHODS = [
 /** The name of a public method. */
 export type MethodName = (typeof METHODS)[number]
 
-/** The rate-limit bucket of the resend route (E10). The route is not a method of the envelope, but is counted like one. */
+/** The rate-limit bucket of the resend path (E10). No request envelope names it, but it is counted like a method. */
 export const RESEND_BUCKET = 'webhook.resend'

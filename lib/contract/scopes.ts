@@ -1,4 +1,4 @@
-/** What a credential may be granted for support methods and the resend route (spec: v1 request headers, 6). */
+/** What a credential may be granted for support methods and the resend path (spec: v1 request headers, 6). */
 export const SCOPES = [
   'tickets.create',
   'tickets.read',

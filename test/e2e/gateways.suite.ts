@@ -94,7 +94,7 @@ const refusals = (answers: readonly PublicResponse[]): readonly string[] => {
 }
 
 function noncesAreSpentOnce(gateways: () => TwoGateways): void {
-  test('a nonce is accepted once, on v1, on v2 and on the resend route', async () => {
+  test('a nonce is accepted once, on v1, on v2 and on the resend path', async () => {
     const { atOnce, credentialWith } = gateways()
     const v1 = await credentialWith({})
     const pair = freshPair()

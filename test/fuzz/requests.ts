@@ -18,12 +18,12 @@ export interface FuzzSetup extends FuzzMerchant {
   readonly without_callback: PreparedPayment
 }
 
-/** The operation of the repeated callbacks of `notified`, on the resend route and by `payment.notification`. */
+/** The operation of the repeated callbacks of `notified`, on the resend path and by `payment.notification`. */
 export const KNOWN_OPERATION = 'fuzz-known-operation'
 
 /** A valid request. */
 export interface ValidRequest {
-  /** The payment in the path of the resend route. Without one the request goes to the route of the methods. */
+  /** The payment in the path of the resend path. Without one the request goes to the route of the methods. */
   readonly resend_of?: string
   readonly body: object
 }

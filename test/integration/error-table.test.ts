@@ -122,7 +122,7 @@ const notificationOf = (c_id: string, operation_id = randomUUID()): string =>
     params: { payment: { identifiers: { c_id } } },
   })
 
-/** Calls the resend route with a replay pair. */
+/** Calls the resend path with a replay pair. */
 async function resend(
   payment_id: string,
   operation_id: string,

@@ -35,15 +35,15 @@ if ('skip' in proxy) test.skip(`limits without their database: ${proxy.skip}`, (
 else
   describe('limits without their database', () => {
     test('nonces are unknown, leases still admit calls, and lost replies grant nothing', async () => {
-      const edge = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
-      const nonces = createNonceStore(edge.nonces, { ttl_ms: 660_000 })
-      const limits = createLimits(edge.counters)
+      const gateway_store = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
+      const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: 660_000 })
+      const limits = createLimits(gateway_store.counters)
       const caller = limitedCaller({ application_id: '5001' })
       const admit = (bucket: string, calls: number) =>
-        countOutcomes(calls, () => limits.admit(bucket, caller))
+        countOutcomes(calls, () => limits.useMethodQuota(bucket, caller))
       await nonces.consume('5001', 'before')
-      await limits.admit('payment.in', caller)
-      await limits.admit('webhook.resend', caller)
+      await limits.useMethodQuota('payment.in', caller)
+      await limits.useMethodQuota('webhook.resend', caller)
 
       proxy.stall()
       const during = await Promise.all([
@@ -64,13 +64,13 @@ else
       await limits.close()
 
       await proxy.restore()
-      await edge.store.close()
+      await gateway_store.store.close()
       const later = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri })
       const again = createNonceStore(later.nonces, { ttl_ms: 660_000 })
       expect(await again.consume('5001', 'before')).toBe('reused')
       const restarted = createLimits(later.counters)
       // Calls that failed before their write used no tokens.
-      const rest = await countOutcomes(20, () => restarted.admit('webhook.resend', caller))
+      const rest = await countOutcomes(20, () => restarted.useMethodQuota('webhook.resend', caller))
       expect(rest).toEqual({ admitted: 9, refused: 11, unavailable: 0 })
       await later.store.close()
     })

@@ -21,33 +21,33 @@ const TTL_MS = 660_000
 /** The suite for limits and nonces of several gateways, which must pass on every store. */
 export function limitsSuite(name: string, place: Place): void {
   describe(`limits on ${name}`, () => {
-    let edges: OpenGatewayStore[]
+    let gateway_stores: OpenGatewayStore[]
     beforeAll(async () => {
-      edges = [await openGatewayStoreAt(place), await openGatewayStoreAt(place)]
+      gateway_stores = [await openGatewayStoreAt(place), await openGatewayStoreAt(place)]
     })
-    afterAll(() => Promise.all(edges.map(({ store }) => store.close())))
+    afterAll(() => Promise.all(gateway_stores.map(({ store }) => store.close())))
 
     test('two gateways admit exactly one bucket and one day of 200 concurrent calls', async () => {
-      const gateways = edges.map(({ counters }) => createLimits(counters))
+      const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[BUCKET, 50]]) })
       const bucket_counts = await Promise.all(
-        gateways.map((limits) => countOutcomes(100, () => limits.admit(BUCKET, caller))),
+        gateways.map((limits) => countOutcomes(100, () => limits.useMethodQuota(BUCKET, caller))),
       )
       expect([sumOf(bucket_counts, 'admitted'), sumOf(bucket_counts, 'refused')]).toEqual([50, 150])
       const counts = await Promise.all(
-        gateways.map((limits) => countOutcomes(100, () => limits.countRequest(caller))),
+        gateways.map((limits) => countOutcomes(100, () => limits.useDailyLimit(caller))),
       )
       expect([sumOf(counts, 'admitted'), sumOf(counts, 'refused')]).toEqual([75, 125])
     })
 
     test('two gateways admit exactly a large quota', async () => {
-      const gateways = edges.map(({ counters }) => createLimits(counters))
+      const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[BUCKET, 4_000]]) })
       const rounds: OutcomeCounts[] = []
       for (let round = 0; round < 5; round += 1) {
         rounds.push(
           ...(await Promise.all(
-            gateways.map((limits) => countOutcomes(900, () => limits.admit(BUCKET, caller))),
+            gateways.map((limits) => countOutcomes(900, () => limits.useMethodQuota(BUCKET, caller))),
           )),
         )
       }
@@ -55,16 +55,16 @@ export function limitsSuite(name: string, place: Place): void {
     })
 
     test('a gateway can use the tokens that another one returned when it stopped', async () => {
-      const [first, second] = edges.map(({ counters }) => createLimits(counters))
+      const [first, second] = gateway_stores.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ application_id: '3001', rate_limits: new Map([[BUCKET, 1_280]]) })
-      await first?.admit(BUCKET, caller)
+      await first?.useMethodQuota(BUCKET, caller)
       await first?.close()
-      const rest = await countOutcomes(1_300, async () => second?.admit(BUCKET, caller))
+      const rest = await countOutcomes(1_300, async () => second?.useMethodQuota(BUCKET, caller))
       expect(rest).toEqual({ admitted: 1_279, refused: 21, unavailable: 0 })
     })
 
     test('one of many concurrent requests consumes a nonce', async () => {
-      const stores = edges.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
+      const stores = gateway_stores.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
       const outcomes = await Promise.all(
         Array.from({ length: 40 }, (_, at) => stores[at % 2]?.consume('1001', 'the same')),
       )

@@ -47,7 +47,7 @@ export interface MerchantClient {
   status(c_id: string): Promise<PublicResponse>
   /** Requests a callback with the present status of a payment (`payment.notification`). */
   notify(identifiers: object, operation_id?: string): Promise<PublicResponse>
-  /** Requests the callback of a payment's final status on the resend route. */
+  /** Requests the callback of a payment's final status on the resend path. */
   resend(payment_id: string, operation_id: string): Promise<PublicResponse>
   /** The available balance in a currency. */
   available(currency?: string): Promise<number>

@@ -96,7 +96,7 @@ export function signV2(
   }
 }
 
-/** The headers of a request to the resend route, in either of its two forms. */
+/** The headers of a request to the resend path, in either of its two forms. */
 export function signResend(
   { application_id, secret }: DemoCredential,
   path: string,

@@ -14,7 +14,7 @@ export interface SignedVector {
   readonly headers: Headers
 }
 
-/** A signed request. `path` is set on the resend route; there `timestamp` and `nonce` are null when it has neither. */
+/** A signed request. `path` is set on the resend path; there `timestamp` and `nonce` are null when it has neither. */
 export interface RequestVector extends SignedVector {
   readonly application_id: string
   readonly path?: string

@@ -14,7 +14,7 @@ export type RpcCode =
   | 'Internal'
   | 'Aborted'
 
-/** One row of the error table. `http` is the HTTP status on the public routes. */
+/** One row of the error table. `http` is the HTTP status on the public paths. */
 export interface ErrorRow {
   readonly http: 400 | 403 | 404 | 409 | 429 | 503
   readonly rpc: RpcCode

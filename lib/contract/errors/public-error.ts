@@ -20,7 +20,7 @@ export class PublicError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorInfo | undefined
   readonly context: ErrorInfo | undefined
-  /** The HTTP status on the public routes. */
+  /** The HTTP status on the public paths. */
   readonly http: number
 
   constructor(code: ErrorCode, options: PublicErrorOptions = {}) {

@@ -121,7 +121,7 @@ test('redirect.to is a text for a payment page', () => {
   expect(paymentObject(payment, 'create').redirect).toStrictEqual({ to: 'https://pay.example.com/1' })
 })
 
-// The spec's table of payment statuses.
+// spec: Payment statuses
 test.each([
   [PaymentStatus.CREATED, 'created', false, null],
   [PaymentStatus.PROCESSING, 'processing', false, null],

@@ -109,7 +109,7 @@ function personObject({ firstName: first_name, lastName: last_name }: Person): o
   return definedFields({ first_name, last_name })
 }
 
-/** May be empty (spec): only the response to a create shows the bank, which may be the only known field. */
+/** May be empty (spec: Payment object): only the response to a create shows the bank, which may be the only known field. */
 function receiverObject(receiver: Receiver, audience: Audience): object {
   const { bankAccount, bank, phone, document, qrPayload: qr_payload } = receiver
   const fields = {

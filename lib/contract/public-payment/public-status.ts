@@ -11,7 +11,7 @@ export type PublicStatus =
   | 'refunded'
   | 'partially_refunded'
 
-/** One row of the spec's table of statuses. `success` is null while the status is not final. */
+/** One row of the table of statuses (spec: Payment statuses). `success` is null while the status is not final. */
 export interface StatusRow {
   readonly status: PublicStatus
   readonly final: boolean

@@ -19,7 +19,7 @@ export interface StoredSecret {
   readonly expires_at?: Date
 }
 
-/** What has a rate limit of its own and can be disabled: every public method, and the resend route. */
+/** What has a rate limit of its own and can be disabled: every public method, and the resend path. */
 export type LimitedMethod = MethodName | typeof RESEND_BUCKET
 
 /**

@@ -40,7 +40,7 @@ export type ErrorDetail = Message<"multihub.common.v1.ErrorDetail"> & {
   contextJson: string;
 
   /**
-   * http_status is the HTTP status on the public routes.
+   * http_status is the HTTP status on the public paths.
    *
    * @generated from field: int32 http_status = 4;
    */

@@ -58,7 +58,7 @@ export type Credential = Message<"multihub.merchants.v1.Credential"> & {
   status: CredentialStatus;
 
   /**
-   * scopes are the granted permissions for support methods and the resend route.
+   * scopes are the granted permissions for support methods and the resend path.
    *
    * @generated from field: repeated string scopes = 6;
    */

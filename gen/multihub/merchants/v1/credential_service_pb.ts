@@ -46,7 +46,7 @@ export type CreateCredentialRequest = Message<"multihub.merchants.v1.CreateCrede
   environment: Environment;
 
   /**
-   * scopes are the granted permissions for support methods and the resend route.
+   * scopes are the granted permissions for support methods and the resend path.
    *
    * @generated from field: repeated string scopes = 4;
    */

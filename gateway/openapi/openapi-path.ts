@@ -1,13 +1,13 @@
 import { drainRequest } from '../hostile-connections/fragmented-body.ts'
 import { checkHead } from '../http/framing.ts'
-import type { PublicRoute } from '../http/server.ts'
+import type { PublicPath } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The route that serves the reference without a signature, in a gateway whose settings ask for it. The text is made
+ * The path that serves the reference without a signature, in a gateway whose settings ask for it. The text is made
  * once. `serve` rejects with the refusal of a request whose head is wrong.
  */
-export function openApiRoute(document: JsonSchema): PublicRoute {
+export function openApiPath(document: JsonSchema): PublicPath {
   const text = JSON.stringify(document)
   const length = String(Buffer.byteLength(text))
   return {

@@ -2,11 +2,12 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { CredentialSettings, PublicApiVersion, UnsealedCredential } from './credential.ts'
 
 /**
- * Checks whether a credential with a verified signature may be used, in the order of A1. Throws 3007 for invalid settings,
+ * Checks whether a credential with a verified signature may be used, in the order of A1: settings, status, allowlist, API
+ * version and environment. Throws 3007 for invalid settings,
  * 3004 for a disabled and 3005 for a blocked credential, 3006 for the caller's address, and 3008 for the API version or
  * the environment.
  */
-export function checkPolicy(
+export function checkCredential(
   { settings }: UnsealedCredential,
   versions: readonly PublicApiVersion[],
   addressOf: () => string | undefined,
