@@ -28,7 +28,7 @@ const EVENT_OF = {
 } as const
 
 /** The suite for deposits, from the signed request to the signed callback, for every way of running the system. */
-export function depositContract(name: string, start: () => Promise<TestSystem>): void {
+export function depositSuite(name: string, start: () => Promise<TestSystem>): void {
   describe(`deposits, ${name}`, () => {
     let system: TestSystem
     let alpha: MerchantClient

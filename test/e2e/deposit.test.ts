@@ -1,20 +1,20 @@
 import { test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startOneProcess, startProcessPerRole } from '../support/system.ts'
-import { depositContract } from './deposit.suite.ts'
+import { depositSuite } from './deposit.suite.ts'
 
 // R4: the receiver of these tests is on 127.0.0.1.
-depositContract('everything in one process', () => startOneProcess())
+depositSuite('everything in one process', () => startOneProcess())
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
 
 if ('skip' in nats) test.skip(`deposits, one process per role: ${nats.skip}`, () => {})
-else depositContract('one process per role, embedded stores', () => startProcessPerRole(nats.url, undefined))
+else depositSuite('one process per role, embedded stores', () => startProcessPerRole(nats.url, undefined))
 
 if ('skip' in nats || 'skip' in mongodb) {
   const reason = 'skip' in mongodb ? mongodb.skip : 'there is no NATS'
   test.skip(`deposits, one process per role on MongoDB: ${reason}`, () => {})
 } else {
-  depositContract('one process per role, MongoDB', () => startProcessPerRole(nats.url, mongodb.uri))
+  depositSuite('one process per role, MongoDB', () => startProcessPerRole(nats.url, mongodb.uri))
 }

@@ -39,7 +39,7 @@ interface TwoGateways {
 }
 
 /** The suite for two gateways on one store. */
-export function gatewaysContract(name: string, start: () => Promise<TestSystem>): void {
+export function gatewaysSuite(name: string, start: () => Promise<TestSystem>): void {
   describe(`two gateways, ${name}`, () => {
     let two: TwoGateways
     beforeAll(async () => {

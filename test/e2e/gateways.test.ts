@@ -1,20 +1,18 @@
 import { test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startProcessPerRole } from '../support/system.ts'
-import { gatewaysContract } from './gateways.suite.ts'
+import { gatewaysSuite } from './gateways.suite.ts'
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
 
 if ('skip' in nats) test.skip(`two gateways: ${nats.skip}`, () => {})
 else
-  gatewaysContract('embedded stores', () =>
-    startProcessPerRole(nats.url, undefined, { second_gateway: true }),
-  )
+  gatewaysSuite('embedded stores', () => startProcessPerRole(nats.url, undefined, { second_gateway: true }))
 
 if ('skip' in nats || 'skip' in mongodb) {
   const reason = 'skip' in mongodb ? mongodb.skip : 'there is no NATS'
   test.skip(`two gateways on MongoDB: ${reason}`, () => {})
 } else {
-  gatewaysContract('MongoDB', () => startProcessPerRole(nats.url, mongodb.uri, { second_gateway: true }))
+  gatewaysSuite('MongoDB', () => startProcessPerRole(nats.url, mongodb.uri, { second_gateway: true }))
 }

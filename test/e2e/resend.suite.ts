@@ -6,7 +6,7 @@ import { type ReceivedCallback, type Receiver, startReceiver } from '../support/
 import type { TestSystem } from '../support/system.ts'
 
 /** The suite for repeated callbacks over the public API. Each method is called less than ten times per minute, its quota. */
-export function resendContract(
+export function resendSuite(
   name: string,
   start: () => Promise<TestSystem>,
   { roles_apart }: { readonly roles_apart: boolean },

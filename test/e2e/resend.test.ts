@@ -1,9 +1,9 @@
 import { afterAll, test } from '@jest/globals'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 import { startOneProcess, startProcessPerRole } from '../support/system.ts'
-import { resendContract } from './resend.suite.ts'
+import { resendSuite } from './resend.suite.ts'
 
-resendContract('everything in one process', () => startOneProcess(), { roles_apart: false })
+resendSuite('everything in one process', () => startOneProcess(), { roles_apart: false })
 
 const nats = await natsForTests()
 const mongodb = await mongodbForTests()
@@ -16,5 +16,5 @@ if ('skip' in nats) test.skip(`callbacks once more, one process per role: ${nats
 else {
   const uri = 'skip' in mongodb ? undefined : mongodb.uri
   const name = `one process per role, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`
-  resendContract(name, () => startProcessPerRole(nats.url, uri), { roles_apart: true })
+  resendSuite(name, () => startProcessPerRole(nats.url, uri), { roles_apart: true })
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, test } from '@jest/globals'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import { idempotencyContract } from '../suites/idempotency.suite.ts'
+import { idempotencySuite } from '../suites/idempotency.suite.ts'
 import { mongodbForTests } from '../support/servers.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'multihub-idempotency-'))
@@ -14,8 +14,7 @@ afterAll(async () => {
   if ('stop' in mongodb) await mongodb.stop()
 })
 
-idempotencyContract('embedded', async () => ({ database: `test_${randomHex(6)}`, directory: folder }))
+idempotencySuite('embedded', async () => ({ database: `test_${randomHex(6)}`, directory: folder }))
 
 if ('skip' in mongodb) test.skip(`idempotency on mongodb: ${mongodb.skip}`, () => {})
-else
-  idempotencyContract('mongodb', async () => ({ database: `test_${randomHex(6)}`, mongodb_uri: mongodb.uri }))
+else idempotencySuite('mongodb', async () => ({ database: `test_${randomHex(6)}`, mongodb_uri: mongodb.uri }))

@@ -25,7 +25,7 @@ const refusal = new PublicError(11002)
 const CODE_1013 = expect.objectContaining({ code: 1013 })
 
 /** The suite for the idempotency guard, which must pass on every store. `place` returns an empty place for one. */
-export function idempotencyContract(name: string, place: () => Promise<Place>): void {
+export function idempotencySuite(name: string, place: () => Promise<Place>): void {
   describe(`idempotency on ${name}`, () => {
     let here: Place
     let system: IdempotencySystem

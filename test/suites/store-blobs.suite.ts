@@ -3,7 +3,7 @@ import type { Blobs } from '#lib/platform/store/store.ts'
 import type { StoreUnderTest } from './store.suite.ts'
 
 /** Blobs are stored completely or not at all, and are never replaced. */
-export function blobsContract(subject: StoreUnderTest): void {
+export function blobsSuite(subject: StoreUnderTest): void {
   describe('blobs', () => {
     const open = (): Promise<Blobs> => subject.store().blobs(subject.name())
 

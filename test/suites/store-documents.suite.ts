@@ -6,7 +6,7 @@ const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
 /** Reads and writes of single documents: types, refused values, versions and unique indexes. */
-export function documentsContract(subject: StoreUnderTest): void {
+export function documentsSuite(subject: StoreUnderTest): void {
   describe('documents', () => {
     test('keep the types of their values', async () => {
       const items = await subject.collection()

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const KEY = { shop: 'a', id: 1 }
 
 /** Expired documents are invisible from their expiry time on, even before the store deletes them. */
-export function expiryContract(subject: StoreUnderTest): void {
+export function expirySuite(subject: StoreUnderTest): void {
   describe('expiry', () => {
     let restoreClock: (() => void) | undefined
     afterEach(() => {

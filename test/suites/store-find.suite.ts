@@ -3,7 +3,7 @@ import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
 /** Reads of an index: bounds, order and pages. */
-export function findContract(subject: StoreUnderTest): void {
+export function findSuite(subject: StoreUnderTest): void {
   describe('find', () => {
     test('sorts numbers of all types, within the bounds of the range', async () => {
       const items = await subject.collection()

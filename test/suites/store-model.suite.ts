@@ -65,7 +65,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
 /** Compares random sequences of operations with a simple model of a store. */
-export function modelContract(subject: StoreUnderTest): void {
+export function modelSuite(subject: StoreUnderTest): void {
   describe('model', () => {
     test('any sequence of operations has the same results as the model', async () => {
       const items = await subject.collection()

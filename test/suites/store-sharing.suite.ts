@@ -4,7 +4,7 @@ import { Conflict } from '#lib/platform/store/errors.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
 /** Several handles to one store, like those of several processes of a service. */
-export function sharingContract(subject: StoreUnderTest): void {
+export function sharingSuite(subject: StoreUnderTest): void {
   describe('sharing', () => {
     test('a write of one handle is visible to another at once, and conflicts with its old version', async () => {
       const spec = { ...ITEMS, name: subject.name() }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
-import { blobsContract } from './store-blobs.suite.ts'
-import { documentsContract } from './store-documents.suite.ts'
-import { expiryContract } from './store-expiry.suite.ts'
-import { findContract } from './store-find.suite.ts'
-import { modelContract } from './store-model.suite.ts'
-import { sharingContract } from './store-sharing.suite.ts'
+import { blobsSuite } from './store-blobs.suite.ts'
+import { documentsSuite } from './store-documents.suite.ts'
+import { expirySuite } from './store-expiry.suite.ts'
+import { findSuite } from './store-find.suite.ts'
+import { modelSuite } from './store-model.suite.ts'
+import { sharingSuite } from './store-sharing.suite.ts'
 
 /** A place for a store. Several handles can be open on it and see the writes of each other. */
 export interface StorePlace {
@@ -49,7 +49,7 @@ export const ITEMS: Omit<CollectionSpec, 'name'> = {
  * The suite that every store must pass. `start` prepares an empty place. Both adapters run all of it, so that a service
  * that works on one also works on the other.
  */
-export function storeContract(title: string, start: () => Promise<StorePlace>): void {
+export function storeSuite(title: string, start: () => Promise<StorePlace>): void {
   describe(`the store: ${title}`, () => {
     let place: StorePlace
     let shared: Store
@@ -74,12 +74,12 @@ export function storeContract(title: string, start: () => Promise<StorePlace>): 
       collection: (spec = {}) => shared.collection<Item>({ ...ITEMS, name: name(), ...spec }),
       name,
     }
-    documentsContract(subject)
-    findContract(subject)
-    expiryContract(subject)
-    blobsContract(subject)
-    sharingContract(subject)
-    modelContract(subject)
+    documentsSuite(subject)
+    findSuite(subject)
+    expirySuite(subject)
+    blobsSuite(subject)
+    sharingSuite(subject)
+    modelSuite(subject)
   })
 }
 

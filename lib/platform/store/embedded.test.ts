@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { storeContract } from '../../../test/suites/store.suite.ts'
+import { storeSuite } from '../../../test/suites/store.suite.ts'
 import { openStore } from './open.ts'
 
-storeContract('embedded', async () => {
+storeSuite('embedded', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'store-contract-'))
   return {
     open: () => openStore({ database: 'orders', directory }),

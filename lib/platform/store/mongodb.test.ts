@@ -2,7 +2,7 @@ import { test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { storeContract } from '../../../test/suites/store.suite.ts'
+import { storeSuite } from '../../../test/suites/store.suite.ts'
 import { mongodbForTests } from '../../../test/support/servers.ts'
 import { openStore } from './open.ts'
 
@@ -11,7 +11,7 @@ const server = await mongodbForTests()
 if ('skip' in server) {
   test.skip(`mongodb: ${server.skip}`, () => {})
 } else {
-  storeContract('mongodb', async () => {
+  storeSuite('mongodb', async () => {
     const database = `contract-${randomHex(6)}`
     return {
       open: () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 }),
