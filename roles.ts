@@ -11,10 +11,10 @@ import {
   type Schema,
 } from '#lib/platform/config/config.ts'
 import { boolean, directory, secret, text } from '#lib/platform/config/fields.ts'
-import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
+import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
-import { authorityOf } from '#lib/platform/process/listen.ts'
+import { formatHostAndPort } from '#lib/platform/process/listen.ts'
 import {
   ROLES,
   type Role,
@@ -235,8 +235,8 @@ async function serve(
   })
   lifecycle.onStop('rpc', () => serving.close(CLOSE_GRACE_MS))
   const scheme = tls_key === undefined ? 'http' : 'https'
-  urls['grpc_url'] = `${scheme}://${authorityOf(host, serving.grpc_port)}`
-  urls['connect_url'] = `${scheme}://${authorityOf(host, serving.connect_port)}`
+  urls['grpc_url'] = `${scheme}://${formatHostAndPort(host, serving.grpc_port)}`
+  urls['connect_url'] = `${scheme}://${formatHostAndPort(host, serving.connect_port)}`
   return serving
 }
 

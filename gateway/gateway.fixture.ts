@@ -13,11 +13,11 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
-import { createKeyring, type Keyring } from '#lib/platform/crypto/seal.ts'
+import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
@@ -162,8 +162,8 @@ function serviceOf<S extends DescService>(descriptor: S, methods: Partial<Servic
 }
 
 function registryServiceOf(options: FixtureOptions): Partial<ServiceImpl<typeof RegistryService>> {
-  const bound_to = credentialContext(options.secrets_broken ? 'another' : APPLICATION_ID)
-  const sealed = (secret: string) => keyring.seal(new Secret(secret), bound_to)
+  const owner = ownerOfCredentialSecret(options.secrets_broken ? 'another' : APPLICATION_ID)
+  const sealed = (secret: string) => keyring.seal(new Secret(secret), owner)
   const old = timestampFromMs(options.old_secret_expires_ms ?? clock.now_ms() + 60_000)
   return {
     getCredential: ({ applicationId }) => {

@@ -10,7 +10,7 @@ import {
 import { ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
@@ -134,7 +134,8 @@ describe('changes by the operator apply within seconds', () => {
   let bus: Bus
 
   beforeAll(async () => {
-    const sealed = (secret: string) => keyring.seal(new Secret(secret), credentialContext(APPLICATION_ID))
+    const sealed = (secret: string) =>
+      keyring.seal(new Secret(secret), ownerOfCredentialSecret(APPLICATION_ID))
     const active = {
       applicationId: APPLICATION_ID,
       merchantId: '7001',

@@ -106,7 +106,7 @@ export const role: Role = {
         await app.ready()
         const { host, port } = config
         listening = await listen(app.server, { host, port, variable: 'MULTIHUB_HTTP_PORT' })
-        return { base_url: `http://${listening.authority}` }
+        return { base_url: `http://${listening.host_and_port}` }
       },
       async check() {
         if (!registryCache.hasResponded())

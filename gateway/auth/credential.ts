@@ -3,8 +3,8 @@ import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credent
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
-import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
@@ -77,7 +77,7 @@ function unsealSecrets(
   const secrets: UnsealedSecret[] = []
   for (const { sealed: text, expireTime } of sealed) {
     try {
-      const secret = keyring.open(text, credentialContext(application_id))
+      const secret = keyring.unseal(text, ownerOfCredentialSecret(application_id))
       secrets.push({ secret, expires_at_ms: expireTime && timestampMs(expireTime) })
     } catch (error) {
       log.error(

@@ -16,10 +16,10 @@ afterEach(async () => {
 async function startServer(trusted: readonly string[]) {
   const server = createServer((_request, response) => void response.end())
   limitConnectionsPerNetwork(server, parseIpRanges(trusted), 2)
-  const { authority } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  const { host_and_port } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   closing.push(() => server.close())
   return async (): Promise<{ readonly socket: Socket; readonly answered: boolean }> => {
-    const socket = connect(Number(authority.split(':')[1]), '127.0.0.1')
+    const socket = connect(Number(host_and_port.split(':')[1]), '127.0.0.1')
     closing.push(() => socket.destroy())
     socket.on('error', () => socket.destroy())
     socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')

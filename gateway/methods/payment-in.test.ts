@@ -119,7 +119,7 @@ test.each([SECRET, OLD_SECRET])(
     expect(url).toBe(webhook_url)
     expect(sealedSecret).not.toContain(secret)
     const derived = createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex')
-    expect(keyring.open(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(derived)
+    expect(keyring.unseal(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(derived)
   },
 )
 

@@ -1,6 +1,6 @@
-import { webhookContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { hmacHex } from '#lib/platform/crypto/hash.ts'
-import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Caller } from '../auth/caller.ts'
 
@@ -18,5 +18,5 @@ export function sealWebhook(
   keyring: Keyring,
 ): { readonly url: string; readonly sealedSecret: string } {
   const derived = new Secret(hmacHex('sha256', secret, DERIVATION_LABEL))
-  return { url, sealedSecret: keyring.seal(derived, webhookContext({ merchant_id, c_id })) }
+  return { url, sealedSecret: keyring.seal(derived, ownerOfWebhookSecret({ merchant_id, c_id })) }
 }

@@ -2,7 +2,7 @@ import { ConnectError, createClient, createRouterTransport } from '@connectrpc/c
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createKeyring } from '#lib/platform/crypto/seal.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { acceptedBy } from '../../test/support/reference.ts'
 import type { Caller } from '../auth/caller.ts'

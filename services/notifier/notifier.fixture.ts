@@ -1,5 +1,5 @@
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
-import { createKeyring } from '#lib/platform/crypto/seal.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
@@ -12,7 +12,7 @@ import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
 import { openEvents } from './store/events.ts'
 
 /** The context to which these tests seal the secret of a payment's own `webhook_url`. */
-export const BOUND_TO = 'webhook:7001:order-1'
+export const WEBHOOK_OWNER = 'webhook:7001:order-1'
 
 /** The master keys that all processes of these tests share. */
 export const keyring = createKeyring(new Secret(`test:${'cd'.repeat(32)}`))
@@ -41,7 +41,7 @@ export async function openNotifier(
     effects: [
       bindAttempt({
         findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
-        findSecret: async ({ secret }) => keyring.open(secret?.sealed ?? '', secret?.bound_to ?? ''),
+        findSecret: async ({ secret }) => keyring.unseal(secret?.sealed ?? '', secret?.owner ?? ''),
         post: createPostDelivery({ test: http, production: http }, new AbortController().signal),
       }),
     ],

@@ -17,7 +17,7 @@ import { role as merchants } from '../merchants/service.ts'
 import { eventBytes } from './event.fixture.ts'
 import { role as notifier } from './service.ts'
 
-const BOUND_TO = 'webhook:7001:order-1'
+const WEBHOOK_OWNER = 'webhook:7001:order-1'
 const { PENDING, DELIVERED, DEAD } = DeliveryStatus
 
 let roles: TestRoles
@@ -103,7 +103,11 @@ async function waitForDelivery(
 /** The `callback` field of an event whose payment has its own `webhook_url`, and the secret that signs there. */
 function newCallback(url: string) {
   const secret = newSecret()
-  const callback = { url, sealedSecret: roles.keyring.seal(secret, BOUND_TO), boundTo: BOUND_TO }
+  const callback = {
+    url,
+    sealedSecret: roles.keyring.seal(secret, WEBHOOK_OWNER),
+    secretOwner: WEBHOOK_OWNER,
+  }
   return { secret: secret.reveal(), callback }
 }
 

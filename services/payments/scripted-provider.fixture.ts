@@ -70,7 +70,7 @@ export async function startProvider(): Promise<TestProvider> {
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   return {
-    url: `http://${listening.authority}`,
+    url: `http://${listening.host_and_port}`,
     key,
     hold() {
       status = undefined

@@ -128,7 +128,7 @@ export const role: Role = {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
         const deps = { payments, runner, findAccount }
         callback_server = await serveCallbacks((callback) => receiveProviderCallback(deps, callback), address)
-        callback_url = config.public_url ?? `http://${callback_server.authority}`
+        callback_url = config.public_url ?? `http://${callback_server.host_and_port}`
         runner.start()
         return { provider_url: callback_url }
       },

@@ -1,5 +1,5 @@
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { createKeyring } from '#lib/platform/crypto/seal.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'

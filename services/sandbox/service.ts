@@ -54,7 +54,7 @@ export const role: Role = {
       services: [],
       async open() {
         server = await serveProvider(handle, { host, port, variable: 'MULTIHUB_SANDBOX_PORT', hold_ms })
-        base_url = public_url ?? `http://${server.authority}`
+        base_url = public_url ?? `http://${server.host_and_port}`
         runner.start()
         return { sandbox_url: base_url }
       },

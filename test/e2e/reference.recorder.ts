@@ -42,5 +42,5 @@ export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
     response.writeHead(answer.http_status, answer.headers).end(answer.raw)
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
-  return { base_url: `http://${listening.authority}`, exchanges, stop: () => listening.close(0) }
+  return { base_url: `http://${listening.host_and_port}`, exchanges, stop: () => listening.close(0) }
 }

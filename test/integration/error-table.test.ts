@@ -34,11 +34,11 @@ beforeAll(async () => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ accepted: false, code: amount - REFUSED_FROM }))
   })
-  const { authority } = await listen(provider, { host: '127.0.0.1', port: 0, variable: 'none' })
+  const { host_and_port } = await listen(provider, { host: '127.0.0.1', port: 0, variable: 'none' })
   provider_directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
   const file = join(provider_directory, 'providers.json')
   const account = { account_id: 'acme', connector: 'sandbox', environment: 'test', key: randomHex(32) }
-  await writeFile(file, JSON.stringify({ accounts: [{ ...account, base_url: `http://${authority}` }] }))
+  await writeFile(file, JSON.stringify({ accounts: [{ ...account, base_url: `http://${host_and_port}` }] }))
   system = await startOneProcess({ MULTIHUB_PROVIDERS_FILE: file })
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())

@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
-import { BOUND_TO, keyring, openNotifier } from '../../services/notifier/notifier.fixture.ts'
+import { keyring, openNotifier, WEBHOOK_OWNER } from '../../services/notifier/notifier.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { startReceiver } from '../support/receiver.ts'
 
@@ -20,8 +20,8 @@ test('an attempt interrupted by SIGKILL is repeated under the same delivery id',
   const receiver = await startReceiver((count) => ({ status: count === 1 ? 0 : 200 }))
   const callback = {
     url: receiver.url,
-    sealedSecret: keyring.seal(newSecret(), BOUND_TO),
-    boundTo: BOUND_TO,
+    sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
+    secretOwner: WEBHOOK_OWNER,
   }
   const event = Buffer.from(eventBytes({ callback })).toString('base64')
   const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, event })], {

@@ -6,7 +6,7 @@ import type { Delivery } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { webhookContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
@@ -59,7 +59,7 @@ export async function startResend(): Promise<ResendSystem> {
   const createDeposit: ResendSystem['createDeposit'] = async (amount, more = {}) => {
     const c_id = more.c_id ?? uuidv7()
     const secret = newSecret()
-    const sealedSecret = roles.keyring.seal(secret, webhookContext({ merchant_id: merchantId, c_id }))
+    const sealedSecret = roles.keyring.seal(secret, ownerOfWebhookSecret({ merchant_id: merchantId, c_id }))
     const request = { webhook: { url: receiver.url, sealedSecret }, ...more.request }
     return { payment: await payments.deposit(amount, { ...more, c_id, request }), secret: secret.reveal() }
   }

@@ -8,14 +8,14 @@ const run = promisify(execFile)
 
 /** The files of a certificate authority for one test. */
 export interface Certificates {
-  /** The authority's certificate. */
-  readonly authority: string
+  /** The certificate of the authority. */
+  readonly ca: string
   /** A key and a certificate for 127.0.0.1 and, as a client, for the DNS name `name`. */
   issue(name: string): Promise<{ readonly key: string; readonly certificate: string }>
   remove(): Promise<void>
 }
 
-/** Makes an authority with `openssl`. Returns `undefined` if that program is not installed. */
+/** Makes a certificate authority with `openssl`. Returns `undefined` if that program is not installed. */
 export async function makeAuthority(): Promise<Certificates | undefined> {
   const found = await run('openssl', ['version']).then(
     () => true,
@@ -37,7 +37,7 @@ export async function makeAuthority(): Promise<Certificates | undefined> {
   ]
   await run('openssl', ['req', '-x509', ...newKey, ...authority])
   return {
-    authority: path('ca.crt'),
+    ca: path('ca.crt'),
     async issue(name) {
       const [key, certificate, signing_request, extensions] = ['key', 'crt', 'csr', 'ext'].map((end) =>
         path(`${name}.${end}`),

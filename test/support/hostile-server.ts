@@ -22,9 +22,9 @@ export async function startHostileServer(speak: (socket: Socket) => void): Promi
       speak(socket)
     })
   })
-  const { authority, close } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'T_PORT' })
+  const { host_and_port, close } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'T_PORT' })
   return {
-    url: `http://${authority}/`,
+    url: `http://${host_and_port}/`,
     requests: () => requests,
     read: (count) =>
       eventually(

@@ -58,7 +58,7 @@ export async function startReceiver(
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   return {
-    url: `http://${listening.authority}/callbacks`,
+    url: `http://${listening.host_and_port}/callbacks`,
     callbacks,
     of: (c_id) => callbacks.filter(({ body }) => body.data.result.payment.identifiers.c_id === c_id),
     stop: () => listening.close(0),

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { credentialContext, webhookContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret, ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
@@ -39,7 +39,7 @@ async function sendToGateway(
   apiVersion: ApiVersion,
 ): Promise<TestResponse> {
   const { application_id: applicationId, secret, body, headers } = vector
-  const sealed = keyring.seal(new Secret(secret), credentialContext(applicationId))
+  const sealed = keyring.seal(new Secret(secret), ownerOfCredentialSecret(applicationId))
   const environment = Environment.TEST
   const getCredential = () => ({
     credential: {
@@ -106,7 +106,7 @@ describe('the gateway', () => {
       const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
       const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
       expect(
-        keyring.open(sealedSecret, webhookContext({ merchant_id: '7001', c_id: 'order-1' })).reveal(),
+        keyring.unseal(sealedSecret, ownerOfWebhookSecret({ merchant_id: '7001', c_id: 'order-1' })).reveal(),
       ).toBe(vector.webhook_secret)
     },
   )

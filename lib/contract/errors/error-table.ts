@@ -32,7 +32,7 @@ const row = (http: ErrorRow['http'], rpc: RpcCode, message: string, retry: Retry
 /**
  * All errors that a caller of Multihub can get (spec: Errors; E12). The gateway, the services, the tests and the error
  * reference for merchants read this table. 1000 has status 429 when it refuses an exhausted rate-limit bucket (E10), and
- * 2002 has status 503 for support methods (E13): see `PublicError.http`.
+ * 2002 has status 503 for a v2 nonce that cannot be stored (E13): see `PublicError.http`.
  */
 export const ERROR_TABLE = {
   1000: row(400, 'ResourceExhausted', 'Common error', 'yes'),

@@ -54,7 +54,7 @@ export interface RegistryCache {
   route(service_id: string): Promise<RouteEntry | undefined>
   /** The routes of a merchant in the order of their ids. */
   merchantRoutes(merchant_id: string, environment: Environment): Promise<readonly Frozen<Route>[]>
-  /** The endpoints of a merchant in the order of their creation, secrets sealed under `endpointContext`. */
+  /** The endpoints of a merchant in the order of their creation, secrets sealed for `ownerOfEndpointSecret`. */
   merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
   /** The endpoints by a read that began after `instant`, so that an endpoint added before an event receives it. */
   endpointsNotOlderThan(

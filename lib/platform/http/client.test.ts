@@ -44,8 +44,8 @@ async function serveHostile(speak: (socket: Socket) => void): Promise<HostileSer
 }
 
 async function serveHttp(listener: RequestListener): Promise<string> {
-  const { authority } = await serve(createHttp(listener))
-  return `http://${authority}/`
+  const { host_and_port } = await serve(createHttp(listener))
+  return `http://${host_and_port}/`
 }
 
 const post = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
@@ -146,10 +146,10 @@ describe('a request', () => {
 
 describe('a request fails as not_sent', () => {
   test('when the port is closed', async () => {
-    const { authority, close } = await serve(createServer())
+    const { host_and_port, close } = await serve(createServer())
     await close(0)
-    expect(await failure(client().request(post(`http://${authority}/`)))).toBe('not_sent refused')
-    const { port } = new URL(`http://${authority}`)
+    expect(await failure(client().request(post(`http://${host_and_port}/`)))).toBe('not_sent refused')
+    const { port } = new URL(`http://${host_and_port}`)
     expect(await failure(client().request(post(`http://localhost:${port}/`)))).toBe('not_sent refused')
   })
 

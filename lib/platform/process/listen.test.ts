@@ -3,7 +3,7 @@ import { createServer as createHttp } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
-import { authorityOf, listen } from './listen.ts'
+import { formatHostAndPort, listen } from './listen.ts'
 import { StartError } from './start-error.ts'
 
 const closers: (() => void)[] = []
@@ -26,8 +26,8 @@ test('a host that is not of this machine is a StartError', async () => {
 })
 
 test('IPv6 hosts are in brackets', () => {
-  expect(authorityOf('::1', 80)).toBe('[::1]:80')
-  expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
+  expect(formatHostAndPort('::1', 80)).toBe('[::1]:80')
+  expect(formatHostAndPort('127.0.0.1', 80)).toBe('127.0.0.1:80')
 })
 
 test('closing lets a request end, then closes its kept-alive connection', async () => {
@@ -38,7 +38,7 @@ test('closing lets a request end, then closes its kept-alive connection', async 
   })
   const listening = await listen(server, anywhere)
   const arrived = once(server, 'arrived')
-  const answer = fetch(`http://${listening.authority}/`)
+  const answer = fetch(`http://${listening.host_and_port}/`)
   await arrived
   const closed = listening.close()
   finish()
@@ -62,7 +62,7 @@ test('closing ends a request that never completes, after the grace time', async 
   const server = createHttp(() => server.emit('arrived'))
   const listening = await listen(server, anywhere)
   const arrived = once(server, 'arrived')
-  const answer = fetch(`http://${listening.authority}/`)
+  const answer = fetch(`http://${listening.host_and_port}/`)
   const refused = expect(answer).rejects.toThrow()
   await arrived
   await listening.close(50)
@@ -76,9 +76,9 @@ test('closing ends idle HTTP/2 sessions and waits for open streams', async () =>
     server.emit('arrived', stream)
   })
   const listening = await listen(server, anywhere)
-  const idle = connectHttp2(`http://${listening.authority}`)
+  const idle = connectHttp2(`http://${listening.host_and_port}`)
   await once(idle, 'connect')
-  const busy = connectHttp2(`http://${listening.authority}`)
+  const busy = connectHttp2(`http://${listening.host_and_port}`)
   const arrived = once(server, 'arrived')
   const request = busy.request({ ':path': '/' })
   const [stream] = await arrived

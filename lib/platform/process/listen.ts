@@ -16,8 +16,8 @@ export interface Address {
 export interface Listening {
   /** The port that it listens on; the one chosen by the system when 0 was asked for. */
   readonly port: number
-  /** Host and port as a URL shows them. */
-  readonly authority: string
+  /** `host:port` as in a URL. */
+  readonly host_and_port: string
   /** Accepts no new connection, gives requests under way at most `grace_ms` to end, then closes all connections. */
   close(grace_ms?: number): Promise<void>
 }
@@ -42,16 +42,16 @@ export async function listen(server: Server, address: Address): Promise<Listenin
   })
   const bound = server.address()
   const port = bound !== null && typeof bound === 'object' ? bound.port : address.port
-  return { port, authority: authorityOf(address.host, port), close }
+  return { port, host_and_port: formatHostAndPort(address.host, port), close }
 }
 
 /** Formats host and port for a URL, with IPv6 addresses in brackets. */
-export function authorityOf(host: string, port: number): string {
+export function formatHostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: Address): Error {
-  const place = authorityOf(host, port)
+  const place = formatHostAndPort(host, port)
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `${place} is used by another process: set ${variable} to a free port, or to 0 for any free port`,
     EACCES: `this user may not listen on ${place}: set ${variable} to a port above 1023`,

@@ -2,7 +2,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import type { Schema } from '#lib/platform/config/config.ts'
-import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 

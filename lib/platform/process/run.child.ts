@@ -19,7 +19,7 @@ async function serve(lifecycle: Lifecycle, port: number): Promise<ReadyUrls> {
   const listening = await listen(server, { host: '127.0.0.1', port, variable: 'CHILD_PORT' })
   lifecycle.onStop('store', () => log.info({ part: 'store' }, 'closed'))
   lifecycle.onStop('http', () => listening.close())
-  return { http: `http://${listening.authority}` }
+  return { http: `http://${listening.host_and_port}` }
 }
 
 const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = {

@@ -1,7 +1,7 @@
 import { ChannelCredentials } from '@grpc/grpc-js'
 import type { Tls, TlsMaterial } from './tls.ts'
 
-/** The channel credentials of this process's gRPC clients: its certificate and the authority that it trusts. */
+/** The channel credentials of this process's gRPC clients: its certificate and the certificate authority that it trusts. */
 export function channelCredentials(tls: Tls | undefined): ChannelCredentials {
   return tls === undefined ? ChannelCredentials.createInsecure() : new CurrentCredentials(tls)
 }
@@ -48,6 +48,6 @@ class CurrentCredentials extends ChannelCredentials {
   }
 }
 
-function credentialsOf({ key, certificate, authority }: TlsMaterial): ChannelCredentials {
-  return ChannelCredentials.createSsl(authority ?? null, key, certificate)
+function credentialsOf({ key, certificate, ca }: TlsMaterial): ChannelCredentials {
+  return ChannelCredentials.createSsl(ca ?? null, key, certificate)
 }

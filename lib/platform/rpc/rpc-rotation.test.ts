@@ -37,23 +37,23 @@ async function createFiles() {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-rotation-'))
   ending.push(() => rm(directory, { recursive: true, force: true }))
   const path = (name: string): string => join(directory, name)
-  async function put(name: 'key' | 'certificate' | 'authority', from: string): Promise<void> {
+  async function put(name: 'key' | 'certificate' | 'ca', from: string): Promise<void> {
     await copyFile(from, path('new'))
     await rename(path('new'), path(name))
   }
   return {
     path,
     put,
-    async install(authority: Certificates, name: string): Promise<void> {
-      const issued = await authority.issue(name)
+    async install(certificates: Certificates, name: string): Promise<void> {
+      const issued = await certificates.issue(name)
       await put('key', issued.key)
       await put('certificate', issued.certificate)
-      await put('authority', authority.authority)
+      await put('ca', certificates.ca)
     },
     settings: {
       MULTIHUB_TLS_KEY: path('key'),
       MULTIHUB_TLS_CERTIFICATE: path('certificate'),
-      MULTIHUB_TLS_CA: path('authority'),
+      MULTIHUB_TLS_CA: path('ca'),
     },
   }
 }
@@ -161,7 +161,7 @@ withAuthorities('files of TLS that are replaced under a running process', () => 
     const good = await old.issue('merchants.internal')
     const bad = await next.issue('merchants.internal')
     const whole = await readFile(good.certificate)
-    const authority = await readFile(old.authority)
+    const ca = await readFile(old.ca)
     const half = async (of: Buffer): Promise<string> => {
       await writeFile(server.path('half'), of.subarray(0, of.length / 2))
       return server.path('half')
@@ -170,12 +170,12 @@ withAuthorities('files of TLS that are replaced under a running process', () => 
       () => server.put('certificate', bad.certificate),
       async () => server.put('certificate', await half(whole)),
       () => rm(server.path('certificate')),
-      () => rm(server.path('authority')),
+      () => rm(server.path('ca')),
       () => server.put('key', good.key),
       () => server.put('certificate', good.certificate),
-      async () => server.put('authority', await half(authority)),
-      async () => server.put('authority', await half(Buffer.concat([authority, authority, authority]))),
-      async () => server.put('authority', await half(Buffer.alloc(0))),
+      async () => server.put('ca', await half(ca)),
+      async () => server.put('ca', await half(Buffer.concat([ca, ca, ca]))),
+      async () => server.put('ca', await half(Buffer.alloc(0))),
     ]
     for (const [index, change] of broken.entries()) {
       await change()
@@ -187,7 +187,7 @@ withAuthorities('files of TLS that are replaced under a running process', () => 
       expect(await shownAt(served.connect_port)).toBe(in_use)
       expect(await newCaller(client, served.grpc_port)).toBe('gateway')
     }
-    await server.put('authority', old.authority)
+    await server.put('ca', old.ca)
     await untilShown(served.grpc_port, good.certificate)
     await untilShown(served.connect_port, good.certificate)
     expect(await newCaller(client, served.grpc_port)).toBe('gateway')

@@ -50,13 +50,13 @@ whenFound('RPC over TLS', () => {
     await foreign?.remove()
   })
 
-  async function tlsOf(authority: typeof ours, name: string): Promise<Record<string, string>> {
-    if (authority === undefined) throw new Error('the certificate authority is missing')
-    const { key, certificate } = await authority.issue(name)
+  async function tlsOf(certificates: typeof ours, name: string): Promise<Record<string, string>> {
+    if (certificates === undefined) throw new Error('the certificate authority is missing')
+    const { key, certificate } = await certificates.issue(name)
     return {
       MULTIHUB_TLS_KEY: key,
       MULTIHUB_TLS_CERTIFICATE: certificate,
-      MULTIHUB_TLS_CA: authority.authority,
+      MULTIHUB_TLS_CA: certificates.ca,
     }
   }
 
@@ -128,7 +128,7 @@ whenFound('RPC over TLS', () => {
     path: string,
     identity: { key?: Buffer; cert?: Buffer } = {},
   ): Promise<number> {
-    const ca = await readFile(ours?.authority ?? '')
+    const ca = await readFile(ours?.ca ?? '')
     return new Promise((resolve, reject) => {
       const place = { host: '127.0.0.1', port: served.serving.connect_port, agent: false as const }
       const headers = { 'content-type': 'application/json' }
@@ -145,7 +145,7 @@ describe('the TLS settings', () => {
 
   test('are refused at the start when they are incomplete', async () => {
     await expect(open({ key: '/k' })).rejects.toThrow(ConfigError)
-    await expect(open({ authority: '/ca' })).rejects.toThrow(ConfigError)
+    await expect(open({ ca: '/ca' })).rejects.toThrow(ConfigError)
     expect(await open({})).toBeUndefined()
   })
 

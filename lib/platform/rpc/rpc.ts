@@ -52,9 +52,9 @@ export async function createRpc(
   tls_reload_ms: number = TLS_RELOAD_MS,
 ): Promise<Rpc> {
   logGrpc(log)
-  const { tls_key: key, tls_certificate: certificate, tls_authority: authority } = config
-  const tls = await openTls({ key, certificate, authority }, log, tls_reload_ms)
-  if (config.certificates.length > 0 && authority === undefined)
+  const { tls_key: key, tls_certificate: certificate, tls_ca: ca } = config
+  const tls = await openTls({ key, certificate, ca }, log, tls_reload_ms)
+  if (config.certificates.length > 0 && ca === undefined)
     throw new ConfigError([
       'MULTIHUB_RPC_CERTIFICATES needs MULTIHUB_TLS_CA: clients are asked for a certificate only with it',
     ])

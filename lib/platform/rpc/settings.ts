@@ -44,7 +44,7 @@ export const RPC_SETTINGS = {
     'The PEM file of the certificate for that key.',
     optional(text('MULTIHUB_TLS_CERTIFICATE')),
   ),
-  tls_authority: described(
+  tls_ca: described(
     'The PEM file of the certificate authority of the processes. With it, gRPC callers must have a certificate.',
     optional(text('MULTIHUB_TLS_CA')),
   ),

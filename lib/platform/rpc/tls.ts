@@ -12,14 +12,14 @@ export interface TlsMaterial {
   readonly key: Buffer
   readonly certificate: Buffer
   /** The certificate authority. With it, gRPC callers and called servers must have a certificate signed by it. */
-  readonly authority: Buffer | undefined
+  readonly ca: Buffer | undefined
 }
 
 /** The paths of the PEM files. */
 export interface TlsFiles {
   readonly key?: string | undefined
   readonly certificate?: string | undefined
-  readonly authority?: string | undefined
+  readonly ca?: string | undefined
 }
 
 /** The TLS material of a process, which can be replaced while it runs. */
@@ -41,22 +41,22 @@ export const TLS_RELOAD_MS = 60_000
  * the earlier material stays in use, because the files may be half replaced.
  */
 export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Promise<Tls | undefined> {
-  const { key, certificate, authority } = files
-  if (key === undefined && certificate === undefined && authority === undefined) return undefined
+  const { key, certificate, ca } = files
+  if (key === undefined && certificate === undefined && ca === undefined) return undefined
   if (key === undefined || certificate === undefined)
     throw new ConfigError([
       'MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together, also when MULTIHUB_TLS_CA is set',
     ])
-  const read = (): Promise<FileSnapshot<TlsMaterial>> => readFiles(key, certificate, authority)
+  const read = (): Promise<FileSnapshot<TlsMaterial>> => readFiles(key, certificate, ca)
   const first = await read()
   let current = first.material()
-  let fingerprint = first.fingerprint
+  let change_marker = first.change_marker
   const listeners: ((material: TlsMaterial) => void)[] = []
 
   async function reload(): Promise<void> {
     const snapshot = await read()
-    if (snapshot.fingerprint === fingerprint) return
-    fingerprint = snapshot.fingerprint
+    if (snapshot.change_marker === change_marker) return
+    change_marker = snapshot.change_marker
     const material = snapshot.material()
     current = material
     for (const apply of listeners) apply(material)
@@ -74,17 +74,17 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
 }
 
 /** The options of a secure context, which change with the files. */
-function secureContextOptions({ key, certificate, authority }: TlsMaterial): SecureContextOptions {
-  return { key, cert: certificate, ...(authority === undefined ? {} : { ca: authority }) }
+function secureContextOptions({ key, certificate, ca }: TlsMaterial): SecureContextOptions {
+  return { key, cert: certificate, ...(ca === undefined ? {} : { ca }) }
 }
 
 /** The longest TLS handshake. Node's default is two minutes. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
-/** The options of a TLS server. With an authority, it asks callers for a certificate. */
+/** The options of a TLS server. With a certificate authority, it asks callers for a certificate. */
 export function tlsServerOptions(tls: Tls): TlsOptions {
   const material = tls.current()
-  const requestCert = material.authority !== undefined
+  const requestCert = material.ca !== undefined
   return { ...secureContextOptions(material), requestCert, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
 }
 
@@ -93,38 +93,37 @@ export function reloadSecureContext(server: Server, tls: Tls): void {
   tls.onChange((material) => server.setSecureContext(secureContextOptions(material)))
 }
 
-/** The content of files at one time. The fingerprint changes with the files; `material` throws if they are invalid. */
+/**
+ * The content of files at one time. `change_marker` differs when the files or the error of reading them differ.
+ * `material` throws if the files are invalid.
+ */
 interface FileSnapshot<T> {
-  readonly fingerprint: string
+  readonly change_marker: string
   material(): T
 }
 
-async function readFiles(
-  key: string,
-  certificate: string,
-  authority?: string,
-): Promise<FileSnapshot<TlsMaterial>> {
+async function readFiles(key: string, certificate: string, ca?: string): Promise<FileSnapshot<TlsMaterial>> {
   const snapshots = await Promise.all([
     readOneFile('MULTIHUB_TLS_KEY', key),
     readOneFile('MULTIHUB_TLS_CERTIFICATE', certificate),
-    authority === undefined ? undefined : readOneFile('MULTIHUB_TLS_CA', authority),
+    ca === undefined ? undefined : readOneFile('MULTIHUB_TLS_CA', ca),
   ])
   const [first, second, third] = snapshots
   return {
-    fingerprint: snapshots.map((snapshot) => snapshot?.fingerprint).join(),
+    change_marker: snapshots.map((snapshot) => snapshot?.change_marker).join(),
     material: () =>
-      checkMaterial({ key: first.material(), certificate: second.material(), authority: third?.material() }),
+      checkMaterial({ key: first.material(), certificate: second.material(), ca: third?.material() }),
   }
 }
 
 async function readOneFile(variable: string, path: string): Promise<FileSnapshot<Buffer>> {
   try {
     const bytes = await readFile(path)
-    return { fingerprint: sha256Hex(bytes), material: () => bytes }
+    return { change_marker: sha256Hex(bytes), material: () => bytes }
   } catch (error) {
     const problem = `${variable} cannot be read: ${messageOf(error)}`
     return {
-      fingerprint: problem,
+      change_marker: problem,
       material() {
         throw new ConfigError([problem])
       },
@@ -132,12 +131,12 @@ async function readOneFile(variable: string, path: string): Promise<FileSnapshot
   }
 }
 
-/** Checks more than OpenSSL does: it accepts truncated or empty certificate files and then trusts no certificate. */
+/** OpenSSL accepts truncated or empty certificate files and then trusts nothing, so this function checks them. */
 function checkMaterial(material: TlsMaterial): TlsMaterial {
-  const { certificate, authority } = material
+  const { certificate, ca } = material
   if (!isCertificates(certificate))
     throw new ConfigError(['MULTIHUB_TLS_CERTIFICATE must hold complete certificates'])
-  if (authority !== undefined && !isCertificates(authority))
+  if (ca !== undefined && !isCertificates(ca))
     throw new ConfigError(['MULTIHUB_TLS_CA must hold complete certificates'])
   try {
     createSecureContext(secureContextOptions(material))

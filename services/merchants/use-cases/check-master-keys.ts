@@ -1,4 +1,4 @@
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import type { MerchantsDeps } from './deps.ts'
 
@@ -15,11 +15,11 @@ export async function checkMasterKeys({
 }: Pick<MerchantsDeps, 'store' | 'keyring'>): Promise<void> {
   const credentials = await store.credentials.listChangedSince(new Date(0), CREDENTIALS_TRIED)
   const secrets = credentials.flatMap(({ application_id, secrets }) =>
-    secrets.map(({ sealed }) => ({ sealed, context: credentialContext(application_id) })),
+    secrets.map(({ sealed }) => ({ sealed, owner: ownerOfCredentialSecret(application_id) })),
   )
-  const canDecrypt = ({ sealed, context }: (typeof secrets)[number]): boolean => {
+  const canDecrypt = ({ sealed, owner }: (typeof secrets)[number]): boolean => {
     try {
-      return keyring.open(sealed, context) !== undefined
+      return keyring.unseal(sealed, owner) !== undefined
     } catch {
       return false
     }

@@ -1,6 +1,6 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { now } from '#lib/platform/time.ts'
 import {
@@ -55,7 +55,7 @@ export async function createCredential(
     service_ids,
     api_version: input.api_version,
     status: 'active',
-    secrets: [{ sealed: keyring.seal(secret, credentialContext(application_id)) }],
+    secrets: [{ sealed: keyring.seal(secret, ownerOfCredentialSecret(application_id)) }],
     created_at,
     updated_at: created_at,
   })

@@ -1,7 +1,7 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
-import { endpointContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
@@ -53,7 +53,7 @@ export async function createEndpoint(
     environment,
     ...content,
     enabled: true,
-    sealed_secret: keyring.seal(secret, endpointContext(endpoint_id)),
+    sealed_secret: keyring.seal(secret, ownerOfEndpointSecret(endpoint_id)),
     created_at,
     updated_at: created_at,
   })

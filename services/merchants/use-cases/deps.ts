@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
 import type { AnnounceChange } from '../announce-change.ts'
 import type { MerchantsStore } from '../store/open.ts'

@@ -1,5 +1,5 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { credentialContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { now } from '#lib/platform/time.ts'
 import type { StoredSecret } from '../domain/credential.ts'
@@ -25,7 +25,7 @@ export async function rotateSecret(
   const { store, keyring } = deps
   const { application_id: id } = await getCredential(deps, application_id)
   const secret = newSecret()
-  const sealed = keyring.seal(secret, credentialContext(id))
+  const sealed = keyring.seal(secret, ownerOfCredentialSecret(id))
   const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
   const credential = await store.credentials.update(id, ({ secrets }) => ({
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],

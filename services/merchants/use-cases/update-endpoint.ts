@@ -1,5 +1,5 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { endpointContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import { checkDelivery, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
@@ -35,7 +35,7 @@ export async function updateEndpoint(
 /** Replaces the secret of an endpoint at once. An endpoint that had none starts to deliver (N7). */
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
   const secret = newSecret()
-  const sealed_secret = deps.keyring.seal(secret, endpointContext(endpoint_id))
+  const sealed_secret = deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))
   await writeChanges(deps, endpoint_id, () => ({ sealed_secret }))
   return secret
 }

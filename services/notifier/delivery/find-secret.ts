@@ -1,6 +1,6 @@
-import { endpointContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import type { Keyring } from '#lib/platform/crypto/seal.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { AttemptDeps } from './attempt.ts'
@@ -11,14 +11,14 @@ import type { AttemptDeps } from './attempt.ts'
  */
 export function createFindSecret(
   registryCache: Pick<RegistryCache, 'merchantEndpoints'>,
-  keyring: Pick<Keyring, 'open'>,
+  keyring: Pick<Keyring, 'unseal'>,
 ): AttemptDeps['findSecret'] {
   return async (delivery: Delivery): Promise<Secret | undefined> => {
-    if (delivery.secret) return keyring.open(delivery.secret.sealed, delivery.secret.bound_to)
+    if (delivery.secret) return keyring.unseal(delivery.secret.sealed, delivery.secret.owner)
     const { endpoint_id } = delivery
     if (endpoint_id === undefined) return undefined
     const endpoints = await registryCache.merchantEndpoints(delivery.merchant_id, delivery.environment)
     const secret = endpoints.find(({ endpoint }) => endpoint?.endpointId === endpoint_id)?.secret
-    return secret && keyring.open(secret.sealed, endpointContext(endpoint_id))
+    return secret && keyring.unseal(secret.sealed, ownerOfEndpointSecret(endpoint_id))
   }
 }

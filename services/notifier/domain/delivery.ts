@@ -8,7 +8,7 @@ export interface Destination {
   /** Absent when the destination is the payment's own `webhook_url`. */
   readonly endpoint_id?: string
   /** The sealed secret of a payment's own `webhook_url`. An endpoint's secret is read again for every attempt. */
-  readonly secret?: { readonly sealed: string; readonly bound_to: string }
+  readonly secret?: { readonly sealed: string; readonly owner: string }
   readonly timeout_seconds: number
   readonly max_retries: number
   readonly retry_delay_seconds: number

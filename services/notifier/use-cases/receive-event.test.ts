@@ -10,7 +10,7 @@ import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
-import { BOUND_TO, keyring, openNotifier, type TestNotifier } from '../notifier.fixture.ts'
+import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
 import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
 
 type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsNotOlderThan']>>
@@ -151,8 +151,8 @@ describe('an event from the bus', () => {
   test('of a payment with a webhook_url goes there only, and reads no endpoints', async () => {
     const callback = {
       url: 'https://own.example.com/',
-      sealedSecret: keyring.seal(newSecret(), BOUND_TO),
-      boundTo: BOUND_TO,
+      sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
+      secretOwner: WEBHOOK_OWNER,
     }
     await receiveEvent(notifier, eventBytes({ callback }))
     expect(await deliveries()).toMatchObject([

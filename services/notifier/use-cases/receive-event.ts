@@ -78,8 +78,8 @@ async function findDestinations(
   const environment = environmentOf(event)
   if (!event.eventKey) throw new TypeError('the event has no key')
   if (event.callback) {
-    const { url, sealedSecret: sealed, boundTo: bound_to } = event.callback
-    return [{ delivery_id: uuidv7(), url, secret: { sealed, bound_to }, ...WEBHOOK_URL_LIMITS }]
+    const { url, sealedSecret: sealed, secretOwner: owner } = event.callback
+    return [{ delivery_id: uuidv7(), url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS }]
   }
   const instant = event.createTime ? timestampDate(event.createTime) : now()
   const endpoints = await endpointsNotOlderThan(event.merchantId, environment, instant)

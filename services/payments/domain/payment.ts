@@ -42,7 +42,7 @@ export interface Attempt {
   readonly created_at: Date
 }
 
-/** A callback address for this payment only. The secret is sealed under `webhookContext`. */
+/** A callback address for this payment only. The secret is sealed under `ownerOfWebhookSecret`. */
 export interface Webhook {
   readonly url: string
   readonly sealed_secret: string

@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { webhookContext } from '#lib/contract/sealing-contexts.ts'
+import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import {
   type BoundEffect,
   defineEffect,
@@ -51,7 +51,7 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
     callback: payment.webhook && {
       url: payment.webhook.url,
       sealedSecret: payment.webhook.sealed_secret,
-      boundTo: webhookContext(payment),
+      secretOwner: ownerOfWebhookSecret(payment),
     },
   })
 }

@@ -13,7 +13,7 @@ afterAll(() => server.close(0))
 
 function post(agent: Agent, body: Buffer): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const url = `http://${server.authority}/callbacks`
+    const url = `http://${server.host_and_port}/callbacks`
     const sent = request(
       url,
       { method: 'POST', agent, headers: { 'Content-Length': body.length } },
@@ -35,7 +35,7 @@ test('refuses a body that is too large with 413 and serves the next request at o
 })
 
 test('serves providers while 1,100 other clients keep unfinished requests open', async () => {
-  const port = Number(server.authority.split(':').at(-1))
+  const port = Number(server.host_and_port.split(':').at(-1))
   const slow_clients: Socket[] = []
   for (let count = 0; count < 1_100; count++) {
     const slow_client = connect(port, '127.0.0.1')

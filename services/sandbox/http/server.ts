@@ -8,8 +8,8 @@ import { refuse, respondText, type ServerAction, type ServerResponse } from './p
 
 /** A listening server. */
 export interface ProviderServer {
-  /** Host and port in the form of a URL. */
-  readonly authority: string
+  /** `host:port` as in a URL. */
+  readonly host_and_port: string
   /** Accepts no new connection, closes connections that wait without a response, and lets requests finish. */
   stop(): Promise<void>
 }
@@ -85,7 +85,7 @@ export async function serveProvider(
   await app.ready()
   const listening = await listen(app.server, address)
   return {
-    authority: listening.authority,
+    host_and_port: listening.host_and_port,
     stop() {
       for (const socket of held_sockets) socket.destroy()
       return listening.close()

@@ -85,7 +85,7 @@ export type GetCredentialResponse = Message<"multihub.merchants.v1.GetCredential
   credential?: Credential | undefined;
 
   /**
-   * secrets are the valid secrets, the newest first; each is encrypted for the context credential:<application_id>.
+   * secrets are the valid secrets, the newest first; each is encrypted for the owner credential:<application_id>.
    *
    * @generated from field: repeated multihub.merchants.v1.SealedSecret secrets = 2;
    */
@@ -246,7 +246,7 @@ export type SealedEndpoint = Message<"multihub.merchants.v1.SealedEndpoint"> & {
   endpoint?: Endpoint | undefined;
 
   /**
-   * secret is encrypted for the context endpoint:<endpoint_id>; absent when none was issued.
+   * secret is encrypted for the owner endpoint:<endpoint_id>; absent when none was issued.
    *
    * @generated from field: multihub.merchants.v1.SealedSecret secret = 2;
    */

@@ -10,15 +10,15 @@ const SEALED_TEXT = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{38,})$/
 
 /** Encrypts and decrypts secrets at rest. */
 export interface Keyring {
-  /** Encrypts with AES-256-GCM under the newest master key. `open` needs the same `bound_to`, the secret's owner. */
-  seal(secret: Secret, bound_to: string): string
+  /** Encrypts with AES-256-GCM under the newest master key. `unseal` needs the same `owner`. */
+  seal(secret: Secret, owner: string): string
   /** Decrypts. Throws when the text was altered, belongs to another owner, or its master key is unknown. */
-  open(sealed: string, bound_to: string): Secret
+  unseal(sealed: string, owner: string): Secret
 }
 
 /**
  * Creates a keyring from master keys written as `id:64-hex-digits`, separated by commas, the newest first. Every sealed
- * text holds the id of its key, so that old texts still open after a new key was put in front (A6).
+ * text holds the id of its key, so that old texts can still be decrypted after a new key was put in front (A6).
  */
 export function createKeyring(master_keys: Secret): Keyring {
   const keys = new Map<string, Buffer>()
@@ -31,14 +31,14 @@ export function createKeyring(master_keys: Secret): Keyring {
   const [newest] = keys
   if (!newest) throw new TypeError('at least one master key is needed')
   return {
-    seal(secret, bound_to) {
+    seal(secret, owner) {
       const [id, key] = newest
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(bound_to))
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(owner))
       const text = Buffer.concat([cipher.update(secret.reveal(), 'utf8'), cipher.final()])
       return `${id}.${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`
     },
-    open(sealed, bound_to) {
+    unseal(sealed, owner) {
       const [, id = '', body = ''] = SEALED_TEXT.exec(sealed) ?? []
       // The message shows no part of the text, which may be a secret that was never sealed.
       if (body === '') throw new TypeError('not a sealed text')
@@ -48,7 +48,7 @@ export function createKeyring(master_keys: Secret): Keyring {
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })
-      decipher.setAAD(Buffer.from(bound_to)).setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
+      decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
       const text = decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8')
       return new Secret(text + decipher.final('utf8'))
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { createKeyring } from './keyring.ts'
 import { randomHex } from './random.ts'
-import { createKeyring } from './seal.ts'
 import { newSecret, Secret } from './secret.ts'
 
 const master = (id: string): string => `${id}:${randomHex(32)}`
@@ -10,10 +10,10 @@ const ring = createKeyring(new Secret(old))
 const OWNER = 'credential:7001'
 
 describe('a sealed secret', () => {
-  test('opens for its owner, for any text', () => {
+  test('is decrypted for its owner, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
-        expect(ring.open(ring.seal(new Secret(text), owner), owner).reveal()).toBe(text)
+        expect(ring.unseal(ring.seal(new Secret(text), owner), owner).reveal()).toBe(text)
       }),
     )
   })
@@ -26,42 +26,42 @@ describe('a sealed secret', () => {
     expect(ring.seal(secret, OWNER)).not.toBe(sealed)
   })
 
-  test('does not open for another owner', () => {
+  test('is not decrypted for another owner', () => {
     const sealed = ring.seal(newSecret(), OWNER)
-    expect(() => ring.open(sealed, 'credential:7002')).toThrow()
+    expect(() => ring.unseal(sealed, 'credential:7002')).toThrow()
   })
 
-  test('does not open when a byte was altered or removed', () => {
+  test('is not decrypted when a byte was altered or removed', () => {
     const [id, body = ''] = ring.seal(newSecret(), OWNER).split('.')
     const bytes = Buffer.from(body, 'base64url')
     for (let position = 0; position < bytes.length; position++) {
       const altered = Buffer.from(bytes)
       altered.writeUInt8(altered.readUInt8(position) ^ 1, position)
-      expect(() => ring.open(`${id}.${altered.toString('base64url')}`, OWNER)).toThrow()
+      expect(() => ring.unseal(`${id}.${altered.toString('base64url')}`, OWNER)).toThrow()
       const cut = bytes.subarray(0, position).toString('base64url')
-      expect(() => ring.open(`${id}.${cut}`, OWNER)).toThrow()
+      expect(() => ring.unseal(`${id}.${cut}`, OWNER)).toThrow()
     }
   })
 
-  test('opens with a new keyring that holds its key, and not with one that lacks it', () => {
+  test('is decrypted by a new keyring that holds its key, and not by one that lacks it', () => {
     const fresh = master('2026')
     const secret = newSecret()
     const sealed = ring.seal(secret, OWNER)
     const rotated = createKeyring(new Secret(`${fresh}, ${old}`))
-    expect(rotated.open(sealed, OWNER).reveal()).toBe(secret.reveal())
+    expect(rotated.unseal(sealed, OWNER).reveal()).toBe(secret.reveal())
     expect(rotated.seal(secret, OWNER)).toMatch(/^2026\./)
-    expect(() => createKeyring(new Secret(fresh)).open(sealed, OWNER)).toThrow('is not configured')
+    expect(() => createKeyring(new Secret(fresh)).unseal(sealed, OWNER)).toThrow('is not configured')
   })
 
-  test('does not open under another key of the same id', () => {
+  test('is not decrypted under another key of the same id', () => {
     const sealed = ring.seal(newSecret(), OWNER)
-    expect(() => createKeyring(new Secret(master('2025'))).open(sealed, OWNER)).toThrow()
+    expect(() => createKeyring(new Secret(master('2025'))).unseal(sealed, OWNER)).toThrow()
   })
 })
 
 test('a text that was never sealed is refused without being shown', () => {
   for (const text of [newSecret().reveal(), `sk_live.${randomHex(16)}`, '']) {
-    const error = failure(() => ring.open(text, OWNER))
+    const error = failure(() => ring.unseal(text, OWNER))
     expect(error).toBeInstanceOf(Error)
     for (const part of text.split('.').filter((piece) => piece !== '')) {
       expect(String(error)).not.toContain(part)
