@@ -11,8 +11,10 @@ import {
   openGatewayStoreFixture,
 } from '../limits/limits.fixture.ts'
 import { createNonceStore } from './nonce-store.ts'
+import { nonceTtlMs } from './replay.ts'
+import { V1_WINDOW_MS } from './v1-scheme.ts'
 
-const TTL_MS = 660_000
+const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 
 let gateway_store: GatewayStoreFixture
 let clock: ManualClock

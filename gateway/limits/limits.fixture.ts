@@ -45,9 +45,9 @@ export interface OutcomeCounts {
 /** Makes calls concurrently and counts their outcomes. Throws for an error that is neither 429 nor 2002. */
 export async function countOutcomes(
   count: number,
-  call: (place: number) => Promise<void>,
+  call: (index: number) => Promise<void>,
 ): Promise<OutcomeCounts> {
-  const results = await Promise.all(Array.from({ length: count }, (_, place) => outcomeOf(call(place))))
+  const results = await Promise.all(Array.from({ length: count }, (_, index) => outcomeOf(call(index))))
   const of = (outcome: keyof OutcomeCounts): number => results.filter((result) => result === outcome).length
   return { admitted: of('admitted'), refused: of('refused'), unavailable: of('unavailable') }
 }

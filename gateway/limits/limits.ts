@@ -12,7 +12,7 @@ export interface LimitedCaller {
   readonly application_id: string
   /** Requests per UTC day; 0 means no limit. */
   readonly daily_limit: bigint
-  /** Calls per minute by bucket, where the operator replaced the default quota. */
+  /** Calls per minute by method, where the operator replaced the default quota. */
   readonly rate_limits: ReadonlyMap<string, number>
 }
 
@@ -23,8 +23,8 @@ export interface LimitedCaller {
 export interface Limits {
   /** Counts a request against the credential's daily limit (UTC); throws 3009 (429) with details when it is used up. */
   useDailyLimit(caller: LimitedCaller): Promise<void>
-  /** Uses one token of the caller's bucket; throws 1000 (429) when none is left. A method without a quota is unlimited. */
-  useMethodQuota(bucket: string, caller: LimitedCaller): Promise<void>
+  /** Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is unlimited. */
+  useMethodQuota(method: string, caller: LimitedCaller): Promise<void>
   /** Returns the unused tokens, once (R5); from then on every call throws 2002. */
   close(): Promise<void>
 }
@@ -50,14 +50,14 @@ export function createLimits(
         createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
       await getOrCreate(`${application_id} ${day} ${limit}`, make).acquire()
     },
-    async useMethodQuota(bucket, { application_id, rate_limits }) {
-      const limit = rate_limits.get(bucket) ?? DEFAULT_QUOTAS.get(bucket)
+    async useMethodQuota(method, { application_id, rate_limits }) {
+      const limit = rate_limits.get(method) ?? DEFAULT_QUOTAS.get(method)
       if (limit === undefined) return
       const make = () => {
-        const quota = { application_id, name: bucket, limit, window_ms: MINUTE_MS }
-        return createTokenLease({ counters, bucket, quota })
+        const quota = { application_id, name: method, limit, window_ms: MINUTE_MS }
+        return createTokenLease({ counters, bucket: method, quota })
       }
-      await getOrCreate(`${application_id} ${bucket} ${limit}`, make).acquire()
+      await getOrCreate(`${application_id} ${method} ${limit}`, make).acquire()
     },
     close,
   }

@@ -10,18 +10,18 @@ import {
   type WriteFault,
 } from './simulated-gateways.fixture.ts'
 
-const PLACES = Array.from({ length: GATEWAYS }, (_, place) => place)
+const INDEXES = Array.from({ length: GATEWAYS }, (_, index) => index)
 /** A gateway reads the store again a second after the store reported an exhausted quota. */
 const STORE_RETRY_MS = 1_000
 
-const place = fc.nat(GATEWAYS - 1)
+const index = fc.nat(GATEWAYS - 1)
 const anyLimit = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1_001, max: 3_000 }))
 const demand = fc.record({
   kind: fc.constant('demand' as const),
-  place,
+  index,
   calls: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 1_200 })),
 })
-const stop = fc.record({ kind: fc.constant('stop' as const), place })
+const stop = fc.record({ kind: fc.constant('stop' as const), index })
 const settle = fc.record({ kind: fc.constant('settle' as const) })
 /** Time that passes, in which gateways return idle leases. */
 const idle = fc.record({ kind: fc.constant('idle' as const), time_ms: fc.integer({ min: 1, max: 8_000 }) })
@@ -33,11 +33,11 @@ const anyStep = fc.oneof(
   fc.record({ kind: fc.constant('time' as const), time_ms: fc.integer({ min: 1, max: 70_000 }) }),
   fc.record({
     kind: fc.constant('clock' as const),
-    place,
+    index,
     offset_ms: fc.integer({ min: -100_000, max: 100_000 }),
   }),
   fc.record({ kind: fc.constant('limit' as const), limit: anyLimit }),
-  fc.record({ kind: fc.constant('crash' as const), place }),
+  fc.record({ kind: fc.constant('crash' as const), index }),
 )
 type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never
 const faults: fc.Arbitrary<readonly WriteFault[]> = fc.array(
@@ -81,14 +81,14 @@ async function withGateways(
 }
 
 async function runStep(step: Step, gateways: SimulatedGateways): Promise<void> {
-  if (step.kind === 'demand') gateways.demand(step.place, step.calls)
+  if (step.kind === 'demand') gateways.demand(step.index, step.calls)
   else if (step.kind === 'settle') await gateways.settle()
   else if (step.kind === 'idle') await clock.advance(step.time_ms)
-  else if (step.kind === 'stop') gateways.stop(step.place)
+  else if (step.kind === 'stop') gateways.stop(step.index)
   else if (step.kind === 'time') clock.stepWall(step.time_ms)
-  else if (step.kind === 'clock') gateways.setClock(step.place, step.offset_ms)
+  else if (step.kind === 'clock') gateways.setClock(step.index, step.offset_ms)
   else if (step.kind === 'limit') gateways.setLimit(step.limit)
-  else gateways.crash(step.place)
+  else gateways.crash(step.index)
 }
 
 /** How many calls are admitted when each gateway gets one call and then as many as the limit. The first call tells whether the store is available again. */
@@ -96,7 +96,7 @@ async function admitUpTo(gateways: SimulatedGateways, limit: number): Promise<nu
   await clock.advance(STORE_RETRY_MS)
   let admitted = await gateways.settle()
   for (const calls of [1, limit]) {
-    for (const at of PLACES) gateways.demand(at, calls)
+    for (const at of INDEXES) gateways.demand(at, calls)
     admitted += await gateways.settle()
   }
   return admitted
@@ -124,7 +124,7 @@ test('admits at most the counted calls and counts at most the limit, under any f
           expect(at_ms - (opened_ms[index] ?? 0)).toBeGreaterThanOrEqual(60_000)
 
         gateways.heal()
-        for (const at of PLACES) gateways.setClock(at, 0)
+        for (const at of INDEXES) gateways.setClock(at, 0)
         clock.stepWall(7_200_000)
         const limit = drawn.at(-1) ?? first
         expect(await admitUpTo(gateways, limit)).toBe(limit)

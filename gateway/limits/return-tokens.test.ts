@@ -283,8 +283,8 @@ describe('a gateway that stops', () => {
       return Promise.reject(new Unavailable('the store is down'))
     })
     const limits = start(fragile)
-    await countOutcomes(120, (place) =>
-      limits.useMethodQuota(OFTEN, limitedCaller({ application_id: `${place + 1}` })),
+    await countOutcomes(120, (index) =>
+      limits.useMethodQuota(OFTEN, limitedCaller({ application_id: `${index + 1}` })),
     )
     is_down = true
     await limits.close()

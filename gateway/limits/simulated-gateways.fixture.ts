@@ -19,19 +19,19 @@ const UPDATE_PAUSE_MAX_MS = 100
 /** The outcome of a write: it succeeds, it does not arrive, or its reply is lost. */
 export type WriteFault = 'ok' | 'unavailable' | 'ambiguous'
 
-/** Gateways on one store, addressed by their place from 0. A gateway that ended is replaced at its place. */
+/** Gateways on one store, addressed by their index from 0. A new gateway takes the index of one that ended. */
 export interface SimulatedGateways {
   setLimit(limit: number): void
   /** From now on the clock of a gateway is wrong by `offset_ms`. */
-  setClock(place: number, offset_ms: number): void
+  setClock(index: number, offset_ms: number): void
   /** From now on all writes succeed. */
   heal(): void
   /** Starts `calls` calls to a gateway in the background. */
-  demand(place: number, calls: number): void
+  demand(index: number, calls: number): void
   /** Kills a gateway: its calls fail, and its leases are lost. */
-  crash(place: number): void
+  crash(index: number): void
   /** Stops a gateway in the background; it returns its leases. */
-  stop(place: number): void
+  stop(index: number): void
   /** Runs all pending work to its end; returns how many calls were admitted meanwhile. */
   settle(): Promise<number>
   /** How many calls were admitted in total. */
@@ -136,8 +136,8 @@ export function startGateways(
     return gateway
   }
   const gateways = Array.from({ length: GATEWAYS }, start)
-  const at = (place: number): SimulatedGateway => gateways[place] ?? start()
-  const replace = (place: number): SimulatedGateway => gateways.splice(place, 1, start())[0] ?? start()
+  const gatewayAt = (index: number): SimulatedGateway => gateways[index] ?? start()
+  const replace = (index: number): SimulatedGateway => gateways.splice(index, 1, start())[0] ?? start()
   const kill = ({ limits, life }: SimulatedGateway): void => {
     life.over = true
     void limits.close()
@@ -146,12 +146,12 @@ export function startGateways(
     setLimit(to) {
       limit = to
     },
-    setClock(place, offset_ms) {
-      at(place).clock.offset_ms = offset_ms
+    setClock(index, offset_ms) {
+      gatewayAt(index).clock.offset_ms = offset_ms
     },
     heal: faulty.heal,
-    demand(place, calls) {
-      const { limits, clock } = at(place)
+    demand(index, calls) {
+      const { limits, clock } = gatewayAt(index)
       const caller = limitedCaller({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
       const running = clock_error.run(clock, () =>
         countOutcomes(calls, () => limits.useMethodQuota(BUCKET, caller)),
@@ -160,9 +160,9 @@ export function startGateways(
         admitted += result.admitted
       })
     },
-    crash: (place) => kill(replace(place)),
-    stop(place) {
-      const { limits, clock } = replace(place)
+    crash: (index) => kill(replace(index)),
+    stop(index) {
+      const { limits, clock } = replace(index)
       void clock_error.run(clock, () => limits.close())
     },
     async settle() {

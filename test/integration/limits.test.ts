@@ -5,11 +5,15 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
+import { nonceTtlMs } from '../../gateway/auth/replay.ts'
+import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { limitsSuite } from '../suites/limits.suite.ts'
 import { openGatewayStoreAt } from '../suites/limits.system.ts'
 import { mongodbForTests, startPrivateMongoProxy } from '../support/servers.ts'
+
+const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 
 const folder = await mkdtemp(join(tmpdir(), 'multihub-limits-'))
 const mongodb = await mongodbForTests()
@@ -36,11 +40,11 @@ else
   describe('limits without their database', () => {
     test('nonces are unknown, leases still admit calls, and lost replies grant nothing', async () => {
       const gateway_store = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
-      const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: 660_000 })
+      const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
       const limits = createLimits(gateway_store.counters)
       const caller = limitedCaller({ application_id: '5001' })
-      const admit = (bucket: string, calls: number) =>
-        countOutcomes(calls, () => limits.useMethodQuota(bucket, caller))
+      const countCalls = (method: string, calls: number) =>
+        countOutcomes(calls, () => limits.useMethodQuota(method, caller))
       await nonces.consume('5001', 'before')
       await limits.useMethodQuota('payment.in', caller)
       await limits.useMethodQuota('webhook.resend', caller)
@@ -49,8 +53,8 @@ else
       const during = await Promise.all([
         nonces.consume('5001', 'stalled'),
         nonces.consume('5001', 'before'),
-        admit('payment.in', 999),
-        admit('webhook.resend', 20),
+        countCalls('payment.in', 999),
+        countCalls('webhook.resend', 20),
       ])
       expect(during).toEqual([
         'unknown',
@@ -60,13 +64,13 @@ else
       ])
       await proxy.cut()
       expect(await nonces.consume('5001', 'cut')).toBe('unknown')
-      expect(await admit('webhook.resend', 5)).toMatchObject({ unavailable: 5 })
+      expect(await countCalls('webhook.resend', 5)).toMatchObject({ unavailable: 5 })
       await limits.close()
 
       await proxy.restore()
       await gateway_store.store.close()
       const later = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri })
-      const again = createNonceStore(later.nonces, { ttl_ms: 660_000 })
+      const again = createNonceStore(later.nonces, { ttl_ms: TTL_MS })
       expect(await again.consume('5001', 'before')).toBe('reused')
       const restarted = createLimits(later.counters)
       // Calls that failed before their write used no tokens.

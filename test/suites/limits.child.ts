@@ -1,5 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
+import { nonceTtlMs } from '../../gateway/auth/replay.ts'
+import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { type LimitsJob, type LimitsResult, openGatewayStoreAt } from './limits.system.ts'
@@ -7,27 +9,26 @@ import { type LimitsJob, type LimitsResult, openGatewayStoreAt } from './limits.
 /** Runs the limits of one gateway in its own process. It starts its job when its input ends, and prints the result. */
 const job: LimitsJob = JSON.parse(process.argv[2] ?? '{}')
 
-const gateway_store = await openGatewayStoreAt(job.place)
+const gateway_store = await openGatewayStoreAt(job.store_location)
 const limits = createLimits(gateway_store.counters)
-const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: 660_000 })
+const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: nonceTtlMs(V1_WINDOW_MS) })
 const caller = limitedCaller({
   application_id: job.application_id,
   daily_limit: BigInt(job.daily_limit),
-  rate_limits: new Map([[job.bucket, job.limit]]),
+  rate_limits: new Map([[job.method, job.quota]]),
 })
 process.stdout.write('ready\n')
 await text(process.stdin)
 
-const [bucket, day, nonce_results] = await Promise.all([
-  countOutcomes(job.calls, () => limits.useMethodQuota(job.bucket, caller)),
+const [quota_outcomes, daily_outcomes, nonce_results] = await Promise.all([
+  countOutcomes(job.calls, () => limits.useMethodQuota(job.method, caller)),
   countOutcomes(job.calls, () => limits.useDailyLimit(caller)),
   Promise.all(
-    Array.from({ length: job.calls }, (_, at) => nonces.consume(job.application_id, `nonce-${at}`)),
+    Array.from({ length: job.calls }, (_, index) => nonces.consume(job.application_id, `nonce-${index}`)),
   ),
 ])
 const nonces_consumed = nonce_results.filter((result) => result === 'consumed').length
-process.stdout.write(
-  `${JSON.stringify({ bucket, day, nonces_consumed: nonces_consumed } satisfies LimitsResult)}\n`,
-)
+const result: LimitsResult = { quota_outcomes, daily_outcomes, nonces_consumed }
+process.stdout.write(`${JSON.stringify(result)}\n`)
 await limits.close()
 await gateway_store.store.close()

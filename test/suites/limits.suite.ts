@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
+import { nonceTtlMs } from '../../gateway/auth/replay.ts'
+import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller, type OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
@@ -15,39 +17,39 @@ import {
 } from './limits.system.ts'
 
 const CHILD = join(import.meta.dirname, 'limits.child.ts')
-const BUCKET = 'payment.notification'
-const TTL_MS = 660_000
+const METHOD = 'payment.notification'
+const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 
 /** The suite for limits and nonces of several gateways, which must pass on every store. */
-export function limitsSuite(name: string, place: Place): void {
+export function limitsSuite(name: string, store_location: Place): void {
   describe(`limits on ${name}`, () => {
     let gateway_stores: OpenGatewayStore[]
     beforeAll(async () => {
-      gateway_stores = [await openGatewayStoreAt(place), await openGatewayStoreAt(place)]
+      gateway_stores = [await openGatewayStoreAt(store_location), await openGatewayStoreAt(store_location)]
     })
     afterAll(() => Promise.all(gateway_stores.map(({ store }) => store.close())))
 
-    test('two gateways admit exactly one bucket and one day of 200 concurrent calls', async () => {
+    test('two gateways together admit no more than the method quota and the daily limit', async () => {
       const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
-      const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[BUCKET, 50]]) })
-      const bucket_counts = await Promise.all(
-        gateways.map((limits) => countOutcomes(100, () => limits.useMethodQuota(BUCKET, caller))),
+      const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[METHOD, 50]]) })
+      const quota_outcomes = await Promise.all(
+        gateways.map((limits) => countOutcomes(100, () => limits.useMethodQuota(METHOD, caller))),
       )
-      expect([sumOf(bucket_counts, 'admitted'), sumOf(bucket_counts, 'refused')]).toEqual([50, 150])
-      const counts = await Promise.all(
+      expect([sumOf(quota_outcomes, 'admitted'), sumOf(quota_outcomes, 'refused')]).toEqual([50, 150])
+      const daily_outcomes = await Promise.all(
         gateways.map((limits) => countOutcomes(100, () => limits.useDailyLimit(caller))),
       )
-      expect([sumOf(counts, 'admitted'), sumOf(counts, 'refused')]).toEqual([75, 125])
+      expect([sumOf(daily_outcomes, 'admitted'), sumOf(daily_outcomes, 'refused')]).toEqual([75, 125])
     })
 
-    test('two gateways admit exactly a large quota', async () => {
+    test('two gateways together admit exactly a large quota', async () => {
       const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
-      const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[BUCKET, 4_000]]) })
+      const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[METHOD, 4_000]]) })
       const rounds: OutcomeCounts[] = []
       for (let round = 0; round < 5; round += 1) {
         rounds.push(
           ...(await Promise.all(
-            gateways.map((limits) => countOutcomes(900, () => limits.useMethodQuota(BUCKET, caller))),
+            gateways.map((limits) => countOutcomes(900, () => limits.useMethodQuota(METHOD, caller))),
           )),
         )
       }
@@ -56,47 +58,44 @@ export function limitsSuite(name: string, place: Place): void {
 
     test('a gateway can use the tokens that another one returned when it stopped', async () => {
       const [first, second] = gateway_stores.map(({ counters }) => createLimits(counters))
-      const caller = limitedCaller({ application_id: '3001', rate_limits: new Map([[BUCKET, 1_280]]) })
-      await first?.useMethodQuota(BUCKET, caller)
+      const caller = limitedCaller({ application_id: '3001', rate_limits: new Map([[METHOD, 1_280]]) })
+      await first?.useMethodQuota(METHOD, caller)
       await first?.close()
-      const rest = await countOutcomes(1_300, async () => second?.useMethodQuota(BUCKET, caller))
+      const rest = await countOutcomes(1_300, async () => second?.useMethodQuota(METHOD, caller))
       expect(rest).toEqual({ admitted: 1_279, refused: 21, unavailable: 0 })
     })
 
     test('one of many concurrent requests consumes a nonce', async () => {
       const stores = gateway_stores.map(({ nonces }) => createNonceStore(nonces, { ttl_ms: TTL_MS }))
       const outcomes = await Promise.all(
-        Array.from({ length: 40 }, (_, at) => stores[at % 2]?.consume('1001', 'the same')),
+        Array.from({ length: 40 }, (_, index) => stores[index % 2]?.consume('1001', 'the same')),
       )
       expect(outcomes.filter((outcome) => outcome === 'consumed')).toHaveLength(1)
       expect(outcomes.filter((outcome) => outcome === 'reused')).toHaveLength(39)
     })
 
-    test('two processes with 200 calls each admit exactly both limits and share the nonces', async () => {
-      const job = { place, application_id: '4001', bucket: BUCKET, limit: 50, daily_limit: 75, calls: 200 }
+    test('two processes together admit exactly both limits and consume each nonce once', async () => {
+      const job = {
+        store_location,
+        application_id: '4001',
+        method: METHOD,
+        quota: 50,
+        daily_limit: 75,
+        calls: 200,
+      }
       const results = await Promise.all((await Promise.all([begin(job), begin(job)])).map((go) => go()))
-      expect(
-        sumOf(
-          results.map(({ bucket }) => bucket),
-          'admitted',
-        ),
-      ).toBe(50)
-      expect(
-        sumOf(
-          results.map(({ day }) => day),
-          'admitted',
-        ),
-      ).toBe(75)
-      expect(results.flatMap(({ bucket, day }) => [bucket.unavailable, day.unavailable])).toEqual([
-        0, 0, 0, 0,
-      ])
+      const quota_outcomes = results.map((result) => result.quota_outcomes)
+      const daily_outcomes = results.map((result) => result.daily_outcomes)
+      expect(sumOf(quota_outcomes, 'admitted')).toBe(50)
+      expect(sumOf(daily_outcomes, 'admitted')).toBe(75)
+      expect(sumOf([...quota_outcomes, ...daily_outcomes], 'unavailable')).toBe(0)
       expect(results.map(({ nonces_consumed }) => nonces_consumed).reduce((a, b) => a + b)).toBe(job.calls)
     })
   })
 }
 
-function sumOf(tallies: readonly OutcomeCounts[], outcome: keyof OutcomeCounts): number {
-  return tallies.reduce((sum, { [outcome]: count }) => sum + count, 0)
+function sumOf(counts: readonly OutcomeCounts[], outcome: keyof OutcomeCounts): number {
+  return counts.reduce((sum, { [outcome]: count }) => sum + count, 0)
 }
 
 /** Starts a process; returns, once it is ready, the function that starts its job, so that all jobs start together. */

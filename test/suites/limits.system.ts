@@ -5,20 +5,22 @@ import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { Place } from '../support/effects-system.ts'
 
-/** The job of one process, and the place of its store. */
+/** The job of one process, and the location of its store. */
 export interface LimitsJob {
-  readonly place: Place
+  readonly store_location: Place
   readonly application_id: string
-  readonly bucket: string
-  readonly limit: number
+  /** The method whose quota the calls use. */
+  readonly method: string
+  /** The quota of the method, in calls per minute. */
+  readonly quota: number
   readonly daily_limit: number
   readonly calls: number
 }
 
 /** The result of a job. */
 export interface LimitsResult {
-  readonly bucket: OutcomeCounts
-  readonly day: OutcomeCounts
+  readonly quota_outcomes: OutcomeCounts
+  readonly daily_outcomes: OutcomeCounts
   /** How many nonces this process consumed; all processes use the same nonces. */
   readonly nonces_consumed: number
 }
@@ -28,7 +30,7 @@ export interface OpenGatewayStore extends GatewayStore {
   readonly store: Store
 }
 
-/** Opens the store of a gateway at a place. */
+/** Opens the store of a gateway at its location. */
 export async function openGatewayStoreAt(
   { database, directory, mongodb_uri }: Place,
   timeout_ms = 5_000,
