@@ -100,15 +100,15 @@ async function waitForDelivery(
   return delivery
 }
 
-/** The `callback` field of an event whose payment has its own `webhook_url`, and the secret that signs there. */
-function newCallback(url: string) {
+/** The `webhook` field of an event whose payment has its own `webhook_url`, and the secret that signs there. */
+function newWebhook(url: string) {
   const secret = newSecret()
-  const callback = {
+  const webhook = {
     url,
     sealedSecret: roles.keyring.seal(secret, WEBHOOK_OWNER),
     secretOwner: WEBHOOK_OWNER,
   }
-  return { secret: secret.reveal(), callback }
+  return { secret: secret.reveal(), webhook }
 }
 
 /** The V3 signature as a merchant computes it. */
@@ -143,12 +143,12 @@ describe('a callback', () => {
   // N8
   test('of a payment with a webhook_url is sent there only, signed with its derived secret', async () => {
     const merchant_id = await newMerchant()
-    const [endpoint, webhook] = [await newReceiver(), await newReceiver()]
+    const [endpoint, own] = [await newReceiver(), await newReceiver()]
     await newEndpoint(merchant_id, endpoint.url)
-    const { secret, callback } = newCallback(webhook.url)
-    const payment_id = await publish(merchant_id, { callback })
+    const { secret, webhook } = newWebhook(own.url)
+    const payment_id = await publish(merchant_id, { webhook })
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const [received] = webhook.callbacks
+    const [received] = own.callbacks
     expect(received?.headers['x-webhook-signature-v3']).toBe(received && signatureV3(secret, received))
     expect(endpoint.callbacks).toEqual([])
   })
@@ -218,8 +218,8 @@ describe('a callback', () => {
     const merchant_id = await newMerchant()
     const stopped = await startReceiver()
     await stopped.stop()
-    const refused = await publish(merchant_id, newCallback(stopped.url))
-    const forbidden = await publish(merchant_id, newCallback('http://10.0.0.1:8080/'))
+    const refused = await publish(merchant_id, newWebhook(stopped.url))
+    const forbidden = await publish(merchant_id, newWebhook('http://10.0.0.1:8080/'))
     const firstFailure = async (payment_id: string): Promise<string> => {
       const [listed] = await eventually(
         () => deliveriesOf(merchant_id, payment_id),

@@ -74,7 +74,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_SANDBOX_DELAY: '50ms',
-    MULTIHUB_SANDBOX_HOLD: '5s',
+    MULTIHUB_SANDBOX_SILENCE: '5s',
     MULTIHUB_PROVIDER_PORT: '0',
     MULTIHUB_PROVIDERS_FILE: providers_file,
     MULTIHUB_CREATE_TIMEOUT: '3s',

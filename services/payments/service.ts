@@ -11,7 +11,7 @@ import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { connectAccounts } from './connectors/connected-accounts.ts'
+import { createFindAccount } from './connectors/connected-accounts.ts'
 import { createHttpConnector } from './connectors/http/http-connector.ts'
 import { readProviderAccounts } from './connectors/provider-accounts.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
@@ -21,14 +21,14 @@ import { bindPollProvider } from './effects/poll-provider.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
-import { leaseNumericIds } from './numeric-id-lease.ts'
-import { serveCallbacks } from './provider-callbacks/callback-server.ts'
+import { leaseInstanceNumber } from './instance-number-lease.ts'
+import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
 import { paymentRpc } from './rpc/payment-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
-import { callbackPath, receiveProviderCallback } from './use-cases/receive-provider-callback.ts'
+import { providerCallbackPath, receiveProviderCallback } from './use-cases/receive-provider-callback.ts'
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
@@ -81,10 +81,10 @@ export const role: Role = {
     const accounts = await readProviderAccounts(account_sources, context.variables)
     // The operator configures the providers, so their addresses may be private.
     const http = createHttpClient({ allow: allowAnyAddress, connections_per_host: PROVIDER_CONNECTIONS })
-    const findAccount = connectAccounts(accounts, createHttpConnector(http))
-    const numeric_ids = await leaseNumericIds(store.numeric_id_leases)
-    let callback_url = config.public_url ?? ''
-    let callback_server: Listening | undefined
+    const findAccount = createFindAccount(accounts, createHttpConnector(http))
+    const numeric_ids = await leaseInstanceNumber(store.instance_number_leases)
+    let provider_callback_url = config.public_url ?? ''
+    let provider_callback_server: Listening | undefined
 
     const provider_calls: ProviderCallDeps = {
       accountOf({ attempt: { account_id }, environment }) {
@@ -92,7 +92,8 @@ export const role: Role = {
         if (!account) throw new Error(`the provider account ${account_id} is no longer configured`)
         return account
       },
-      callbackUrl: (payment) => callback_url + callbackPath(payment.attempt.account_id, payment),
+      providerCallbackUrl: (payment) =>
+        provider_callback_url + providerCallbackPath(payment.attempt.account_id, payment),
       create_timeout_ms: config.create_timeout_ms,
       stopping: context.stopping,
     }
@@ -116,24 +117,27 @@ export const role: Role = {
         findAccount(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
     }
-    const notify_deps = {
+    const callback_request_deps = {
       payments,
       idempotency: createIdempotency(store.operations),
       notifier: context.client(DeliveryService),
     }
     await registryCache.start()
     return {
-      services: [paymentRpc(store, create_deps, notify_deps)],
+      services: [paymentRpc(store, create_deps, callback_request_deps)],
       async open() {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
         const deps = { payments, runner, findAccount }
-        callback_server = await serveCallbacks((callback) => receiveProviderCallback(deps, callback), address)
-        callback_url = config.public_url ?? `http://${callback_server.host_and_port}`
+        provider_callback_server = await serveProviderCallbacks(
+          (callback) => receiveProviderCallback(deps, callback),
+          address,
+        )
+        provider_callback_url = config.public_url ?? `http://${provider_callback_server.host_and_port}`
         runner.start()
-        return { provider_url: callback_url }
+        return { provider_url: provider_callback_url }
       },
       async stop() {
-        await callback_server?.close()
+        await provider_callback_server?.close()
         await runner.stop()
         await publisher.close()
         await http.close()

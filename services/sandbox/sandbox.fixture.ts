@@ -6,7 +6,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 import { role } from './service.ts'
 
-/** The key of the sandbox and of the accounts in tests. */
+/** The shared key with which the test sandbox and payments sign their requests. */
 export const SANDBOX_KEY = 'sandbox-key-of-the-tests-0123456789abcdef'
 
 /** A sandbox in this process. */

@@ -22,9 +22,9 @@ export const SANDBOX_CONFIG = {
     'How long an ordinary operation stays pending.',
     duration('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
   ),
-  hold_ms: described(
-    'How long digits 903 keep a connection without a response.',
-    duration('MULTIHUB_SANDBOX_HOLD', { min: 1, max: 60_000, fallback: 60_000 }),
+  silence_ms: described(
+    'How long digits 903 keep a connection open without a response.',
+    duration('MULTIHUB_SANDBOX_SILENCE', { min: 1, max: 60_000, fallback: 60_000 }),
   ),
 }
 
@@ -36,7 +36,10 @@ export const role: Role = {
   name: 'sandbox',
   settings: SANDBOX_CONFIG,
   async start(context) {
-    const { host, port, key, public_url, delay_ms, hold_ms } = readConfig(SANDBOX_CONFIG, context.variables)
+    const { host, port, key, public_url, delay_ms, silence_ms } = readConfig(
+      SANDBOX_CONFIG,
+      context.variables,
+    )
     const store = await context.openStore()
     const operations = await openOperations(store)
     const http = createHttpClient({ allow: allowAnyAddress })
@@ -53,7 +56,7 @@ export const role: Role = {
     return {
       services: [],
       async open() {
-        server = await serveProvider(handle, { host, port, variable: 'MULTIHUB_SANDBOX_PORT', hold_ms })
+        server = await serveProvider(handle, { host, port, variable: 'MULTIHUB_SANDBOX_PORT', silence_ms })
         base_url = public_url ?? `http://${server.host_and_port}`
         runner.start()
         return { sandbox_url: base_url }

@@ -165,7 +165,7 @@ const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/
 
 const SERVERS: readonly string[] = [
   'gateway/http/server.ts',
-  'services/payments/provider-callbacks/callback-server.ts',
+  'services/payments/provider-callbacks/provider-callback-server.ts',
   'services/sandbox/http/server.ts',
 ]
 

@@ -18,12 +18,12 @@ const AFTER_LEASE_MS = 80_000
 test('an attempt interrupted by SIGKILL is repeated under the same delivery id', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-notifier-'))
   const receiver = await startReceiver((count) => ({ status: count === 1 ? 0 : 200 }))
-  const callback = {
+  const webhook = {
     url: receiver.url,
     sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
     secretOwner: WEBHOOK_OWNER,
   }
-  const event = Buffer.from(eventBytes({ callback })).toString('base64')
+  const event = Buffer.from(eventBytes({ webhook })).toString('base64')
   const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, event })], {
     stdio: ['pipe', 'ignore', 'inherit'],
   })

@@ -126,11 +126,11 @@ test('an operation completes while the sandbox is stopped, and its callback is s
 
   const again = await startSandbox(directory)
   const [report] = await receiver.received('deposit-1', 1)
-  expect(report?.status).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
+  expect(report?.result).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
   await again.stop()
 })
 
-test('stopping the sandbox closes a connection that digits 903 hold', async () => {
+test('stopping the sandbox closes a connection that digits 903 keep open', async () => {
   const sandbox = await startSandbox(directory)
   const outcome = connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)
   const isCreated = async (): Promise<boolean> => {
@@ -142,8 +142,8 @@ test('stopping the sandbox closes a connection that digits 903 hold', async () =
   expect(await outcome).toMatchObject({ kind: 'unknown' })
 })
 
-test('digits 903 hold a connection for the configured time', async () => {
-  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_HOLD: '20ms' })
+test('digits 903 keep a connection open for the configured time', async () => {
+  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
   expect(await connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)).toMatchObject({
     kind: 'unknown',
   })

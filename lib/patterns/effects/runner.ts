@@ -14,8 +14,8 @@ import { createEffectWrites, type EffectWrites } from './writes.ts'
 /** Writes documents that have effects, and runs those effects. */
 export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'update'> {
   /**
-   * Runs the effects that this process has leased, and the effects that follow from them. Resolves when only events are
-   * left that could run now; those continue in the background. A failed effect does not reject the promise; an
+   * Runs the effects that this process has leased, and the effects that follow from them. Resolves when
+   * everything that can run now has run, except events, which continue in the background. A failed effect does not reject the promise; an
    * unavailable store does.
    */
   runEffects(document: Stored<D>): Promise<Stored<D>>
@@ -67,7 +67,9 @@ export function createEffectRunner<D extends EffectDocument>(
   /** Tracks work that only `stop` waits for. The returned promise never rejects. */
   function inBackground(work: Promise<unknown>): Promise<unknown> {
     const tracked: Promise<unknown> = work
-      .catch((error: unknown) => log.warn({ error }, 'effect left to the sweeper'))
+      .catch((error: unknown) =>
+        log.warn({ error }, 'effects of a document did not finish; the sweeper runs them again'),
+      )
       .finally(() => background.delete(tracked))
     background.add(tracked)
     return tracked
@@ -92,7 +94,7 @@ export function createEffectRunner<D extends EffectDocument>(
       const stored = await batcher.finish({ effect, apply })
       return stored ? runLeased(stored, batcher) : document
     } finally {
-      // `runLeased` is not awaited: it has begun what follows, and events wait for nothing else.
+      // By now `runLeased` has begun the effects that follow, so this effect no longer delays event outcomes.
       batcher.end(effect)
     }
   }
@@ -122,7 +124,7 @@ export function createEffectRunner<D extends EffectDocument>(
     writes,
     leaseMs,
     triesMaxOf: ({ kind }) => by_kind.get(kind)?.tries_max ?? Number.POSITIVE_INFINITY,
-    eventRoom: () => Math.min(...effects.map(({ capacity }) => capacity?.() ?? Number.POSITIVE_INFINITY)),
+    eventCapacity: () => Math.min(...effects.map(({ capacity }) => capacity?.() ?? Number.POSITIVE_INFINITY)),
     runEffects: (document) => inBackground(runEffects(document)),
   })
 

@@ -15,7 +15,7 @@ export interface SweeperOptions<D extends EffectDocument> {
   /** The number of tries after which an effect is stuck; infinity for kinds that this process does not know. */
   readonly triesMaxOf: (effect: Effect) => number
   /** How many more events may be tried now. */
-  readonly eventRoom: () => number
+  readonly eventCapacity: () => number
   /** Runs what was leased. Resolves when that has ended, and never rejects. */
   readonly runEffects: (document: Stored<D>) => Promise<unknown>
 }
@@ -28,7 +28,7 @@ const RUNNING_MAX = 512
  * due indexes and leases what it finds.
  */
 export function createSweeper<D extends EffectDocument>(options: SweeperOptions<D>): () => Promise<void> {
-  const { collection, keyOf, writes, leaseMs, triesMaxOf, eventRoom, runEffects } = options
+  const { collection, keyOf, writes, leaseMs, triesMaxOf, eventCapacity, runEffects } = options
   let running = 0
 
   const isExhausted = (effect: Effect): boolean => countedTries(effect) >= triesMaxOf(effect)
@@ -65,6 +65,6 @@ export function createSweeper<D extends EffectDocument>(options: SweeperOptions<
 
   return async () => {
     await visitDue(collection, 'by_effects_due', RUNNING_MAX - running, visit)
-    await visitDue(collection, 'by_events_due', Math.min(eventRoom(), RUNNING_MAX - running), visit)
+    await visitDue(collection, 'by_events_due', Math.min(eventCapacity(), RUNNING_MAX - running), visit)
   }
 }

@@ -8,27 +8,27 @@ const PAGES_MAX = 16
 const CONCURRENCY = 32
 
 /**
- * Visits documents that are due in an index until `visit` has accepted `room` of them by returning true. Documents that
- * it rejects take no room, so that they hide nothing after them. The documents of a page are visited in random order,
+ * Visits documents that are due in an index until `max` visits did work, which `visit` reports by returning true. Other
+ * visits do not count, so that they hide nothing after them. The documents of a page are visited in random order,
  * because several processes read the same page. A failed visit is logged; the next sweep repeats it.
  */
 export async function visitDue<D extends object>(
   collection: Collection<D>,
   index: string,
-  room: number,
+  max: number,
   visit: (document: Stored<D>) => Promise<boolean>,
 ): Promise<void> {
-  let room_left = room
+  let visits_left = max
   let after: Stored<D> | undefined
   const visitFrom = async (queue: Iterator<Stored<D>>): Promise<void> => {
-    while (room_left > 0) {
+    while (visits_left > 0) {
       const { value, done } = queue.next()
       if (done) return
-      room_left -= 1
-      if (!(await visitAndLog(value, visit))) room_left += 1
+      visits_left -= 1
+      if (!(await visitAndLog(value, visit))) visits_left += 1
     }
   }
-  for (let page = 0; page < PAGES_MAX && room_left > 0; page++) {
+  for (let page = 0; page < PAGES_MAX && visits_left > 0; page++) {
     const due = await collection.find(index, { to: now() }, { limit: PAGE_SIZE, ...(after ? { after } : {}) })
     after = due.at(-1)
     const queue = shuffled(due).values()

@@ -36,21 +36,22 @@ function toJson(value: Position[string]): string | number {
 }
 
 /**
- * Decodes a page token; an empty one is `undefined`, the beginning of the list. `fixed` holds the fields that all items
- * of the list share, so a token of another list is refused. Throws 9000 for every text that is not a token of this list.
+ * Decodes a page token; an empty one is `undefined`, the beginning of the list. `token_scope` has the fields that all
+ * items of the list share, so a token of another list is refused. Throws 9000 for every text that is not a token of this
+ * list.
  */
 export function decodePageToken<F extends PositionFields>(
   token: string,
-  fixed: Readonly<Record<string, string>>,
+  token_scope: Readonly<Record<string, string>>,
   fields: F,
 ): (PositionOf<F> & Position) | undefined {
   if (token === '') return undefined
   const content = token.length <= TOKEN_MAX ? parse(token) : undefined
   const position = content && readFields(content, fields)
-  if (!position || Object.entries(fixed).some(([name, value]) => content[name] !== value)) {
+  if (!position || Object.entries(token_scope).some(([name, value]) => content[name] !== value)) {
     throw fieldError(9000, 'page_token')
   }
-  return { ...fixed, ...position } as PositionOf<F> & Position
+  return { ...token_scope, ...position } as PositionOf<F> & Position
 }
 
 function parse(token: string): Readonly<Record<string, unknown>> | undefined {

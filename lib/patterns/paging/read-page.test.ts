@@ -34,7 +34,7 @@ const listOf = (collection: Pick<Collection<Item>, 'find'>): PagedList<Item> => 
   collection,
   index: 'by_name',
   range: { equals: ['a'] },
-  fixed: { shop: 'a' },
+  token_scope: { shop: 'a' },
   position: { name: 'text' },
 })
 

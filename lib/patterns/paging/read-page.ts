@@ -20,8 +20,8 @@ export interface PagedList<D extends object> {
   readonly index: string
   readonly range: Range
   readonly reverse?: boolean
-  /** The fields of the position that all items share; they bind a token to this list. */
-  readonly fixed: Readonly<Record<string, string>>
+  /** The fields of the position that all items share. A page token is valid only in the list with these values. */
+  readonly token_scope: Readonly<Record<string, string>>
   /** The other fields of the position, which each item has: those of the index, then those of the key. */
   readonly position: PositionFields
   /** Selects the items of the list; all of them unless given. */
@@ -38,7 +38,7 @@ export async function readPage<D extends object>(
   { page_size, page_token }: PageRequest,
 ): Promise<Page<D>> {
   const size = checkPageSize(page_size)
-  let after = decodePageToken(page_token, list.fixed, list.position)
+  let after = decodePageToken(page_token, list.token_scope, list.position)
   const { collection, index, range, reverse = false, matches = () => true } = list
   const limit = list.matches ? READ_SIZE : size
   const items: Stored<D>[] = []
@@ -56,7 +56,7 @@ export async function readPage<D extends object>(
   return { items, next_page_token: after ? encodePageToken(after) : '' }
 }
 
-function positionOf<D extends object>(document: D, { fixed, position }: PagedList<D>): Position {
+function positionOf<D extends object>(document: D, { token_scope, position }: PagedList<D>): Position {
   const fields = Object.entries(document).filter(([name]) => Object.hasOwn(position, name))
-  return { ...fixed, ...Object.fromEntries(fields) }
+  return { ...token_scope, ...Object.fromEntries(fields) }
 }

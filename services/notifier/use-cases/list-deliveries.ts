@@ -29,7 +29,7 @@ export async function listDeliveries(
   page_token: string,
 ): Promise<DeliveryPage> {
   const { merchant_id, resource_id } = filter
-  const [index, fixed] =
+  const [index, token_scope] =
     resource_id === undefined
       ? (['by_created', { merchant_id }] as const)
       : (['by_resource', { merchant_id, resource_id }] as const)
@@ -37,9 +37,9 @@ export async function listDeliveries(
     {
       collection: deliveries,
       index,
-      range: { equals: Object.values(fixed) },
+      range: { equals: Object.values(token_scope) },
       reverse: true,
-      fixed,
+      token_scope,
       position: POSITION,
       matches: (delivery) => matches(delivery, filter),
     },

@@ -149,12 +149,12 @@ describe('an event from the bus', () => {
 
   // N1
   test('of a payment with a webhook_url goes there only, and reads no endpoints', async () => {
-    const callback = {
+    const webhook = {
       url: 'https://own.example.com/',
       sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
       secretOwner: WEBHOOK_OWNER,
     }
-    await receiveEvent(notifier, eventBytes({ callback }))
+    await receiveEvent(notifier, eventBytes({ webhook }))
     expect(await deliveries()).toMatchObject([
       { url: 'https://own.example.com/', timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 },
     ])

@@ -77,8 +77,8 @@ async function findDestinations(
 ): Promise<Destination[]> {
   const environment = environmentOf(event)
   if (!event.eventKey) throw new TypeError('the event has no key')
-  if (event.callback) {
-    const { url, sealedSecret: sealed, secretOwner: owner } = event.callback
+  if (event.webhook) {
+    const { url, sealedSecret: sealed, secretOwner: owner } = event.webhook
     return [{ delivery_id: uuidv7(), url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS }]
   }
   const instant = event.createTime ? timestampDate(event.createTime) : now()

@@ -7,11 +7,11 @@ export interface PollSchedule {
   readonly every_ms: number
 }
 
-/** A provider account with the connector for its protocol. */
+/** A provider account with the connector for its protocol and the times of its polls. */
 export interface ConnectedAccount {
   readonly account: ProviderAccount
   readonly connector: Connector
-  readonly poll: PollSchedule
+  readonly schedule: PollSchedule
 }
 
 /** Finds an account by its id; `undefined` when the environment has no such account. */
@@ -22,10 +22,13 @@ const POLL_SCHEDULES: Readonly<Record<ConnectorName, PollSchedule>> = {
   http: { first_ms: 60_000, every_ms: 300_000 },
 }
 
-/** Connects each configured account to its connector. */
-export function connectAccounts(accounts: ProviderAccounts, connector: Connector): FindAccount {
+/**
+ * Makes the search for accounts. All accounts speak the same protocol and use the one connector that is given.
+ * `account.connector` chooses the poll schedule, and must equal the connector of the route that names the account.
+ */
+export function createFindAccount(accounts: ProviderAccounts, connector: Connector): FindAccount {
   return (account_id, environment) => {
     const account = accounts.get(account_id, environment)
-    return account && { account, connector, poll: POLL_SCHEDULES[account.connector] }
+    return account && { account, connector, schedule: POLL_SCHEDULES[account.connector] }
   }
 }

@@ -89,7 +89,7 @@ export interface ProviderFailure {
   readonly provider_code?: number
 }
 
-/** The status of an operation, from a valid message of the provider. */
+/** The result of an operation so far, from a valid message of the provider. */
 export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
 /** Nothing was sent, so the operation does not exist. The payment can fail and its hold can be released (P4). */
@@ -119,7 +119,7 @@ export type LookUpResult = ProviderStatus | NotFound | Unknown
 export interface ProviderReport {
   readonly kind: OperationKind
   readonly idempotency_key: string
-  readonly status: ProviderStatus
+  readonly result: ProviderStatus
 }
 
 /** A request at the address for callbacks. `path` is the raw request target, `body` the exact bytes. */

@@ -49,5 +49,5 @@ async function createOnce(
   // A request that was not sent because this process stops is no fault of the account: the next process sends it there.
   const result: CallResult =
     sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
-  return applyResult(payment, result, connected.poll.first_ms)
+  return applyResult(payment, result, connected.schedule.first_ms)
 }

@@ -32,15 +32,15 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
 async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
   if (isFinal(payment.status)) return (current) => current
   const connected = deps.accountOf(payment)
-  const { account, connector, poll } = connected
-  const status = await connector.lookUp(
+  const { account, connector, schedule } = connected
+  const found = await connector.lookUp(
     account,
     attemptKey(payment),
     'deposit',
     LOOK_UP_TIMEOUT_MS,
     deps.stopping,
   )
-  if (status.kind !== 'not_found') return applyResult(payment, status, poll.every_ms)
+  if (found.kind !== 'not_found') return applyResult(payment, found, schedule.every_ms)
   // "Not found" does not prove that the first request will not arrive later. The create may be sent again only where
   // the provider treats a repeated key as one payment.
   const sent: CallResult = connector.create_is_idempotent
@@ -51,5 +51,5 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
     : { kind: 'unknown', reason: 'the provider does not know the payment' }
   // The first request may still arrive, so that `not_sent` for the second one proves nothing.
   const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
-  return applyResult(payment, result, poll.every_ms)
+  return applyResult(payment, result, schedule.every_ms)
 }

@@ -9,8 +9,8 @@ import { attemptKey, type Payment } from '../domain/payment.ts'
 export interface ProviderCallDeps {
   /** The account of the payment's attempt. Throws when it is no longer configured for the payment's environment. */
   accountOf(payment: Payment): ConnectedAccount
-  /** The URL for the provider's callbacks about the payment. */
-  callbackUrl(payment: Payment): string
+  /** The URL to which the provider sends its callbacks about the payment. */
+  providerCallbackUrl(payment: Payment): string
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
@@ -58,7 +58,7 @@ function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknow
     idempotency_key: attemptKey(payment),
     amount: { minor: payment.amount, currency: payment.currency },
     method: payment.method,
-    callback_url: deps.callbackUrl(payment),
+    callback_url: deps.providerCallbackUrl(payment),
     earlier_result_unknown,
     expires_at: payment.expires_at,
     payer: {

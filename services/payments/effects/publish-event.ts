@@ -48,7 +48,7 @@ export function merchantEvent(payment: Payment, event_key: string, event: string
     environment: environmentToProto(payment.environment),
     createTime: timestampFromDate(at),
     resource: { case: 'payment', value: paymentToProto(payment) },
-    callback: payment.webhook && {
+    webhook: payment.webhook && {
       url: payment.webhook.url,
       sealedSecret: payment.webhook.sealed_secret,
       secretOwner: ownerOfWebhookSecret(payment),

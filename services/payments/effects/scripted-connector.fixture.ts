@@ -45,13 +45,13 @@ export function scriptedConnector(
       key: new Secret('an unused key'),
     },
     connector,
-    poll: { first_ms: 60_000, every_ms: 300_000 },
+    schedule: { first_ms: 60_000, every_ms: 300_000 },
   })
   return {
     creates,
     deps: (deps_changes = {}) => ({
       accountOf,
-      callbackUrl: () => 'http://127.0.0.1:1/callbacks',
+      providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
       create_timeout_ms: 30_000,
       stopping: new AbortController().signal,
       ...deps_changes,

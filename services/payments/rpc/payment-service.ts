@@ -13,7 +13,7 @@ import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
 import { lookUpPayment } from '../use-cases/look-up-payment.ts'
-import { type NotifyPaymentDeps, notifyPayment } from '../use-cases/notify-payment.ts'
+import { type CallbackRequestDeps, requestNotification } from '../use-cases/request-notification.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { createRequestFromProto, filterFromProto, lookUpFromProto, optional } from './payment-from-proto.ts'
@@ -35,7 +35,7 @@ const PERMISSIONS = {
 export function paymentRpc(
   { payments, anomalies }: PaymentsStore,
   create_deps: CreatePaymentDeps,
-  notify_deps: NotifyPaymentDeps,
+  callback_request_deps: CallbackRequestDeps,
 ): RpcService {
   return rpcService(PaymentService, PERMISSIONS, {
     async createPayment(request) {
@@ -46,14 +46,14 @@ export function paymentRpc(
       return { payment: paymentToProto(await lookUpPayment(payments, lookUpFromProto(request))) }
     },
     async notifyPayment(request) {
-      return notifyPayment(notify_deps, {
+      return requestNotification(callback_request_deps, {
         ...lookUpFromProto(request),
         ...optional('operation_id', request.operationId),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
     async resendCallback(request) {
-      return resendCallback(notify_deps, {
+      return resendCallback(callback_request_deps, {
         ...lookUpFromProto(request),
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),

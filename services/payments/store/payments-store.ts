@@ -3,14 +3,14 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'
-import { NUMERIC_ID_LEASES, type NumericIdLease } from './numeric-id-leases.ts'
+import { INSTANCE_NUMBER_LEASES, type InstanceNumberLease } from './instance-number-leases.ts'
 import { PAYMENTS } from './payments.ts'
 
 /** The collections of the payments service. */
 export interface PaymentsStore {
   readonly payments: Collection<Payment>
   readonly anomalies: Collection<Anomaly>
-  readonly numeric_id_leases: Collection<NumericIdLease>
+  readonly instance_number_leases: Collection<InstanceNumberLease>
   /** The merchants' requests under an `operation_id`, with their results. */
   readonly operations: Collection<IdempotencyRecord>
 }
@@ -20,7 +20,7 @@ export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
   return {
     payments: await store.collection<Payment>(PAYMENTS),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
-    numeric_id_leases: await store.collection<NumericIdLease>(NUMERIC_ID_LEASES),
+    instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     operations: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

@@ -16,7 +16,7 @@ export async function listAnomalies(
       index: 'by_created',
       range: {},
       reverse: true,
-      fixed: {},
+      token_scope: {},
       position: POSITION,
     },
     { page_size, page_token },

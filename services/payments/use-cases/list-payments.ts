@@ -37,7 +37,7 @@ export async function listPayments(
         ...(created_to ? { to: created_to } : {}),
       },
       reverse: true,
-      fixed: { merchant_id },
+      token_scope: { merchant_id },
       position: POSITION,
       matches: (payment) => matches(payment, filter),
     },

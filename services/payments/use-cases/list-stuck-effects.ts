@@ -23,7 +23,7 @@ export async function listStuckEffects(
   page_token: string,
 ): Promise<{ stuck: readonly StuckEffect[]; next_page_token: string }> {
   const { items, next_page_token } = await readPage<Payment>(
-    { collection: payments, index: 'by_stuck', range: {}, fixed: {}, position: POSITION },
+    { collection: payments, index: 'by_stuck', range: {}, token_scope: {}, position: POSITION },
     { page_size, page_token },
   )
   const stuck = items.flatMap((payment) =>

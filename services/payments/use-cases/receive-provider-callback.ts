@@ -15,7 +15,7 @@ export interface ReceiveProviderCallbackDeps {
 }
 
 /** The HTTP status of the answer. A provider repeats its callback after any status but 200. */
-export type CallbackStatus = 200 | 401 | 404
+export type ProviderCallbackStatus = 200 | 401 | 404
 
 const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
 
@@ -23,7 +23,10 @@ const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|pro
  * The path for callbacks about a payment. It contains merchant and environment, the first fields of the index on
  * `h_id`, so that the payment is found without a search over all merchants.
  */
-export function callbackPath(account_id: string, { merchant_id, environment, h_id }: Payment): string {
+export function providerCallbackPath(
+  account_id: string,
+  { merchant_id, environment, h_id }: Payment,
+): string {
   return `/callbacks/${account_id}/${merchant_id}/${environment}/${h_id}`
 }
 
@@ -34,7 +37,7 @@ export function callbackPath(account_id: string, { merchant_id, environment, h_i
 export async function receiveProviderCallback(
   deps: ReceiveProviderCallbackDeps,
   callback: ProviderCallback,
-): Promise<CallbackStatus> {
+): Promise<ProviderCallbackStatus> {
   const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
   const connected = deps.findAccount(account_id, environment)
   if (!connected) return 404
@@ -44,8 +47,8 @@ export async function receiveProviderCallback(
   const attempt_number = payment && attemptNumber(payment, account_id, report)
   if (!payment || attempt_number === undefined) return 404
   const at = now()
-  const poll_at = new Date(at.getTime() + connected.poll.every_ms)
-  const update = { attempt_number, result: report.status, at, poll_at }
+  const poll_at = new Date(at.getTime() + connected.schedule.every_ms)
+  const update = { attempt_number, result: report.result, at, poll_at }
   const apply = (current: Payment): Payment | undefined => {
     const updated = applyProviderUpdate(current, update)
     return updated === current ? undefined : updated

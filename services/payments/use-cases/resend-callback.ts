@@ -6,7 +6,7 @@ import {
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isFinal } from '../domain/transition-table.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
-import { type NotifyPaymentDeps, queueStatusEvent } from './notify-payment.ts'
+import { type CallbackRequestDeps, queueStatusEvent } from './request-notification.ts'
 
 /** A merchant's request for another callback about the final status of a payment. */
 export interface ResendCallbackRequest extends LookUpRequest {
@@ -16,11 +16,11 @@ export interface ResendCallbackRequest extends LookUpRequest {
 }
 
 /**
- * Queues the event of the final status again and returns the ids of the new deliveries. An exact retry returns the same
- * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `notifyPayment`.
+ * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new deliveries. An exact retry returns the same
+ * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `requestNotification`.
  */
 export async function resendCallback(
-  deps: NotifyPaymentDeps,
+  deps: CallbackRequestDeps,
   request: ResendCallbackRequest,
 ): Promise<ResendCallbackResponse> {
   const payment = await lookUpPayment(deps.payments, request)

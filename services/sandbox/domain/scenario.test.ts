@@ -76,8 +76,8 @@ function reportsOf(order: ProviderOrder) {
   return receiver.reports.filter(({ idempotency_key }) => idempotency_key === order.idempotency_key)
 }
 
-/** Waits for the callback of a later operation: by then all callbacks of earlier operations have been sent. */
-async function afterLaterCallbacks(): Promise<void> {
+/** Waits until all callbacks of earlier operations have been sent: then the callback of a new operation arrives. */
+async function waitForEarlierCallbacks(): Promise<void> {
   const later = orderOf('deposit', 0)
   await create(later)
   await receiver.received(later.idempotency_key, 1)
@@ -100,14 +100,14 @@ const success = (order: ProviderOrder) => ({
 
 describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   test.each([0, 1, 123, 900, 911, 912, 914, 916, 999])(
-    '%i: pending, then success by one callback',
+    '%i: pending, then success, reported in one callback',
     async (digits) => {
       const order = orderOf(kind, digits)
       expect(await create(order)).toMatchObject({ kind: 'pending' })
       const [report] = await receiver.received(order.idempotency_key, 1)
-      expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, status: success(order) })
-      expect(await lookUp(order)).toEqual(report?.status)
-      await afterLaterCallbacks()
+      expect(report).toEqual({ kind, idempotency_key: order.idempotency_key, result: success(order) })
+      expect(await lookUp(order)).toEqual(report?.result)
+      await waitForEarlierCallbacks()
       expect(reportsOf(order)).toHaveLength(1)
     },
   )
@@ -117,7 +117,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const declined = { kind: 'declined', code: 6044, provider_id: expect.any(String) }
     expect(await create(order)).toEqual(declined)
     expect(await lookUp(order)).toEqual(declined)
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
   })
 
@@ -125,29 +125,26 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const order = orderOf(kind, 902)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(order.idempotency_key, 1)
-    expect(report?.status).toMatchObject({ kind: 'declined', code: 6044 })
+    expect(report?.result).toMatchObject({ kind: 'declined', code: 6044 })
   })
 
   test.each([
-    [903, 'timed out', 300],
-    [904, 'was reset', TIMEOUT_MS],
-    [913, 'met a bare HTTP 500', TIMEOUT_MS],
-    [915, 'got a foreign body', TIMEOUT_MS],
-  ])(
-    '%i: unknown because it %s; success is found by polling, without a callback',
-    async (digits, _why, timeout_ms) => {
-      const order = orderOf(kind, digits)
-      expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
-      expect(await finalOutcome(order)).toEqual(success(order))
-      await afterLaterCallbacks()
-      expect(reportsOf(order)).toHaveLength(0)
-    },
-  )
+    [903, 'no response', 300],
+    [904, 'connection reset', TIMEOUT_MS],
+    [913, 'HTTP 500 without a protocol body', TIMEOUT_MS],
+    [915, 'body not of the protocol', TIMEOUT_MS],
+  ])('%i: unknown (%s); a poll finds the success, no callback', async (digits, _why, timeout_ms) => {
+    const order = orderOf(kind, digits)
+    expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
+    expect(await finalOutcome(order)).toEqual(success(order))
+    await waitForEarlierCallbacks()
+    expect(reportsOf(order)).toHaveLength(0)
+  })
 
   test('905: stays pending', async () => {
     const order = orderOf(kind, 905)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(await lookUp(order)).toMatchObject({ kind: 'pending' })
     expect(reportsOf(order)).toHaveLength(0)
   })
@@ -156,10 +153,10 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const order = orderOf(kind, 906)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(order.idempotency_key, 1)
-    expect(report?.status).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
+    expect(report?.result).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
   })
 
-  test('907: refused under HTTP 500, and every later create and look-up says the same', async () => {
+  test('907: refused under HTTP 500, and every later create and look-up gets the same refusal', async () => {
     const order = orderOf(kind, 907)
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
@@ -176,21 +173,21 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   test('908: success in the response', async () => {
     const order = orderOf(kind, 908)
     expect(await create(order)).toEqual(success(order))
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
   })
 
   test('909: three callbacks out of order, one with another amount', async () => {
     const order = orderOf(kind, 909)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
-    const statuses = (await receiver.received(order.idempotency_key, 3)).map(({ status }) => status)
+    const results = (await receiver.received(order.idempotency_key, 3)).map(({ result }) => result)
     const other = { minor: order.amount.minor + 1n, currency: 'INR' }
-    expect(statuses).toEqual([
+    expect(results).toEqual([
       { ...success(order), amount: other },
       success(order),
       { kind: 'pending', provider_id: expect.any(String) },
     ])
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(3)
     expect(await lookUp(order)).toEqual(success(order))
   })
@@ -199,12 +196,12 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     const order = orderOf(kind, 910)
     expect(await create(order)).toMatchObject({ kind: 'pending' })
     expect(await finalOutcome(order)).toEqual(success(order))
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
   })
 })
 
-describe('refunds act by the digits of their deposit', () => {
+describe("the deposit's digits choose the refund's result", () => {
   test('other digits: success at once, whatever the digits of the refund', async () => {
     const refund = refundOf(await createPaid(0), 911n)
     expect(await create(refund)).toEqual(success(refund))
@@ -220,14 +217,14 @@ describe('refunds act by the digits of their deposit', () => {
     const refund = refundOf(await createPaid(912))
     expect(await create(refund)).toMatchObject({ kind: 'pending' })
     const [report] = await receiver.received(refund.idempotency_key, 1)
-    expect(report).toMatchObject({ kind: 'refund', status: success(refund) })
+    expect(report).toMatchObject({ kind: 'refund', result: success(refund) })
   })
 
-  test('914: the response is lost; success is found by polling, without a callback', async () => {
+  test('914: the response is lost; a poll finds the success, no callback', async () => {
     const refund = refundOf(await createPaid(914))
     expect(await create(refund)).toMatchObject({ kind: 'unknown' })
     expect(await finalOutcome(refund)).toEqual(success(refund))
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(refund)).toHaveLength(0)
   })
 
@@ -258,7 +255,7 @@ describe('idempotency keys', () => {
     )
     expect(ids.size).toBe(1)
     await receiver.received(order.idempotency_key, 1)
-    await afterLaterCallbacks()
+    await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(1)
   })
 
@@ -287,7 +284,7 @@ describe('idempotency keys', () => {
 test('a deposit that would be paid after its expires_at stays pending', async () => {
   const order = { ...orderOf('deposit', 0), expires_at: new Date(clock.now_ms()) } as ProviderOrder
   expect(await create(order)).toMatchObject({ kind: 'pending' })
-  await afterLaterCallbacks()
+  await waitForEarlierCallbacks()
   expect(await lookUp(order)).toMatchObject({ kind: 'pending' })
 })
 

@@ -24,21 +24,21 @@ const NO_RESPONSE_MAX = 1024
 const sandboxLog = log.child('sandbox')
 
 /**
- * Serves the provider protocol over HTTP. `hold_ms` is how long digits 903 keep a connection without a response. An
+ * Serves the provider protocol over HTTP. `silence_ms` is how long digits 903 keep a connection open without a response. An
  * unexpected error gets a bare 500: the operation may exist or not, and only a look-up can tell.
  */
 export async function serveProvider(
   handle: RequestHandler,
-  { hold_ms, ...address }: Address & { readonly hold_ms: number },
+  { silence_ms, ...address }: Address & { readonly silence_ms: number },
 ): Promise<ProviderServer> {
-  const held_sockets = new Set<Socket>()
+  const silent_sockets = new Set<Socket>()
 
-  const hold = (socket: Socket): void => {
-    const timer = clock.after(hold_ms, () => socket.destroy())
-    held_sockets.add(socket)
+  const keepSilent = (socket: Socket): void => {
+    const timer = clock.after(silence_ms, () => socket.destroy())
+    silent_sockets.add(socket)
     socket.once('close', () => {
       timer.cancel()
-      held_sockets.delete(socket)
+      silent_sockets.delete(socket)
     })
   }
 
@@ -49,7 +49,7 @@ export async function serveProvider(
     }
     reply.hijack()
     const { socket } = reply.raw
-    if (action.kind === 'no_response' && held_sockets.size < NO_RESPONSE_MAX && socket) hold(socket)
+    if (action.kind === 'no_response' && silent_sockets.size < NO_RESPONSE_MAX && socket) keepSilent(socket)
     else socket?.resetAndDestroy()
   }
 
@@ -87,7 +87,7 @@ export async function serveProvider(
   return {
     host_and_port: listening.host_and_port,
     stop() {
-      for (const socket of held_sockets) socket.destroy()
+      for (const socket of silent_sockets) socket.destroy()
       return listening.close()
     },
   }

@@ -16,16 +16,16 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/events/v1/event.proto.
  */
 export const file_multihub_events_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJKCg5DYWxsYmFja1RhcmdldBILCgN1cmwYASABKAkSFQoNc2VhbGVkX3NlY3JldBgCIAEoCRIUCgxzZWNyZXRfb3duZXIYAyABKAkioQIKDU1lcmNoYW50RXZlbnQSEQoJZXZlbnRfa2V5GAEgASgJEg0KBWV2ZW50GAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgdwYXltZW50GAYgASgLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudEgAEjQKCGNhbGxiYWNrGAcgASgLMiIubXVsdGlodWIuZXZlbnRzLnYxLkNhbGxiYWNrVGFyZ2V0QgoKCHJlc291cmNlIucBChFNZXJjaGFudEV2ZW50SGVhZBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKCGNhbGxiYWNrGAcgASgLMiIubXVsdGlodWIuZXZlbnRzLnYxLkNhbGxiYWNrVGFyZ2V0Ih0KB1JlY2VpcHQSEgoKZXZlbnRfa2V5cxgBIAMoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
+  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJDCgdXZWJob29rEgsKA3VybBgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgJEhQKDHNlY3JldF9vd25lchgDIAEoCSKZAgoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASLAoHd2ViaG9vaxgHIAEoCzIbLm11bHRpaHViLmV2ZW50cy52MS5XZWJob29rQgoKCHJlc291cmNlIt8BChFNZXJjaGFudEV2ZW50SGVhZBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB3dlYmhvb2sYByABKAsyGy5tdWx0aWh1Yi5ldmVudHMudjEuV2ViaG9vayIdCgdSZWNlaXB0EhIKCmV2ZW50X2tleXMYASADKAliBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
 
 /**
- * CallbackTarget is a callback address that replaces the merchant's endpoints for one event.
+ * Webhook is the payment's own callback address. It replaces the merchant's endpoints for the event.
  *
- * @generated from message multihub.events.v1.CallbackTarget
+ * @generated from message multihub.events.v1.Webhook
  */
-export type CallbackTarget = Message<"multihub.events.v1.CallbackTarget"> & {
+export type Webhook = Message<"multihub.events.v1.Webhook"> & {
   /**
-   * url is the destination of the callback.
+   * url is the address to which the callback is sent.
    *
    * @generated from field: string url = 1;
    */
@@ -47,10 +47,10 @@ export type CallbackTarget = Message<"multihub.events.v1.CallbackTarget"> & {
 };
 
 /**
- * Describes the message multihub.events.v1.CallbackTarget.
- * Use `create(CallbackTargetSchema)` to create a new message.
+ * Describes the message multihub.events.v1.Webhook.
+ * Use `create(WebhookSchema)` to create a new message.
  */
-export const CallbackTargetSchema: GenMessage<CallbackTarget> = /*@__PURE__*/
+export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
   messageDesc(file_multihub_events_v1_event, 0);
 
 /**
@@ -111,11 +111,11 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * callback is the only destination if it is present.
+   * webhook is the only destination if it is present.
    *
-   * @generated from field: multihub.events.v1.CallbackTarget callback = 7;
+   * @generated from field: multihub.events.v1.Webhook webhook = 7;
    */
-  callback?: CallbackTarget | undefined;
+  webhook?: Webhook | undefined;
 };
 
 /**
@@ -168,11 +168,11 @@ export type MerchantEventHead = Message<"multihub.events.v1.MerchantEventHead"> 
   createTime?: Timestamp | undefined;
 
   /**
-   * callback as in MerchantEvent.
+   * webhook as in MerchantEvent.
    *
-   * @generated from field: multihub.events.v1.CallbackTarget callback = 7;
+   * @generated from field: multihub.events.v1.Webhook webhook = 7;
    */
-  callback?: CallbackTarget | undefined;
+  webhook?: Webhook | undefined;
 };
 
 /**

@@ -209,7 +209,7 @@ export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__P
 export const DeliveryService: GenService<{
   /**
    * QueueEvent stores an event and one delivery per destination. It is refused with 1003 without a destination: the
-   * event has no callback of its own and no enabled endpoint subscribes to it.
+   * event has no webhook and no enabled endpoint lists it.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.QueueEvent
    */

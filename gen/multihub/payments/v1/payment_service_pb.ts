@@ -842,7 +842,8 @@ export const PaymentService: GenService<{
     output: typeof LookUpPaymentResponseSchema;
   },
   /**
-   * NotifyPayment queues the event of the payment's present status, once per operation_id.
+   * NotifyPayment is the merchant's payment.notification: it requests a callback about the payment's present status,
+   * once per operation_id. Automatic callbacks do not use it.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.NotifyPayment
    */
@@ -852,7 +853,8 @@ export const PaymentService: GenService<{
     output: typeof NotifyPaymentResponseSchema;
   },
   /**
-   * ResendCallback queues the event of the payment's final status again, once per operation_id.
+   * ResendCallback is the merchant's webhook.resend: it requests the callback about the payment's final status again,
+   * once per operation_id.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ResendCallback
    */

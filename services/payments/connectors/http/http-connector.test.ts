@@ -297,7 +297,7 @@ describe('a callback', () => {
     ).toEqual({
       kind: 'deposit',
       idempotency_key: 'k1',
-      status: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
+      result: expect.objectContaining({ kind: 'success', provider_id: 'p1' }),
     })
   })
 

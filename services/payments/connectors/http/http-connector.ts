@@ -134,7 +134,7 @@ function reportedStatus(
 ): Exclude<LookUpResult, { kind: 'not_found' }> {
   if (http_status < 200 || http_status > 299) return unknown(`HTTP ${http_status} with a report`)
   const is_same = report.idempotency_key === requested.idempotency_key && report.kind === requested.kind
-  return is_same ? report.status : unknown('a report about another operation')
+  return is_same ? report.result : unknown('a report about another operation')
 }
 
 function unknown(reason: string): Unknown {

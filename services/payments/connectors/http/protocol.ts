@@ -106,8 +106,8 @@ function parse<T>(schema: z.ZodType<T>, body: Uint8Array): T | undefined {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
-  const status = toStatus(report)
-  return status && { kind: report.kind, idempotency_key: report.idempotency_key, status }
+  const result = toStatus(report)
+  return result && { kind: report.kind, idempotency_key: report.idempotency_key, result }
 }
 
 /** A success without its time is invalid. A status that the protocol does not define is not final (P4). */

@@ -6,11 +6,11 @@ import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { type NotifyPaymentRequest, notifyPayment } from './notify-payment.ts'
+import { type NotificationRequest, requestNotification } from './request-notification.ts'
 
 const DAY_MS = 86_400_000
 const payment = newDeposit()
-const request: NotifyPaymentRequest = {
+const request: NotificationRequest = {
   merchant_id: payment.merchant_id,
   environment: payment.environment,
   policy: { service_ids: [], currencies: [] },
@@ -44,7 +44,7 @@ function notify(operation_id?: string, is_unavailable = false) {
       },
     },
   }
-  return notifyPayment(deps, operation_id === undefined ? request : { ...request, operation_id })
+  return requestNotification(deps, operation_id === undefined ? request : { ...request, operation_id })
 }
 
 const recordOf = (method: string, key: string) =>

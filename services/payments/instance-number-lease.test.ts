@@ -9,13 +9,13 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
-import { leaseNumericIds } from './numeric-id-lease.ts'
-import type { NumericIdLease } from './store/numeric-id-leases.ts'
+import { leaseInstanceNumber } from './instance-number-lease.ts'
+import type { InstanceNumberLease } from './store/instance-number-leases.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
 
 let directory: string
 let opened: Store
-let leases: Collection<NumericIdLease>
+let leases: Collection<InstanceNumberLease>
 let clock: ManualClock
 /** The calls of the store that have not ended. */
 const open_calls = new Set<Promise<unknown>>()
@@ -24,7 +24,7 @@ const restores: (() => void)[] = []
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-numeric-ids-'))
   opened = await openStore({ database: 'payments', directory })
-  leases = watched((await openPaymentsStore(opened)).numeric_id_leases)
+  leases = watched((await openPaymentsStore(opened)).instance_number_leases)
   clock = createManualClock()
   restores.push(useClock(clock))
 })
@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** The leased number in an id. */
+/** The instance number in an id. */
 const numberOf = (id: string): string => id.slice(10, 14)
 
 /** Makes randomness return only these bytes, so that processes draw the same numbers; a single byte gives one number. */
@@ -47,7 +47,7 @@ function fewNumbers(...bytes: readonly number[]): void {
 }
 
 /** The collection, with each call in `open_calls` until it has ended. */
-function watched(collection: Collection<NumericIdLease>): Collection<NumericIdLease> {
+function watched(collection: Collection<InstanceNumberLease>): Collection<InstanceNumberLease> {
   const watch = <T>(call: Promise<T>): Promise<T> => {
     open_calls.add(call)
     void Promise.allSettled([call]).then(() => open_calls.delete(call))
@@ -72,10 +72,10 @@ async function passMinute(): Promise<void> {
   }
 }
 
-describe('the leased number', () => {
+describe('the leased instance number', () => {
   // P1
   test('is part of each 18-digit id, and ids never repeat', async () => {
-    const ids = await leaseNumericIds(leases)
+    const ids = await leaseInstanceNumber(leases)
     const given = Array.from({ length: 25_000 }, () => ids.next())
     expect(new Set(given).size).toBe(given.length)
     expect(given.every((id) => /^[1-9][0-9]{17}$/.test(id))).toBe(true)
@@ -86,13 +86,13 @@ describe('the leased number', () => {
 
   test('belongs to one process at a time, also when several lease at once', async () => {
     fewNumbers(0, 255)
-    const all = await Promise.all(Array.from({ length: 4 }, () => leaseNumericIds(leases)))
+    const all = await Promise.all(Array.from({ length: 4 }, () => leaseInstanceNumber(leases)))
     expect(new Set(all.map((ids) => numberOf(ids.next()))).size).toBe(4)
     for (const ids of all) await ids.stop()
   })
 
   test('is renewed while the process lives', async () => {
-    const ids = await leaseNumericIds(leases)
+    const ids = await leaseInstanceNumber(leases)
     const number = numberOf(ids.next())
     for (let time = 0; time < 4; time++) await passMinute()
     expect(numberOf(ids.next())).toBe(number)
@@ -100,13 +100,13 @@ describe('the leased number', () => {
   })
 
   test('cannot be used after the store was unavailable for the whole lease', async () => {
-    const unavailable: Collection<NumericIdLease> = {
+    const unavailable: Collection<InstanceNumberLease> = {
       ...leases,
       replace: async () => {
         throw new Unavailable('store unavailable')
       },
     }
-    const ids = await leaseNumericIds(unavailable)
+    const ids = await leaseInstanceNumber(unavailable)
     ids.next()
     await passMinute()
     expect(() => ids.next()).toThrow(Unavailable)
@@ -114,26 +114,26 @@ describe('the leased number', () => {
   })
 
   test('is replaced when another process has taken it', async () => {
-    const ids = await leaseNumericIds(leases)
+    const ids = await leaseInstanceNumber(leases)
     const number = Number(numberOf(ids.next()))
-    const lease = await leases.get({ number })
+    const lease = await leases.get({ instance_number: number })
     if (!lease) throw new Error('the lease does not exist')
     await leases.replace({ ...lease, owner: 'another' }, lease.version)
     await passMinute()
     expect(numberOf(ids.next())).not.toBe(String(number).padStart(4, '0'))
-    expect(await leases.get({ number })).toMatchObject({ owner: 'another' })
+    expect(await leases.get({ instance_number: number })).toMatchObject({ owner: 'another' })
     await ids.stop()
   })
 
   test('cannot be used after its release, nor leased by another process within a minute', async () => {
     fewNumbers(7)
-    const ids = await leaseNumericIds(leases)
+    const ids = await leaseInstanceNumber(leases)
     const number = numberOf(ids.next())
     await ids.stop()
     expect(() => ids.next()).toThrow(Unavailable)
-    await expect(leaseNumericIds(leases)).rejects.toThrow('no free number for numeric ids')
+    await expect(leaseInstanceNumber(leases)).rejects.toThrow('no free instance number')
     await clock.advance(61_000)
-    const next = await leaseNumericIds(leases)
+    const next = await leaseInstanceNumber(leases)
     expect(numberOf(next.next())).toBe(number)
     await next.stop()
   })

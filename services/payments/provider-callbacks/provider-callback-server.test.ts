@@ -3,11 +3,11 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Listening } from '#lib/platform/process/listen.ts'
-import { serveCallbacks } from './callback-server.ts'
+import { serveProviderCallbacks } from './provider-callback-server.ts'
 
 let server: Listening
 beforeAll(async () => {
-  server = await serveCallbacks(async () => 200, { host: '127.0.0.1', port: 0, variable: 'none' })
+  server = await serveProviderCallbacks(async () => 200, { host: '127.0.0.1', port: 0, variable: 'none' })
 })
 afterAll(() => server.close(0))
 

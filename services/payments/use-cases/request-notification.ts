@@ -14,15 +14,15 @@ import { merchantEvent } from '../effects/publish-event.ts'
 import { paymentToProto } from '../rpc/payment-to-proto.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 
-/** What `notifyPayment` and `resendCallback` need. */
-export interface NotifyPaymentDeps {
+/** What the merchant's requests for callbacks need: `requestNotification` and `resendCallback`. */
+export interface CallbackRequestDeps {
   readonly payments: Collection<Payment>
   readonly idempotency: Idempotency
   readonly notifier: Pick<Client<typeof DeliveryService>, 'queueEvent'>
 }
 
 /** A merchant's request for a callback about the present status of a payment. */
-export interface NotifyPaymentRequest extends LookUpRequest {
+export interface NotificationRequest extends LookUpRequest {
   readonly operation_id?: string
   /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
@@ -34,13 +34,13 @@ const MINUTE_MS = 60_000
 const MINUTE_KEY_LIFETIME_MS = 86_400_000
 
 /**
- * Queues the event of the payment's present status and returns the payment. An exact retry gets the same response and
+ * The merchant's `payment.notification`: queues the event of the payment's present status and returns the payment. An exact retry gets the same response and
  * queues nothing (P15). The look-up and its policy check come first, also for a retry. Throws 1013 for a key that was
  * used with another payload, and 1003 when there is no callback destination.
  */
-export async function notifyPayment(
-  deps: NotifyPaymentDeps,
-  request: NotifyPaymentRequest,
+export async function requestNotification(
+  deps: CallbackRequestDeps,
+  request: NotificationRequest,
 ): Promise<NotifyPaymentResponse> {
   const payment = await lookUpPayment(deps.payments, request)
   const work = async (id: SeededId): Promise<Uint8Array> => {
@@ -59,7 +59,7 @@ export async function notifyPayment(
  * It has a method name of its own, so that it cannot equal an `operation_id` that a merchant chooses.
  */
 function idempotencyKey(
-  { merchant_id, environment, operation_id, payload_hash }: NotifyPaymentRequest,
+  { merchant_id, environment, operation_id, payload_hash }: NotificationRequest,
   { payment_id }: Payment,
 ): IdempotencyKey {
   const method = 'payment.notification'
@@ -74,7 +74,7 @@ function idempotencyKey(
  * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once.
  */
 export async function queueStatusEvent(
-  { notifier }: NotifyPaymentDeps,
+  { notifier }: CallbackRequestDeps,
   payment: Payment,
   id: SeededId,
 ): Promise<readonly string[]> {
