@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from '@jest/globals'
-import { lineOf, type Prose, proseOf } from './prose.ts'
+import { describe, expect, test } from '@jest/globals'
+import { lineOf, type Prose, proseWithInlineCode } from './prose.ts'
 import { isTest, ROOT, readTexts, type SourceFile } from './sources.ts'
 
 const PAGE = 'docs/contract.md'
@@ -21,7 +21,8 @@ interface Citation {
 
 const RULE = /\b[ABENPRS](?:[1-9]|1[0-9])\b/g
 const RANGE = /\b([ABENPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
-const SECTION = /\bspec: ([A-Za-z0-9][\w -]*?)\s*(?=[,;).]|$)/g
+/** The name of a section ends at a punctuation mark or a backtick. It may be in backticks and cross a line. */
+const SECTION = /\bspec:\s+`?([^`,;:()."']*)/g
 
 const page = await readFile(join(ROOT, PAGE), 'utf8')
 const anchors = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, anchor = '']) => anchor)
@@ -31,7 +32,7 @@ const texts = (await readTexts()).filter(({ path }) => path !== PAGE && path !==
 const citations = texts.flatMap(citationsIn)
 
 function citationsIn(file: SourceFile): readonly Citation[] {
-  return proseOf(file)
+  return proseWithInlineCode(file)
     .filter(({ kind }) => kind !== 'string' || isTest(file))
     .flatMap((prose) =>
       anchorsIn(prose).map(([anchor, index]) => ({ anchor, file, line: lineOf(file, prose.offset + index) })),
@@ -48,7 +49,7 @@ function anchorsIn({ text, kind }: Prose): readonly (readonly [anchor: string, i
   )
   if (kind === 'string') return [...rules, ...ranges]
   const sections = [...text.matchAll(SECTION)].map(
-    ({ 1: name = '', index }) => [`spec-${name.split(/\s+/).join('-')}`, index] as const,
+    ({ 1: name = '', index }) => [`spec-${name.trim().split(/\s+/).join('-')}`, index] as const,
   )
   return [...rules, ...ranges, ...sections]
 }
@@ -69,5 +70,33 @@ test('every rule is cited by a test, or is listed as untested', () => {
   const rules = anchors.filter((anchor) => !anchor.startsWith('spec-'))
   const untested = rules.filter((rule) => !tested.has(rule))
   process.stderr.write(`rules that no test cites (${untested.length}): ${untested.join(', ')}\n`)
-  expect(untested.filter((rule) => !UNTESTED.includes(rule))).toEqual([])
+  expect(untested.toSorted()).toEqual(UNTESTED.toSorted())
+})
+
+describe('the reading of citations', () => {
+  const read = (text: string, path = 'lib/probe.ts'): string[] =>
+    citationsIn({ path, text, lines: 1 }).map(({ anchor }) => anchor)
+
+  test.each([
+    ['in a comment', '/** Counts (spec: Resend route signature). */'],
+    ['broken over two lines', '/**\n * Counts (spec:\n * Resend route signature).\n */'],
+    ['broken within its name', '// Counts (spec: Resend\n// route signature, 3)'],
+    ['in backticks', '// Counts (`spec: Resend route signature`)'],
+    ['with its name in backticks', '// Counts (spec: `Resend route signature`)'],
+  ])('finds a section %s', (_, text) => expect(read(text)).toEqual(['spec-Resend-route-signature']))
+
+  test('finds a section in a page, also when a line break divides it', () => {
+    expect(read('As in `spec: Limits` (spec: Delivery\nbody).', 'docs/probe.md')).toEqual([
+      'spec-Limits',
+      'spec-Delivery-body',
+    ])
+  })
+
+  test('reads a rule in backticks, and each rule of a range', () => {
+    expect(new Set(read('// As in `E7`, and in P2 to P4'))).toEqual(new Set(['E7', 'P2', 'P3', 'P4']))
+  })
+
+  test('reports a text that names no section', () => {
+    expect(read('// Takes a value (spec: `finished`)')).toEqual(['spec-finished'])
+  })
 })

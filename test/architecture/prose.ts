@@ -7,8 +7,13 @@ export interface Prose {
   readonly text: string
 }
 
-/** The comments and strings of code, and the text of a page without its code. */
-export function proseOf({ path, text }: SourceFile): readonly Prose[] {
+/** The comments and strings of code, and the text of a page, all without code in backticks. */
+export function proseOf(file: SourceFile): readonly Prose[] {
+  return proseWithInlineCode(file).map((prose) => ({ ...prose, text: withoutInlineCode(prose.text) }))
+}
+
+/** As `proseOf`, but with the code in backticks, which may be a citation. */
+export function proseWithInlineCode({ path, text }: SourceFile): readonly Prose[] {
   return path.endsWith('.md') ? pageProse(text) : codeProse(text, path.endsWith('.proto'))
 }
 
@@ -18,8 +23,7 @@ export function lineOf({ text }: SourceFile, offset: number): number {
 }
 
 function pageProse(text: string): readonly Prose[] {
-  const without_blocks = text.replace(/^```.*?^```/gms, blank)
-  return [{ kind: 'page', offset: 0, text: withoutInlineCode(without_blocks) }]
+  return [{ kind: 'page', offset: 0, text: text.replace(/^```.*?^```/gms, blank) }]
 }
 
 /** A slash after one of these begins a regular expression, after anything else it is a division. */
@@ -30,7 +34,7 @@ function codeProse(code: string, is_proto: boolean): readonly Prose[] {
   const found: Prose[] = []
   const add = (kind: Prose['kind'], start: number, end: number): void => {
     const text = kind === 'comment' ? commentText(code.slice(start, end)) : code.slice(start, end)
-    found.push({ kind, offset: start, text: withoutInlineCode(text) })
+    found.push({ kind, offset: start, text })
   }
   for (let at = 0; at < code.length; ) {
     const end = endOfToken(code, at, is_proto)

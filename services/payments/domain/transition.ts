@@ -11,7 +11,7 @@ import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
 export interface TransitionDetails {
   readonly at: Date
   readonly error_code?: ErrorCode
-  /** The provider's own time of a success (spec: `finished`). */
+  /** The provider's own time of a success (spec: Payment object). */
   readonly finished_at?: Date
 }
 
