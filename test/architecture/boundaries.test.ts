@@ -123,9 +123,13 @@ const IMPURE_EXCEPTIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 describe('of resources', () => {
-  test('only files in store folders open collections', () => {
-    const opener = /^(services\/[\w-]+\/([\w-]+\/)?store\/|gateway\/limits\/store\.ts|lib\/|roles\.ts)/
-    expect(usedOutside(opener, /^lib\/platform\/store\/(?!store\.ts|errors\.ts)/)).toEqual([])
+  test('only store files open collections and blobs', () => {
+    expect(writtenOutside(STORE_FILES, /\.(collection|blobs)\s*[<(]/)).toEqual([])
+  })
+
+  test('code outside store files imports the types and the errors of the store at most', () => {
+    const implementation = /^lib\/platform\/store\/(?!store\.ts|errors\.ts)/
+    expect(usedOutside(/^(lib\/platform\/store\/|roles\.ts$)/, implementation)).toEqual([])
   })
 
   test('each database, the bus, the HTTP client and the RPC transports are known to one folder of lib', () => {
@@ -159,6 +163,9 @@ describe('of resources', () => {
     expect(listening).toEqual([])
   })
 })
+
+/** The files that may open collections: the store itself and the store files of each part. */
+const STORE_FILES = /^(lib\/platform\/store\/|services\/([\w-]+\/)+store\/|gateway\/store\.ts$)/
 
 /** What of Node's network modules opens no connection: address checks, a class to compare with, and servers. */
 const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/
