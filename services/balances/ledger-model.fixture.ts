@@ -6,7 +6,7 @@ import { adjustmentId, type Command, resolutionId } from './domain/command.ts'
  * compare the real ledger with it.
  */
 export interface LedgerModel {
-  /** Returns `accepted`, the code of a refusal, or the rejection. */
+  /** Returns `accepted`, the code of a refusal, or why no entry was recorded. */
   decide(command: Command): string
   balances(): Map<string, { available: bigint; held: bigint }>
   /** The sum of the open holds, by merchant and currency. */

@@ -20,8 +20,8 @@ if ('skip' in server) {
     const ledgers = []
     for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store)))
     try {
-      const credits = Array.from({ length: 300 }, (_, at) => credit(`c${at}`, 10n))
-      const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 70n))
+      const credits = Array.from({ length: 300 }, (_, index) => credit(`c${index}`, 10n))
+      const holds = Array.from({ length: 100 }, (_, index) => hold(`h${index}`, 70n))
       for (const commands of [credits, holds]) {
         const [one, other] = await Promise.all(
           ledgers.map((ledger) => Promise.all(commands.map((command) => ledger.submit('test', command)))),

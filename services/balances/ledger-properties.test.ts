@@ -16,7 +16,7 @@ import type { LedgerStore } from './store/ledger-store.ts'
 const SHARD = shardOf(MERCHANTS[0], 'test')
 
 function summaryOf(result: CommandResult): string {
-  return 'recorded' in result ? String(result.recorded.entry.refused_code ?? 'accepted') : result.rejected
+  return 'recorded' in result ? String(result.recorded.entry.refused_code ?? 'accepted') : result.not_recorded
 }
 
 function expectModelBalances(state: ShardState, model: LedgerModel): void {
@@ -38,18 +38,18 @@ function expectModelBalances(state: ShardState, model: LedgerModel): void {
 /** Decides a list of commands as one batch and compares each result with the model. */
 function decideBatch(state: ShardState, list: readonly Command[], model: LedgerModel): Batch | undefined {
   const { seq, hash } = state.head()
-  const at: BatchPosition = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
-  const draft = createBatchDraft(state, at)
+  const position: BatchPosition = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
+  const draft = createBatchDraft(state, position)
   for (const command of list) {
     const before = draft.accounts(command.merchant_id, 'INR')
-    const result = decideCommand(draft, command, at)
+    const result = decideCommand(draft, command, position)
     const summary = summaryOf(result)
     expect(summary).toBe(model.decide(command))
     if (summary !== 'accepted') expect(draft.accounts(command.merchant_id, 'INR')).toEqual(before)
-    if ('recorded' in result) expect(decideCommand(draft, command, at)).toEqual(result)
+    if ('recorded' in result) expect(decideCommand(draft, command, position)).toEqual(result)
   }
   if (draft.entries.length === 0) return undefined
-  return sealBatch(at, hash, draft.entries)
+  return sealBatch(position, hash, draft.entries)
 }
 
 test('decideCommand agrees with the model, and a replay of the batches gives the same state', () => {

@@ -48,7 +48,7 @@ describe('the ledger', () => {
     await using fixture = await openFixture()
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 1_007n))
-    const holds = Array.from({ length: 100 }, (_, at) => hold(`h${at}`, 50n))
+    const holds = Array.from({ length: 100 }, (_, index) => hold(`h${index}`, 50n))
     const results = await Promise.all(holds.map((command) => ledger.submit('test', command)))
     expect(results.filter(wasAccepted)).toHaveLength(20)
     expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 7n, held: 1_000n }])
@@ -59,16 +59,18 @@ describe('the ledger', () => {
     const { ledger } = fixture
     const twice = async (commands: Command[]): Promise<CommandResult[]> =>
       await Promise.all([...commands, ...commands].map((command) => ledger.submit('test', command)))
-    const credits = await twice(Array.from({ length: 50 }, (_, at) => credit(`c${at}`, 10n)))
+    const credits = await twice(Array.from({ length: 50 }, (_, index) => credit(`c${index}`, 10n)))
     expect(credits.slice(0, 50)).toEqual(credits.slice(50))
-    const holds = await twice(Array.from({ length: 50 }, (_, at) => hold(`h${at}`, 20n)))
+    const holds = await twice(Array.from({ length: 50 }, (_, index) => hold(`h${index}`, 20n)))
     expect(holds.filter(wasAccepted)).toHaveLength(50)
     const ends = await twice(
-      Array.from({ length: 50 }, (_, at) => resolve(at % 2 ? 'capture' : 'release', `h${at}`)),
+      Array.from({ length: 50 }, (_, index) => resolve(index % 2 ? 'capture' : 'release', `h${index}`)),
     )
     expect(ends.filter(wasAccepted)).toHaveLength(50)
     expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 125n })
-    const accepted_odd = holds.slice(0, 50).filter((result, at) => at % 2 === 1 && wasAccepted(result)).length
+    const accepted_odd = holds
+      .slice(0, 50)
+      .filter((result, index) => index % 2 === 1 && wasAccepted(result)).length
     expect(await ledger.accounts('test', '1000')).toMatchObject([
       { available: 500n - 20n * BigInt(accepted_odd), held: 0n },
     ])
@@ -79,11 +81,11 @@ describe('the ledger', () => {
     const { ledger } = fixture
     await ledger.submit('test', credit('a', 100n))
     await ledger.submit('test', hold('h', 40n))
-    const ends = Array.from({ length: 20 }, (_, at) => resolve(at % 2 ? 'capture' : 'release', 'h'))
+    const ends = Array.from({ length: 20 }, (_, index) => resolve(index % 2 ? 'capture' : 'release', 'h'))
     const results = await Promise.all(ends.map((command) => ledger.submit('test', command)))
     expect(results.filter(wasAccepted)).toHaveLength(10)
     expect(
-      results.filter((result) => 'rejected' in result && result.rejected === 'id_conflict'),
+      results.filter((result) => 'not_recorded' in result && result.not_recorded === 'id_conflict'),
     ).toHaveLength(10)
     expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 3n })
   })
@@ -97,7 +99,7 @@ describe('the ledger', () => {
     await ledger.stop()
     const later = createLedger(store)
     expect(await later.submit('test', hold('h', 10n))).toEqual(refused)
-    expect(await later.submit('test', hold('h', 11n))).toEqual({ rejected: 'id_conflict' })
+    expect(await later.submit('test', hold('h', 11n))).toEqual({ not_recorded: 'id_conflict' })
     await later.stop()
   })
 
@@ -113,7 +115,7 @@ describe('the ledger', () => {
       credit('e\u0000', 1n),
     ]
     const results = await Promise.all(commands.map((command) => ledger.submit('test', command)))
-    expect(results.map((result) => ('rejected' in result ? result.rejected : 'recorded'))).toEqual([
+    expect(results.map((result) => ('not_recorded' in result ? result.not_recorded : 'recorded'))).toEqual([
       'recorded',
       'overflow',
       'malformed',
@@ -126,10 +128,10 @@ describe('the ledger', () => {
     await using fixture = await openFixture()
     const { store } = fixture
     const small = createLedger(store, undefined, 2)
-    const merchants = Array.from({ length: 8 }, (_, at) => `merchant ${at}`)
+    const merchants = Array.from({ length: 8 }, (_, index) => `merchant ${index}`)
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(
-        merchants.map((merchant, at) => small.submit('test', credit(`${round} ${at}`, 10n, merchant))),
+        merchants.map((merchant, index) => small.submit('test', credit(`${round} ${index}`, 10n, merchant))),
       )
     }
     for (const merchant of merchants)

@@ -4,8 +4,8 @@ import { text } from '#lib/platform/config/fields.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createForwardClient } from './forwarding/forward-client.ts'
 import { createLedger } from './ledger.ts'
-import { createBalanceService } from './rpc/balance-service.ts'
-import { createLedgerService } from './rpc/ledger-service.ts'
+import { createBalanceRpc } from './rpc/balance-service.ts'
+import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 
@@ -32,7 +32,7 @@ export const role: Role = {
         : undefined
     const ledger = createLedger(store, forwarding)
     return {
-      services: [createBalanceService(ledger), createLedgerService(ledger)],
+      services: [createBalanceRpc(ledger), createLedgerRpc(ledger)],
       check: () => ledger.checkClock(),
       stop: () => ledger.stop(),
     }

@@ -13,7 +13,7 @@ import { bindAttempt } from './delivery/attempt.ts'
 import { createFindSecret } from './delivery/find-secret.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
-import { deliveryRpc } from './rpc/delivery-service.ts'
+import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
 import { openEvents } from './store/events.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
@@ -70,7 +70,7 @@ export const role: Role = {
       { queue: 'notifier', concurrency: EVENTS_IN_FLIGHT_MAX },
     )
     return {
-      services: [deliveryRpc(deps)],
+      services: [createDeliveryRpc(deps)],
       async stop() {
         await subscription.close()
         await runner.stop()

@@ -23,7 +23,7 @@ import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
 import { leaseInstanceNumber } from './instance-number-lease.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
-import { paymentRpc } from './rpc/payment-service.ts'
+import { createPaymentRpc } from './rpc/payment-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
@@ -124,7 +124,7 @@ export const role: Role = {
     }
     await registryCache.start()
     return {
-      services: [paymentRpc(store, create_deps, callback_request_deps)],
+      services: [createPaymentRpc(store, create_deps, callback_request_deps)],
       async open() {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
         const deps = { payments, runner, findAccount }

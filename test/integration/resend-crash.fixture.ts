@@ -3,7 +3,7 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { openNotifier, type TestNotifier } from '../../services/notifier/notifier.fixture.ts'
-import { deliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
+import { createDeliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
 import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
 import { resendCallback } from '../../services/payments/use-cases/resend-callback.ts'
 import { rpcConfig } from '../support/rpc.ts'
@@ -29,7 +29,7 @@ export async function openResend(
   const payments = await openPaymentsStore(store)
   const notifier = await openNotifier(directory)
   const rpc = await createRpc(rpcConfig())
-  rpc.add([deliveryRpc(notifier)])
+  rpc.add([createDeliveryRpc(notifier)])
   const client = rpc.clientsOf('payments')(DeliveryService)
   const deps = {
     payments: payments.payments,

@@ -81,14 +81,14 @@ describe('holds', () => {
     const { decide } = decider(credit('a', 10n), hold('h', 4n))
     const released = decide(resolve('release', 'h'))
     expect(decide(resolve('release', 'h'))).toEqual(released)
-    expect(decide(resolve('capture', 'h'))).toEqual({ rejected: 'id_conflict' })
+    expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
   })
 
   test("does not resolve a hold that is unknown, refused or another merchant's", () => {
     const { decide } = decider(credit('a', 10n), hold('mine', 4n), hold('much', 400n))
     for (const id of ['none', 'much'])
-      expect(decide(resolve('capture', id))).toEqual({ rejected: 'hold_not_open' })
-    expect(decide(resolve('release', 'mine', '2000'))).toEqual({ rejected: 'hold_not_open' })
+      expect(decide(resolve('capture', id))).toEqual({ not_recorded: 'hold_not_open' })
+    expect(decide(resolve('release', 'mine', '2000'))).toEqual({ not_recorded: 'hold_not_open' })
   })
 })
 
@@ -112,18 +112,18 @@ describe('an id', () => {
     ['kind', hold('a', 10n)],
   ])('with another %s is a conflict', (_, other) => {
     const { draft, decide } = decider(sent)
-    expect(decide(other)).toEqual({ rejected: 'id_conflict' })
+    expect(decide(other)).toEqual({ not_recorded: 'id_conflict' })
     expect(draft.entries).toHaveLength(1)
   })
 })
 
 describe('a balance that would exceed 64 bits', () => {
-  test('a fact is rejected without an entry and can be posted later', () => {
+  test('a credit that overflows is not recorded and can be posted later', () => {
     const { draft, decide } = decider(credit('a', INT64_MAX))
-    expect(decide(credit('b', 1n))).toEqual({ rejected: 'overflow' })
+    expect(decide(credit('b', 1n))).toEqual({ not_recorded: 'overflow' })
     decide(hold('h', 1n))
     expect(draft.accounts('1000', 'INR').available).toBe(INT64_MAX - 1n)
-    expect(decide(credit('c', 5n))).toEqual({ rejected: 'overflow' })
+    expect(decide(credit('c', 5n))).toEqual({ not_recorded: 'overflow' })
   })
 
   test('a correction is refused permanently', () => {

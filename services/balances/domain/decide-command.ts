@@ -6,32 +6,34 @@ import { applyMovement, type MerchantAccounts, type Movement } from './merchant-
 import type { BatchDraft } from './shard-state.ts'
 
 /**
- * Why a command was not decided. No entry is recorded, so a repeat is judged again.
+ * Why no entry was recorded for a command. A repeat is decided again. A refusal is not a reason here: it is an entry.
  * `malformed`: a field breaks a rule. `id_conflict`: the id belongs to a command with other content. `hold_not_open`:
  * the merchant has no open hold with this id. `overflow`: a balance would exceed 64 bits; the fact can be posted later.
  */
-export type Rejection = 'malformed' | 'id_conflict' | 'hold_not_open' | 'overflow'
+export type NotRecordedReason = 'malformed' | 'id_conflict' | 'hold_not_open' | 'overflow'
 
-/** The result of a command: the only entry of its id, accepted or refused permanently; or why there is no entry. */
-export type CommandResult = { readonly recorded: RecordedEntry } | { readonly rejected: Rejection }
+/** The result of a command: the only entry of its id, which may record a refusal; or why no entry was recorded. */
+export type CommandResult =
+  | { readonly recorded: RecordedEntry }
+  | { readonly not_recorded: NotRecordedReason }
 
 /** The movement that a command asks for, with the other fields of its entry. */
 type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'held'>
 
 /**
  * Decides one command on a draft and records its entry there. It is pure apart from the draft, and total: a bad command
- * gets its own result and does not disturb the commands around it. `at` is the position of the batch being decided.
+ * gets its own result and does not disturb the commands around it. `position` is that of the batch being decided.
  * Limit counters by day, month and settlement period (P14) belong here, next to the check of funds.
  */
-export function decideCommand(draft: BatchDraft, command: Command, at: BatchPosition): CommandResult {
-  if (!isWellFormed(command)) return { rejected: 'malformed' }
+export function decideCommand(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
+  if (!isWellFormed(command)) return { not_recorded: 'malformed' }
   const existing = draft.recordedEntry(command.id)
   if (existing) return resultOfRepeat(existing, command)
   const posting = postingOf(command, draft)
-  if (posting === undefined) return { rejected: 'hold_not_open' }
+  if (posting === undefined) return { not_recorded: 'hold_not_open' }
   const before = draft.accounts(posting.merchant_id, posting.currency)
   const after = applyMovement(before, posting)
-  if (after === undefined && !isRefusable(posting)) return { rejected: 'overflow' }
+  if (after === undefined && !isRefusable(posting)) return { not_recorded: 'overflow' }
   const refused_code = refusalOf(posting, before, after)
   const { available, held } = refused_code === undefined && after ? after : before
   const entry: Entry = {
@@ -41,18 +43,18 @@ export function decideCommand(draft: BatchDraft, command: Command, at: BatchPosi
     held,
   }
   draft.record(entry)
-  return { recorded: { ...at, entry } }
+  return { recorded: { ...position, entry } }
 }
 
 /** The result of a command whose id has an entry: that entry, or `id_conflict` when the command has other content. */
 export function resultOfRepeat(existing: RecordedEntry, command: Command): CommandResult {
-  return isSameContent(existing.entry, command) ? { recorded: existing } : { rejected: 'id_conflict' }
+  return isSameContent(existing.entry, command) ? { recorded: existing } : { not_recorded: 'id_conflict' }
 }
 
 /**
- * A fact (a credit, a chargeback, the end of a hold) cannot be refused because it has already happened. A request (a
- * hold, a fee, a correction) can. Its refusal is an entry, so that a late repeat never succeeds after the caller was
- * refused.
+ * Whether the ledger may refuse a posting. A hold, a correction, and a transfer from `available`, such as a fee, can be
+ * refused. The refusal is an entry, so that a late repeat never succeeds after the caller was refused. A credit, a
+ * chargeback and the end of a hold cannot be refused, because they have already happened.
  */
 function isRefusable({ kind, debit, credit }: Posting): boolean {
   if (kind === 'transfer') return debit === 'available' && credit !== 'chargebacks'

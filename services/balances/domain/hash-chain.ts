@@ -22,8 +22,8 @@ export class CorruptJournal extends Error {
 }
 
 /** Makes a batch of decided entries, ready for the insert that commits it. */
-export function sealBatch(at: BatchPosition, previous_hash: string, entries: readonly Entry[]): Batch {
-  const content = { ...at, format: BATCH_FORMAT, token: randomHex(16), entries, previous_hash }
+export function sealBatch(position: BatchPosition, previous_hash: string, entries: readonly Entry[]): Batch {
+  const content = { ...position, format: BATCH_FORMAT, token: randomHex(16), entries, previous_hash }
   return { ...content, hash: hashOf(content) }
 }
 
@@ -34,7 +34,8 @@ export function assertFollows(head: JournalHead, batch: Batch): void {
     throw new CorruptJournal(
       `${name} has the unknown format ${batch.format}; run a release that can read this format`,
     )
-  if (batch.seq !== head.seq + 1n) throw new CorruptJournal(`${name} comes directly after batch ${head.seq}`)
+  if (batch.seq !== head.seq + 1n)
+    throw new CorruptJournal(`${name} was found where batch ${head.seq + 1n} must follow`)
   if (batch.previous_hash !== head.hash)
     throw new CorruptJournal(
       `${name} does not continue the hash chain; it or the batch before it was altered`,

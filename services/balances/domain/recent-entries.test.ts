@@ -29,7 +29,7 @@ test('keeps its limit however many batches are added', () => {
     recent.add(batch(seq, `${seq}`))
     recent.trim(seq)
   }
-  const kept = Array.from({ length: 1_000 }, (_, at) => recent.get(`${at + 1}`)).filter(
+  const kept = Array.from({ length: 1_000 }, (_, index) => recent.get(`${index + 1}`)).filter(
     (entry) => entry !== undefined,
   )
   expect(kept.map(({ seq }) => seq)).toEqual([991n, 992n, 993n, 994n, 995n, 996n, 997n, 998n, 999n, 1000n])

@@ -50,8 +50,8 @@ export function createCommandForwarder(forward: ForwardCommands): CommandForward
     try {
       const commands = batch.map(({ command }) => command)
       const results = await forward(address, shard, commands)
-      for (const [at, { resolve, reject }] of batch.entries()) {
-        const result = results[at]
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const result = results[index]
         if (result === undefined || result === 'unavailable')
           reject(
             new Unavailable('the process that holds the lease of the shard could not decide the command'),

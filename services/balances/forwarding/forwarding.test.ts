@@ -8,8 +8,8 @@ import { freePort } from '../../../test/support/free-port.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { createBalanceService } from '../rpc/balance-service.ts'
-import { createLedgerService } from '../rpc/ledger-service.ts'
+import { createBalanceRpc } from '../rpc/balance-service.ts'
+import { createLedgerRpc } from '../rpc/ledger-service.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { createForwardClient } from './forward-client.ts'
 
@@ -33,7 +33,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
   )
   const forward = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
   const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, forward })
-  rpc.add([createBalanceService(ledger), createLedgerService(ledger)])
+  rpc.add([createBalanceRpc(ledger), createLedgerRpc(ledger)])
   const serving = await rpc.serve({})
   let stopped = false
   const stop = async (): Promise<void> => {
@@ -80,7 +80,7 @@ test('forwards commands to the holder of the lease and returns every kind of res
     const forwarded = await other.ledger.submit('test', command)
     expect(forwarded).toEqual(await holder.ledger.submit('test', command))
   }
-  const burst = Array.from({ length: 2_000 }, (_, at) => credit(`burst ${at}`, 1n))
+  const burst = Array.from({ length: 2_000 }, (_, index) => credit(`burst ${index}`, 1n))
   await Promise.all(burst.map((command) => other.ledger.submit('test', command)))
   expect(await other.ledger.accounts('test', '1000')).toEqual(await holder.ledger.accounts('test', '1000'))
   expect(await holder.ledger.verify()).toMatchObject({ differences: [] })
@@ -92,7 +92,7 @@ test('decides commands itself when the holder of the lease stops, and none twice
   await using holder = await startProcess(store)
   await holder.ledger.submit('test', credit('first', 1n))
   await using other = await startProcess(store)
-  const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
+  const commands = Array.from({ length: 1_000 }, (_, index) => credit(`c${index}`, 1n))
   const burst = Promise.all(commands.map((command) => other.ledger.submit('test', command)))
   await holder.stop()
   await burst

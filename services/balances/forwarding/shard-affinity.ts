@@ -14,8 +14,11 @@ const UNREACHABLE_MS = 1_000
  * position in the journal keeps that safe.
  */
 export interface ShardAffinity {
-  /** The address of the process that holds the lease of a shard; `undefined` means to decide here. */
-  addressOf(shard: number): Promise<string | undefined>
+  /**
+   * Takes or renews the lease if no other process holds it, otherwise returns the holder's address. `undefined` means
+   * that this process decides.
+   */
+  acquireOrFind(shard: number): Promise<string | undefined>
   /** Stops forwarding a shard for a while, because the holder of its lease failed with `error`. */
   markUnreachable(shard: number, error: unknown): void
   /** Gives back the leases of this process. */
@@ -77,7 +80,7 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
   }
 
   return {
-    async addressOf(shard) {
+    async acquireOrFind(shard) {
       const now_ms = clock.monotonic_ms()
       const cached = cache.get(shard)
       if (cached === undefined || now_ms >= cached.until_ms) return (await shareAcquire(shard)).address

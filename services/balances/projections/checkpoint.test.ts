@@ -12,8 +12,8 @@ function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
     shard: SHARD,
     head: { seq, time_ms: Number(seq) * 1_000, hash: `hash ${seq}` },
     accounts: [{ ...emptyAccounts('1', 'INR'), held: BigInt(holds), clearing: -BigInt(holds) }],
-    holds: Array.from({ length: holds }, (_, at) => ({
-      id: `h${at}`,
+    holds: Array.from({ length: holds }, (_, index) => ({
+      id: `h${index}`,
       merchant_id: '1',
       currency: 'INR',
       amount: 1n,

@@ -18,7 +18,7 @@ const CALLERS = {
 } as const
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's corrections and verification. */
-export function createBalanceService(ledger: Ledger): RpcService {
+export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, CALLERS, {
     async getBalances(request) {
       const { environment, merchant_id } = ownerOf(request)

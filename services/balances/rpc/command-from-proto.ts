@@ -20,11 +20,11 @@ import {
 import { ACCOUNTS } from './entry-proto.ts'
 import {
   amountOf,
+  type CommandInEnvironment,
   currencyOf,
   idOf,
   ownerOf,
   purposeOf,
-  type RoutedCommand,
   reasonOf,
 } from './request-fields.ts'
 
@@ -41,7 +41,7 @@ export const RESOLUTIONS = createEnumMap<ResolveCommand['kind'], HoldResolution>
 // value is not allowed.
 
 /** The command of a PostTransfer request. */
-export function transferFromProto(request: PostTransferRequest): RoutedCommand<TransferCommand> {
+export function transferFromProto(request: PostTransferRequest): CommandInEnvironment<TransferCommand> {
   const { environment, merchant_id } = ownerOf(request)
   const id = idOf(request.transferId, 'transfer_id')
   const debit = ACCOUNTS.required(request.debit, 'debit')
@@ -53,7 +53,7 @@ export function transferFromProto(request: PostTransferRequest): RoutedCommand<T
 }
 
 /** The command of a PlaceHold request. */
-export function holdFromProto(request: PlaceHoldRequest): RoutedCommand<HoldCommand> {
+export function holdFromProto(request: PlaceHoldRequest): CommandInEnvironment<HoldCommand> {
   const { environment, merchant_id } = ownerOf(request)
   const id = idOf(request.holdId, 'hold_id')
   const money = amountOf(request)
@@ -62,7 +62,7 @@ export function holdFromProto(request: PlaceHoldRequest): RoutedCommand<HoldComm
 }
 
 /** The command of a ResolveHold request. */
-export function resolutionFromProto(request: ResolveHoldRequest): RoutedCommand<ResolveCommand> {
+export function resolutionFromProto(request: ResolveHoldRequest): CommandInEnvironment<ResolveCommand> {
   const { environment, merchant_id } = ownerOf(request)
   const hold_id = idOf(request.holdId, 'hold_id')
   const content = { id: resolutionId(hold_id), merchant_id, hold_id, reason: reasonOf(request) }
@@ -71,7 +71,7 @@ export function resolutionFromProto(request: ResolveHoldRequest): RoutedCommand<
 }
 
 /** The command of an Adjust request. Its reason is required. */
-export function adjustmentFromProto(request: AdjustRequest): RoutedCommand<AdjustCommand> {
+export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironment<AdjustCommand> {
   const { environment, merchant_id } = ownerOf(request)
   const money = requiredMessage(request.amount, 'amount')
   const currency = currencyOf(request.currency === '' ? money.currency : request.currency, 'currency')

@@ -5,13 +5,13 @@ import {
   type LedgerCommandResult,
   type LedgerCommandResultSchema,
   LedgerCommandSchema,
-  LedgerRejection,
+  NotRecordedReason as ProtoNotRecordedReason,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Command } from '../domain/command.ts'
-import type { Rejection } from '../domain/decide-command.ts'
+import type { NotRecordedReason } from '../domain/decide-command.ts'
 import { environmentOf, isShard, shardOf } from '../domain/shard.ts'
 import type { ForwardedResult } from '../forwarding/command-forwarder.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
@@ -23,14 +23,14 @@ import {
   transferFromProto,
 } from './command-from-proto.ts'
 import { ACCOUNTS, entryFromProto, entryToProto } from './entry-proto.ts'
-import type { RoutedCommand } from './request-fields.ts'
+import type { CommandInEnvironment } from './request-fields.ts'
 
-const REJECTIONS = createEnumMap<Rejection | 'unavailable', LedgerRejection>({
-  malformed: LedgerRejection.MALFORMED,
-  id_conflict: LedgerRejection.ID_CONFLICT,
-  hold_not_open: LedgerRejection.HOLD_NOT_OPEN,
-  overflow: LedgerRejection.OVERFLOW,
-  unavailable: LedgerRejection.UNAVAILABLE,
+const NOT_RECORDED_REASONS = createEnumMap<NotRecordedReason | 'unavailable', ProtoNotRecordedReason>({
+  malformed: ProtoNotRecordedReason.MALFORMED,
+  id_conflict: ProtoNotRecordedReason.ID_CONFLICT,
+  hold_not_open: ProtoNotRecordedReason.HOLD_NOT_OPEN,
+  overflow: ProtoNotRecordedReason.OVERFLOW,
+  unavailable: ProtoNotRecordedReason.UNAVAILABLE,
 })
 
 /** Reads the commands of a Forward request. Throws `PublicError` 9000 for a command that is not of its shard. */
@@ -40,9 +40,9 @@ export function forwardFromProto({ shard, commands }: ForwardRequest): {
 } {
   if (!isShard(shard)) throw fieldError(9000, 'shard')
   if (commands.length > BATCH_ENTRIES_MAX) throw fieldError(9000, 'commands')
-  const routed = commands.map((command, at) => commandFromProto(command, `commands.${at}`))
-  for (const [at, { environment, command }] of routed.entries()) {
-    if (shardOf(command.merchant_id, environment) !== shard) throw fieldError(9000, `commands.${at}`)
+  const routed = commands.map((command, index) => commandFromProto(command, `commands.${index}`))
+  for (const [index, { environment, command }] of routed.entries()) {
+    if (shardOf(command.merchant_id, environment) !== shard) throw fieldError(9000, `commands.${index}`)
   }
   return { shard, commands: routed.map(({ command }) => command) }
 }
@@ -52,8 +52,8 @@ export function resultToProto(result: ForwardedResult): MessageInitShape<typeof 
   if (result !== 'unavailable' && 'recorded' in result) {
     return { result: { case: 'entry', value: entryToProto(result.recorded) } }
   }
-  const rejection = result === 'unavailable' ? result : result.rejected
-  return { result: { case: 'rejection', value: REJECTIONS.toProto(rejection) } }
+  const reason = result === 'unavailable' ? result : result.not_recorded
+  return { result: { case: 'notRecorded', value: NOT_RECORDED_REASONS.toProto(reason) } }
 }
 
 /**
@@ -65,11 +65,11 @@ export function resultFromProto({ result }: LedgerCommandResult): ForwardedResul
     const recorded = entryFromProto(result.value)
     return recorded ? { recorded } : 'unavailable'
   }
-  const rejected = result.case === 'rejection' ? REJECTIONS.fromProto(result.value) : undefined
-  return rejected && rejected !== 'unavailable' ? { rejected } : 'unavailable'
+  const reason = result.case === 'notRecorded' ? NOT_RECORDED_REASONS.fromProto(result.value) : undefined
+  return reason && reason !== 'unavailable' ? { not_recorded: reason } : 'unavailable'
 }
 
-function commandFromProto({ command }: LedgerCommand, path: string): RoutedCommand<Command> {
+function commandFromProto({ command }: LedgerCommand, path: string): CommandInEnvironment<Command> {
   switch (command.case) {
     case 'transfer':
       return transferFromProto(command.value)
@@ -84,18 +84,18 @@ function commandFromProto({ command }: LedgerCommand, path: string): RoutedComma
   }
 }
 
-/** Writes a command for the Forward request, as the request of the RPC that it came from. */
+/** Writes a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
 export function commandToProto(shard: number, command: Command): LedgerCommand {
   const environment = environmentToProto(environmentOf(shard))
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }
   switch (command.kind) {
     case 'transfer': {
       const accounts = { debit: ACCOUNTS.toProto(command.debit), credit: ACCOUNTS.toProto(command.credit) }
-      const value = { ...common, ...moneyToProto(command), ...accounts, transferId: command.id }
+      const value = { ...common, ...amountAndPaymentToProto(command), ...accounts, transferId: command.id }
       return create(LedgerCommandSchema, { command: { case: 'transfer', value } })
     }
     case 'hold': {
-      const value = { ...common, ...moneyToProto(command), holdId: command.id }
+      const value = { ...common, ...amountAndPaymentToProto(command), holdId: command.id }
       return create(LedgerCommandSchema, { command: { case: 'hold', value } })
     }
     case 'adjustment': {
@@ -117,7 +117,7 @@ interface PaymentMoney {
   readonly payment_id?: string
 }
 
-function moneyToProto({ amount, currency, payment_id }: PaymentMoney): {
+function amountAndPaymentToProto({ amount, currency, payment_id }: PaymentMoney): {
   amount: { minor: bigint; currency: string }
   paymentId: string
 } {

@@ -15,7 +15,7 @@ const CALLERS = {
 } as const
 
 /** Implements `LedgerService`: the money movements that other services ask for, and forwarding between processes. */
-export function createLedgerService(ledger: Ledger): RpcService {
+export function createLedgerRpc(ledger: Ledger): RpcService {
   return rpcService(LedgerService, CALLERS, {
     async postTransfer(request) {
       return { entry: entryToProto(await recordCommand(ledger, transferFromProto(request))) }

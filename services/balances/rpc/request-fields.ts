@@ -16,7 +16,7 @@ export interface AccountOwner {
 }
 
 /** A command with the environment that it belongs to. */
-export interface RoutedCommand<C> {
+export interface CommandInEnvironment<C> {
   readonly environment: Environment
   readonly command: C
 }

@@ -8,8 +8,8 @@ import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { createBalanceService } from './balance-service.ts'
-import { createLedgerService } from './ledger-service.ts'
+import { createBalanceRpc } from './balance-service.ts'
+import { createLedgerRpc } from './ledger-service.ts'
 
 /** Clients of the two RPC services of a ledger on an embedded store. `caller` is the caller that they act as. */
 export interface BalancesRpcs extends AsyncDisposable {
@@ -21,7 +21,7 @@ export interface BalancesRpcs extends AsyncDisposable {
 export async function openRpcs(): Promise<BalancesRpcs> {
   const fixture = await openFixture()
   const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
-  rpc.add([createBalanceService(fixture.ledger), createLedgerService(fixture.ledger)])
+  rpc.add([createBalanceRpc(fixture.ledger), createLedgerRpc(fixture.ledger)])
   return {
     balances: (caller = 'operator') => rpc.clientsOf(caller)(BalanceService),
     ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),

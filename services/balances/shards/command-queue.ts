@@ -85,7 +85,7 @@ function createQueuedBatch(
   return {
     commands,
     resolve(results) {
-      for (const [at, result] of results.entries()) commands[at]?.resolve(result)
+      for (const [index, result] of results.entries()) commands[index]?.resolve(result)
       for (const { resolve } of reads) resolve()
     },
     reject(error) {

@@ -8,11 +8,11 @@ import { loadCheckpoint } from '../projections/checkpoint.ts'
 import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
-import { createShardWriter, type ShardWriter } from './shard-writer.ts'
+import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 
 /** A shard in the memory of this process. */
 export interface LoadedShard {
-  readonly writer: ShardWriter
+  readonly processor: ShardProcessor
   readonly projector: Projector
 }
 
@@ -53,7 +53,7 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
       const projector = createProjector(state, store, snapshot?.head.seq ?? 0n)
       projector.wake()
       slot.state = state
-      return { writer: createShardWriter(state, store.journal, projector.wake), projector }
+      return { processor: createShardProcessor(state, store.journal, projector.wake), projector }
     }
   }
 
@@ -103,7 +103,7 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
         loaded = await slot.loading
         return await work(loaded)
       } finally {
-        release(shard, slot, loaded !== undefined && !loaded.writer.isCorrupt())
+        release(shard, slot, loaded !== undefined && !loaded.processor.isCorrupt())
       }
     },
     clockBehindMs() {

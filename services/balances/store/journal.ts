@@ -73,7 +73,7 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
 
 function batchOf(document: JournalDocument): Batch {
   const { ids, entries, shard, seq } = document
-  if (ids.length !== entries.length || entries.some(({ id }, at) => id !== ids[at])) {
+  if (ids.length !== entries.length || entries.some(({ id }, index) => id !== ids[index])) {
     throw new CorruptJournal(`shard ${shard}: the id list of batch ${seq} does not match its entries`)
   }
   return document

@@ -12,8 +12,8 @@ export async function getAccounts(
   environment: Environment,
   merchant_id: string,
 ): Promise<MerchantAccounts[]> {
-  const accounts = await shards.use(shardOf(merchant_id, environment), ({ writer }) =>
-    writer.read((state) => state.accountsOf(merchant_id)),
+  const accounts = await shards.use(shardOf(merchant_id, environment), ({ processor }) =>
+    processor.read((state) => state.accountsOf(merchant_id)),
   )
   return accounts.sort((left, right) => (left.currency < right.currency ? -1 : 1))
 }

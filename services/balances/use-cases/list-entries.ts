@@ -19,8 +19,8 @@ export async function listEntries(
   { environment, ...query }: MerchantEntryQuery,
 ): Promise<EntryDocument[]> {
   const shard = shardOf(query.merchant_id, environment)
-  await shards.use(shard, async ({ writer, projector }) =>
-    projector.waitFor(await writer.read((state) => state.head().seq)),
+  await shards.use(shard, async ({ processor, projector }) =>
+    projector.waitFor(await processor.read((state) => state.head().seq)),
   )
   return await store.entries.listPage({ ...query, shard })
 }

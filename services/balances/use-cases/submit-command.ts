@@ -23,7 +23,7 @@ export async function submitCommand(
   command: Command,
 ): Promise<CommandResult> {
   const shard = shardOf(command.merchant_id, environment)
-  const address = await routing?.affinity.addressOf(shard)
+  const address = await routing?.affinity.acquireOrFind(shard)
   if (routing && address !== undefined) {
     try {
       return await routing.forwarder.submit(address, shard, command)
@@ -37,5 +37,5 @@ export async function submitCommand(
 
 /** Decides a command of a shard in this process. */
 export function decideHere(shards: LoadedShards, shard: number, command: Command): Promise<CommandResult> {
-  return shards.use(shard, ({ writer }) => writer.submit(command))
+  return shards.use(shard, ({ processor }) => processor.submit(command))
 }

@@ -3,7 +3,7 @@ import { createBloomFilter } from './bloom-filter.ts'
 
 test('recognizes every added text, and seldom any other', () => {
   const filter = createBloomFilter()
-  const ids = Array.from({ length: 20_000 }, (_, at) => `019aa3c0-0000-7000-8000-00000000${at}:credit`)
+  const ids = Array.from({ length: 20_000 }, (_, index) => `019aa3c0-0000-7000-8000-00000000${index}:credit`)
   const false_positives = ids.filter((id) => filter.add(id))
   expect(false_positives.length).toBeLessThan(10)
   expect(ids.every((id) => filter.add(id))).toBe(true)

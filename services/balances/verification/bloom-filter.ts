@@ -32,7 +32,8 @@ export function createBloomFilter(): BloomFilter {
 
 function fnv1a(text: string, seed: number): number {
   let hash = seed
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   // The low bits of this hash are poorly distributed, so the high bits are folded into them.
   return (hash ^ (hash >>> 15)) >>> 0
 }

@@ -26,7 +26,7 @@ const STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusProto>({
 })
 
 /** The RPC interface of the notifier: payments queues requested callbacks, the operator looks up deliveries. */
-export function deliveryRpc(deps: DeliveryServiceDeps): RpcService {
+export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const { deliveries } = deps
   const permissions = {
     queueEvent: ['payments'],

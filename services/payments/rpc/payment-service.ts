@@ -32,7 +32,7 @@ const PERMISSIONS = {
 } as const
 
 /** Makes the RPC service for payments, with the callers that each method permits. */
-export function paymentRpc(
+export function createPaymentRpc(
   { payments, anomalies }: PaymentsStore,
   create_deps: CreatePaymentDeps,
   callback_request_deps: CallbackRequestDeps,

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/ledger_service.proto.
  */
 export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIo8BChNMZWRnZXJDb21tYW5kUmVzdWx0EjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI6CglyZWplY3Rpb24YAiABKA4yJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJSZWplY3Rpb25IAEIICgZyZXN1bHQiVgoORm9yd2FyZFJlcXVlc3QSDQoFc2hhcmQYASABKAUSNQoIY29tbWFuZHMYAiADKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJDb21tYW5kIk0KD0ZvcndhcmRSZXNwb25zZRI6CgdyZXN1bHRzGAEgAygLMikubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZFJlc3VsdCprCg5Ib2xkUmVzb2x1dGlvbhIfChtIT0xEX1JFU09MVVRJT05fVU5TUEVDSUZJRUQQABIbChdIT0xEX1JFU09MVVRJT05fQ0FQVFVSRRABEhsKF0hPTERfUkVTT0xVVElPTl9SRUxFQVNFEAIq2gEKD0xlZGdlclJlamVjdGlvbhIgChxMRURHRVJfUkVKRUNUSU9OX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX1JFSkVDVElPTl9NQUxGT1JNRUQQARIgChxMRURHRVJfUkVKRUNUSU9OX0lEX0NPTkZMSUNUEAISIgoeTEVER0VSX1JFSkVDVElPTl9IT0xEX05PVF9PUEVOEAMSHQoZTEVER0VSX1JFSkVDVElPTl9PVkVSRkxPVxAEEiAKHExFREdFUl9SRUpFQ1RJT05fVU5BVkFJTEFCTEUQBTKQAwoNTGVkZ2VyU2VydmljZRJlCgxQb3N0VHJhbnNmZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVzcG9uc2USXAoJUGxhY2VIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIpQBChNMZWRnZXJDb21tYW5kUmVzdWx0EjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI/Cgxub3RfcmVjb3JkZWQYAiABKA4yJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Ob3RSZWNvcmRlZFJlYXNvbkgAQggKBnJlc3VsdCJWCg5Gb3J3YXJkUmVxdWVzdBINCgVzaGFyZBgBIAEoBRI1Cghjb21tYW5kcxgCIAMoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckNvbW1hbmQiTQoPRm9yd2FyZFJlc3BvbnNlEjoKB3Jlc3VsdHMYASADKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJDb21tYW5kUmVzdWx0KmsKDkhvbGRSZXNvbHV0aW9uEh8KG0hPTERfUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhsKF0hPTERfUkVTT0xVVElPTl9DQVBUVVJFEAESGwoXSE9MRF9SRVNPTFVUSU9OX1JFTEVBU0UQAiruAQoRTm90UmVjb3JkZWRSZWFzb24SIwofTk9UX1JFQ09SREVEX1JFQVNPTl9VTlNQRUNJRklFRBAAEiEKHU5PVF9SRUNPUkRFRF9SRUFTT05fTUFMRk9STUVEEAESIwofTk9UX1JFQ09SREVEX1JFQVNPTl9JRF9DT05GTElDVBACEiUKIU5PVF9SRUNPUkRFRF9SRUFTT05fSE9MRF9OT1RfT1BFThADEiAKHE5PVF9SRUNPUkRFRF9SRUFTT05fT1ZFUkZMT1cQBBIjCh9OT1RfUkVDT1JERURfUkVBU09OX1VOQVZBSUxBQkxFEAUykAMKDUxlZGdlclNlcnZpY2USZQoMUG9zdFRyYW5zZmVyEikubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlc3BvbnNlElwKCVBsYWNlSG9sZBImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3QaJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QbGFjZUhvbGRSZXNwb25zZRJiCgtSZXNvbHZlSG9sZBIoLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVzcG9uc2USVgoHRm9yd2FyZBIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkZvcndhcmRSZXF1ZXN0GiUubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * PostTransferRequest describes a transfer.
@@ -332,12 +332,12 @@ export type LedgerCommandResult = Message<"multihub.balances.v1.LedgerCommandRes
     case: "entry";
   } | {
     /**
-     * rejection is the reason why there is no entry.
+     * not_recorded is why there is no entry.
      *
-     * @generated from field: multihub.balances.v1.LedgerRejection rejection = 2;
+     * @generated from field: multihub.balances.v1.NotRecordedReason not_recorded = 2;
      */
-    value: LedgerRejection;
-    case: "rejection";
+    value: NotRecordedReason;
+    case: "notRecorded";
   } | { case: undefined; value?: undefined };
 };
 
@@ -439,65 +439,65 @@ export const HoldResolutionSchema: GenEnum<HoldResolution> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_ledger_service, 0);
 
 /**
- * LedgerRejection is the reason why a command was not decided. No entry is recorded.
+ * NotRecordedReason is why no entry was recorded for a command. A refusal is not among them: it is an entry.
  *
- * @generated from enum multihub.balances.v1.LedgerRejection
+ * @generated from enum multihub.balances.v1.NotRecordedReason
  */
-export const LedgerRejection = {
+export const NotRecordedReason = {
   /**
-   * LEDGER_REJECTION_UNSPECIFIED is never valid.
+   * NOT_RECORDED_REASON_UNSPECIFIED is never valid.
    *
-   * @generated from enum value: LEDGER_REJECTION_UNSPECIFIED = 0;
+   * @generated from enum value: NOT_RECORDED_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * LEDGER_REJECTION_MALFORMED means that a field of the command breaks a rule of the ledger.
+   * NOT_RECORDED_REASON_MALFORMED means that a field of the command breaks a rule of the ledger.
    *
-   * @generated from enum value: LEDGER_REJECTION_MALFORMED = 1;
+   * @generated from enum value: NOT_RECORDED_REASON_MALFORMED = 1;
    */
   MALFORMED: 1,
 
   /**
-   * LEDGER_REJECTION_ID_CONFLICT means that the id belongs to a command with other content.
+   * NOT_RECORDED_REASON_ID_CONFLICT means that the id belongs to a command with other content.
    *
-   * @generated from enum value: LEDGER_REJECTION_ID_CONFLICT = 2;
+   * @generated from enum value: NOT_RECORDED_REASON_ID_CONFLICT = 2;
    */
   ID_CONFLICT: 2,
 
   /**
-   * LEDGER_REJECTION_HOLD_NOT_OPEN means that the merchant has no open hold with this id.
+   * NOT_RECORDED_REASON_HOLD_NOT_OPEN means that the merchant has no open hold with this id.
    *
-   * @generated from enum value: LEDGER_REJECTION_HOLD_NOT_OPEN = 3;
+   * @generated from enum value: NOT_RECORDED_REASON_HOLD_NOT_OPEN = 3;
    */
   HOLD_NOT_OPEN: 3,
 
   /**
-   * LEDGER_REJECTION_OVERFLOW means that a balance would exceed 64 bits.
+   * NOT_RECORDED_REASON_OVERFLOW means that a balance would exceed 64 bits.
    *
-   * @generated from enum value: LEDGER_REJECTION_OVERFLOW = 4;
+   * @generated from enum value: NOT_RECORDED_REASON_OVERFLOW = 4;
    */
   OVERFLOW: 4,
 
   /**
-   * LEDGER_REJECTION_UNAVAILABLE means that the command could not be decided now, or that its result is not known yet.
+   * NOT_RECORDED_REASON_UNAVAILABLE means that the command could not be decided now, or that its result is not known yet.
    *
-   * @generated from enum value: LEDGER_REJECTION_UNAVAILABLE = 5;
+   * @generated from enum value: NOT_RECORDED_REASON_UNAVAILABLE = 5;
    */
   UNAVAILABLE: 5,
 } as const;
 
 /**
- * LedgerRejection is the reason why a command was not decided. No entry is recorded.
+ * NotRecordedReason is why no entry was recorded for a command. A refusal is not among them: it is an entry.
  *
- * @generated from enum multihub.balances.v1.LedgerRejection
+ * @generated from enum multihub.balances.v1.NotRecordedReason
  */
-export type LedgerRejection = (typeof LedgerRejection)[keyof typeof LedgerRejection] | UnknownEnum;
+export type NotRecordedReason = (typeof NotRecordedReason)[keyof typeof NotRecordedReason] | UnknownEnum;
 
 /**
- * Describes the enum multihub.balances.v1.LedgerRejection.
+ * Describes the enum multihub.balances.v1.NotRecordedReason.
  */
-export const LedgerRejectionSchema: GenEnum<LedgerRejection> = /*@__PURE__*/
+export const NotRecordedReasonSchema: GenEnum<NotRecordedReason> = /*@__PURE__*/
   enumDesc(file_multihub_balances_v1_ledger_service, 1);
 
 /**

@@ -12,11 +12,11 @@ import { catchUp } from './catch-up.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitBatch, unknownCommitError } from './commit-batch.ts'
 
-/** Decides commands of one shard in this process and commits them to its journal. */
-export interface ShardWriter {
+/** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
+export interface ShardProcessor {
   /**
    * The result of a command, committed when the promise resolves. Throws `Unavailable` when the store cannot be reached
-   * or too many commands wait. The command may have been decided all the same; repeating it with the same id tells.
+   * or too many commands wait. The command may have been decided all the same; repeating it with the same id returns the result.
    */
   submit(command: Command): Promise<CommandResult>
   /** Runs `query` on a state that contains everything that was committed before the call. */
@@ -26,12 +26,16 @@ export interface ShardWriter {
 }
 
 /**
- * Decides the waiting commands batch by batch. Only this writer changes `state`. When idle, it decides at once; when
+ * Decides the waiting commands batch by batch. Only this processor changes `state`. When idle, it decides at once; when
  * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
  * other processes: when another process commits first, its batches are read and the same commands decided again.
  * `onCommitted` is called after each committed batch.
  */
-export function createShardWriter(state: ShardState, journal: Journal, onCommitted: () => void): ShardWriter {
+export function createShardProcessor(
+  state: ShardState,
+  journal: Journal,
+  onCommitted: () => void,
+): ShardProcessor {
   const queue = createCommandQueue()
   const lookups = new Set<{ readonly after: bigint }>()
   let is_running = false
@@ -71,11 +75,11 @@ export function createShardWriter(state: ShardState, journal: Journal, onCommitt
    * that the journal was read to its end after the work was taken.
    */
   async function tryBatch(work: QueuedBatch, is_current: boolean): Promise<boolean> {
-    const at = nextPosition()
-    const draft = createBatchDraft(state, at)
-    const results = work.commands.map(({ command }) => decideCommand(draft, command, at))
+    const position = nextPosition()
+    const draft = createBatchDraft(state, position)
+    const results = work.commands.map(({ command }) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {
-      const batch = sealBatch(at, state.head().hash, draft.entries)
+      const batch = sealBatch(position, state.head().hash, draft.entries)
       const commit = await commitBatch(journal, batch)
       if (commit.status === 'superseded') return false
       if (commit.status === 'unknown') {
@@ -137,7 +141,7 @@ export function createShardWriter(state: ShardState, journal: Journal, onCommitt
 
   return {
     async submit(command) {
-      if (!isWellFormed(command)) return { rejected: 'malformed' }
+      if (!isWellFormed(command)) return { not_recorded: 'malformed' }
       const recent = state.recordedEntry(command.id)
       if (recent) return resultOfRepeat(recent, command)
       if (lookups.size >= WAITING_COMMANDS_MAX)

@@ -80,9 +80,9 @@ test('loses no command and decides none twice, whatever happens to the inserts',
     const stores = [1, 2].map((number) => withUnreliableJournal(fixture.store, seed + number))
     const ledgers = stores.map(({ store }) => createLedger(store))
     await fixture.ledger.submit('test', credit('a', 600n))
-    const commands = Array.from({ length: 40 }, (_, at) => [
-      credit(`c${at}`, 10n),
-      hold(`h${at}`, 50n),
+    const commands = Array.from({ length: 40 }, (_, index) => [
+      credit(`c${index}`, 10n),
+      hold(`h${index}`, 50n),
     ]).flat()
     const ledger_results = await Promise.all(
       ledgers.map((ledger) => Promise.all(commands.map((one) => submitUntilDecided(ledger, one)))),
@@ -108,7 +108,7 @@ describe('while the store cannot be reached', () => {
       return await journal.append(batch)
     }
     const ledger = createLedger(withJournal(fixture.store, { append }))
-    const commands = Array.from({ length: 2_000 }, (_, at) => credit(`c${at}`, 1n))
+    const commands = Array.from({ length: 2_000 }, (_, index) => credit(`c${index}`, 1n))
     const results = await Promise.allSettled(commands.map((command) => ledger.submit('test', command)))
     expect(
       results.every((result) => result.status === 'rejected' && result.reason instanceof Unavailable),
@@ -198,7 +198,9 @@ test('finds an id that another process used after the look-up, however many batc
   await looked_up.promise
   const first = await ledger.submit('test', credit('late', 5n))
   for (let round = 0; round < 4; round += 1) {
-    const commands = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, at) => credit(`${round} ${at}`, 1n))
+    const commands = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, index) =>
+      credit(`${round} ${index}`, 1n),
+    )
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
     await slow_ledger.accounts('test', '1000')
   }
