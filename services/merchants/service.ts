@@ -6,11 +6,11 @@ import {
 } from '#lib/platform/http/callback-address-policy.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createAnnounceChange } from './announce-change.ts'
-import { credentialRpc } from './rpc/credential-service.ts'
-import { endpointRpc } from './rpc/endpoint-service.ts'
-import { merchantRpc } from './rpc/merchant-service.ts'
-import { registryRpc } from './rpc/registry-service.ts'
-import { routeRpc } from './rpc/route-service.ts'
+import { createCredentialRpc } from './rpc/credential-service.ts'
+import { createEndpointRpc } from './rpc/endpoint-service.ts'
+import { createMerchantRpc } from './rpc/merchant-service.ts'
+import { createRegistryRpc } from './rpc/registry-service.ts'
+import { createRouteRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/open.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
@@ -41,11 +41,11 @@ export const role: Role = {
     await checkMasterKeys(deps)
     return {
       services: [
-        merchantRpc(deps),
-        credentialRpc(deps),
-        routeRpc(deps),
-        endpointRpc(deps),
-        registryRpc(deps),
+        createMerchantRpc(deps),
+        createCredentialRpc(deps),
+        createRouteRpc(deps),
+        createEndpointRpc(deps),
+        createRegistryRpc(deps),
       ],
       check: () => database.ping(),
       stop: async () => {},

@@ -30,6 +30,7 @@ export interface RoleContext {
 
 /** A role that has started: its RPCs can be called, but its ports are not open yet. */
 export interface RunningRole {
+  /** The RPC servers of the role. The RPCs of `multihub.X` are implemented in `services/X/rpc`. */
   readonly services: readonly RpcService[]
   /**
    * Opens the role's own ports. The process calls it when the RPCs of this role and of the roles before it can be called.

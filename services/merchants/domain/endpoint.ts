@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly max_retries: number
   readonly retry_delay_seconds: number
   readonly enabled: boolean
-  /** Absent on an endpoint that was migrated without a secret: deliveries start when its secret is rotated (N7). */
+  /** Absent on an endpoint whose secret was never issued (N7): deliveries start when its secret is rotated. */
   readonly sealed_secret?: string
   readonly created_at: Date
   readonly updated_at: Date
@@ -35,8 +35,8 @@ export function checkEvents(names: readonly string[]): readonly EventName[] {
   return checkWords(names, 'events', EVENTS)
 }
 
-/** Checks the limits of deliveries (spec: Delivery and retry, 2; N2). Absent fields stay absent. */
-export function checkDelivery(
+/** Checks the delivery settings of an endpoint (spec: Delivery and retry, 2; N2). Absent fields stay absent. */
+export function checkDeliverySettings(
   input: Partial<Record<'timeout_seconds' | 'max_retries' | 'retry_delay_seconds', number>>,
 ): Partial<Pick<Endpoint, 'timeout_seconds' | 'max_retries' | 'retry_delay_seconds'>> {
   const { timeout_seconds, max_retries, retry_delay_seconds } = input

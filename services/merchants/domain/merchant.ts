@@ -55,7 +55,7 @@ export function checkEnvironmentOf(merchant: Merchant, environment: Environment)
 }
 
 /** Refuses with 1003 a further credential, route or endpoint of a merchant that has 500 of that kind. */
-export function checkRoomForOneMore(existing: readonly unknown[]): void {
+export function checkOwnedLimit(existing: readonly unknown[]): void {
   if (existing.length < OWNED_MAX) return
   throw new PublicError(1003, {
     details: { description: 'merchant_id', reason: `a merchant has at most ${OWNED_MAX} of these` },

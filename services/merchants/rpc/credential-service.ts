@@ -31,7 +31,7 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
 })
 
 /** Serves the operator's RPCs for credentials. */
-export function credentialRpc(deps: MerchantsDeps): RpcService {
+export function createCredentialRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createCredential: ['operator'],
     updateCredential: ['operator'],

@@ -11,7 +11,7 @@ import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoi
 import { timesToProto } from './times-to-proto.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
-export function endpointRpc(deps: MerchantsDeps): RpcService {
+export function createEndpointRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createEndpoint: ['operator'],
     updateEndpoint: ['operator'],

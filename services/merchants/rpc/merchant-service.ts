@@ -12,7 +12,7 @@ import { updateMerchant } from '../use-cases/update-merchant.ts'
 import { timesToProto } from './times-to-proto.ts'
 
 /** Serves the operator's RPCs for merchants. */
-export function merchantRpc(deps: MerchantsDeps): RpcService {
+export function createMerchantRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createMerchant: ['operator'],
     getMerchant: ['operator', 'internal'],

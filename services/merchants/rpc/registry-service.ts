@@ -19,7 +19,7 @@ import { routeToProto } from './route-service.ts'
 const READERS = ['gateway', 'payments', 'balances', 'notifier'] as const
 
 /** Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. */
-export function registryRpc(deps: MerchantsDeps): RpcService {
+export function createRegistryRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     getCredential: ['gateway'],
     getRoute: READERS,
@@ -56,7 +56,7 @@ export function registryRpc(deps: MerchantsDeps): RpcService {
     async listChanges({ since }) {
       const [{ changes, read_at, too_many }, application_ids] = await Promise.all([
         listChanges(deps, since && timestampDate(since)),
-        deps.store.issued_ids.range('application'),
+        deps.store.issued_ids.range('credential'),
       ])
       return {
         changes: changes.map(({ kind, id, merchant_id }) => ({ kind, id, merchantId: merchant_id })),

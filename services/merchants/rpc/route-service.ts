@@ -26,7 +26,7 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
 })
 
 /** Serves the operator's RPCs for routes. */
-export function routeRpc(deps: MerchantsDeps): RpcService {
+export function createRouteRpc(deps: MerchantsDeps): RpcService {
   const permissions = {
     createRoute: ['operator'],
     updateRoute: ['operator'],

@@ -37,21 +37,21 @@ const rangeOf = async (since?: Date) => {
   return [response.lowestApplicationId, response.highestApplicationId]
 }
 
-test('every ListChanges response holds the range of issued application ids', async () => {
+test('the range of issued application ids is empty before the first id, and is in every ListChanges response', async () => {
   expect(await rangeOf()).toEqual(['20001', '20000'])
   expect(await createCredentials(2)).toEqual(['20001', '20002'])
   expect(await rangeOf()).toEqual(['20001', '20002'])
   expect(await rangeOf(now())).toEqual(['20001', '20002'])
 })
 
-test('the range includes an issued id without a credential, because later ids follow it', async () => {
+test('the range has no gaps: it includes an id whose credential was not stored', async () => {
   await createCredentials(1)
-  for (let place = 0; place < 3; place++) await fixture.store.issued_ids.issue('application')
+  for (let place = 0; place < 3; place++) await fixture.store.issued_ids.issue('credential')
   expect(await rangeOf()).toEqual(['20001', '20004'])
   expect(await createCredentials(1)).toEqual(['20005'])
 })
 
-test('requests with invented application ids cost the registry at most 1,000 reads', async () => {
+test('invented application ids: the registry cache reads only the 20 issued ids and the 1,000 after them', async () => {
   const ids = await createCredentials(20)
   const client = fixture.client(RegistryService, 'gateway')
   const reads = new Set<unknown>()

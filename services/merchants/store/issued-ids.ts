@@ -2,7 +2,7 @@ import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 
 /** What numeric ids are issued for. Each kind has its own sequence. */
-export type IdKind = 'merchant' | 'application' | 'service'
+export type IdKind = 'merchant' | 'credential' | 'route'
 
 /** A range that contains every issued id, both ends included. `highest` is `lowest - 1` while none was issued. */
 export interface IdRange {
@@ -19,7 +19,7 @@ export interface IssuedIds {
 }
 
 // Never raise these: readers assume that no id is lower.
-const FIRST_ID = { merchant: 1_001, application: 20_001, service: 30_001 } as const
+const FIRST_ID = { merchant: 1_001, credential: 20_001, route: 30_001 } as const
 
 /**
  * Opens the collection of id sequences: one document per kind, which counts the issued ids. A process issues one id at a

@@ -10,7 +10,7 @@ import {
   checkServiceIds,
   type PolicyInput,
 } from '../domain/credential.ts'
-import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
+import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
 
@@ -42,9 +42,9 @@ export async function createCredential(
   const policy = { ...NO_RESTRICTION, ...checkPolicy(input) }
   const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
   const service_ids = checkServiceIds(input.service_ids, routes, environment)
-  checkRoomForOneMore(await store.credentials.listByMerchant(merchant_id))
+  checkOwnedLimit(await store.credentials.listByMerchant(merchant_id))
 
-  const application_id = await store.issued_ids.issue('application')
+  const application_id = await store.issued_ids.issue('credential')
   const secret = newSecret()
   const created_at = now()
   const credential = await store.credentials.insert({

@@ -5,8 +5,8 @@ import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkDelivery, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
-import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
+import { checkDeliverySettings, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
+import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
 
@@ -23,7 +23,7 @@ export interface NewEndpoint {
 
 const DELIVERY_DEFAULTS = { timeout_seconds: 30, max_retries: 3, retry_delay_seconds: 1 }
 
-/** Creates an endpoint. Its secret is returned here and when it is rotated, never by a read. */
+/** Creates a callback endpoint. Its secret is returned now, and after a rotation; no read returns it. */
 export async function createEndpoint(
   deps: MerchantsDeps,
   input: NewEndpoint,
@@ -36,13 +36,13 @@ export async function createEndpoint(
     url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
     events: input.events.length === 0 ? PAYMENT_EVENTS : checkEvents(input.events),
     ...DELIVERY_DEFAULTS,
-    ...checkDelivery({
+    ...checkDeliverySettings({
       ...(input.timeout_seconds !== 0 && { timeout_seconds: input.timeout_seconds }),
       ...(input.max_retries !== 0 && { max_retries: input.max_retries }),
       ...(input.retry_delay_seconds !== 0 && { retry_delay_seconds: input.retry_delay_seconds }),
     }),
   }
-  checkRoomForOneMore(await store.endpoints.listByMerchant(merchant_id))
+  checkOwnedLimit(await store.endpoints.listByMerchant(merchant_id))
 
   const endpoint_id = uuidv7()
   const secret = newSecret()

@@ -3,7 +3,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
 import { now } from '#lib/platform/time.ts'
 import { checkInteger, checkText } from '../domain/field-checks.ts'
-import { checkEnvironmentOf, checkRoomForOneMore } from '../domain/merchant.ts'
+import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import {
   checkAccounts,
   checkConnector,
@@ -56,9 +56,9 @@ export async function createRoute(deps: MerchantsDeps, input: NewRoute): Promise
     minimum_amount: checkMinimum(input.minimum_amount),
     purpose: checkText(input.purpose, 'purpose', PURPOSE_MAX),
   }
-  checkRoomForOneMore(await store.routes.listByMerchant(merchant.merchant_id))
+  checkOwnedLimit(await store.routes.listByMerchant(merchant.merchant_id))
 
-  const service_id = await store.issued_ids.issue('service')
+  const service_id = await store.issued_ids.issue('route')
   const created_at = now()
   const route = await store.routes.insert({
     service_id,

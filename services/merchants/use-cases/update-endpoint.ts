@@ -2,11 +2,14 @@ import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { checkDelivery, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
+import { checkDeliverySettings, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
 import { missing, notFound } from '../domain/field-checks.ts'
 import type { MerchantsDeps } from './deps.ts'
 
-/** The changes of an endpoint. Absent fields keep their values; an empty `events` ends all deliveries. */
+/**
+ * The changes of an endpoint. Absent fields keep their values. With an empty `events`, or when it is disabled, the endpoint
+ * gets no further events; deliveries already created continue.
+ */
 export interface EndpointChanges {
   readonly url?: string
   readonly events?: readonly string[]
@@ -27,12 +30,15 @@ export async function updateEndpoint(
       url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
     }),
     ...(input.events && { events: checkEvents(input.events) }),
-    ...checkDelivery(input),
+    ...checkDeliverySettings(input),
     ...(input.enabled !== undefined && { enabled: input.enabled }),
   }))
 }
 
-/** Replaces the secret of an endpoint at once. An endpoint that had none starts to deliver (N7). */
+/**
+ * Replaces the secret of an endpoint. The old secret stops signing at once, also for retries. An endpoint whose secret was
+ * never issued starts to deliver (N7).
+ */
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
   const secret = newSecret()
   const sealed_secret = deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))

@@ -79,7 +79,7 @@ export type Endpoint = Message<"multihub.merchants.v1.Endpoint"> & {
   retryDelaySeconds: number;
 
   /**
-   * enabled is whether it receives deliveries.
+   * enabled is whether it receives new events; deliveries already created continue when it is disabled.
    *
    * @generated from field: bool enabled = 9;
    */

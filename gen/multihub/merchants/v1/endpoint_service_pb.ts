@@ -149,7 +149,7 @@ export type UpdateEndpointRequest = Message<"multihub.merchants.v1.UpdateEndpoin
   url?: string | undefined;
 
   /**
-   * events, when given, replaces the list of events.
+   * events, when given, replaces the list of events; with an empty list the endpoint gets no further events.
    *
    * @generated from field: multihub.merchants.v1.EventList events = 3;
    */
@@ -177,7 +177,7 @@ export type UpdateEndpointRequest = Message<"multihub.merchants.v1.UpdateEndpoin
   retryDelaySeconds?: number | undefined;
 
   /**
-   * enabled, when given, starts or stops deliveries.
+   * enabled, when given, sets whether the endpoint gets new events; deliveries already created continue.
    *
    * @generated from field: optional bool enabled = 7;
    */
@@ -323,7 +323,7 @@ export const EndpointService: GenService<{
     output: typeof UpdateEndpointResponseSchema;
   },
   /**
-   * RotateEndpointSecret replaces the secret at once.
+   * RotateEndpointSecret replaces the secret. The old one stops signing at once, also for retries.
    *
    * @generated from rpc multihub.merchants.v1.EndpointService.RotateEndpointSecret
    */
