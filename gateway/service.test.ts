@@ -49,7 +49,7 @@ const contextOf = async (
 })
 
 const PING = { method: 'gateway.ping', params: {} }
-type Changed = MessageInitShape<typeof CredentialSchema>
+type CredentialChanges = MessageInitShape<typeof CredentialSchema>
 
 const post = async (base_url: string, request: object, secret = SECRET): Promise<Response> => {
   const body = JSON.stringify(request)
@@ -127,7 +127,7 @@ test('answers 503 until the registry was read once', async () => {
 })
 
 describe('changes by the operator apply within seconds', () => {
-  const credential: Changed = {}
+  const credential: CredentialChanges = {}
   let secrets = [SECRET]
   let running: RunningRole
   let base_url: string
@@ -178,7 +178,7 @@ describe('changes by the operator apply within seconds', () => {
     await answersWith(undefined)
   })
 
-  test.each<[string, Changed, number]>([
+  test.each<[string, CredentialChanges, number]>([
     ['blocking', { status: CredentialStatus.BLOCKED }, 3005],
     ['disabling', { status: CredentialStatus.DISABLED }, 3004],
     ['an allowlist', { ipAllowlist: ['198.51.100.0/24'] }, 3006],

@@ -15,6 +15,6 @@ export interface Caller
     | 'disabled_methods'
   > {
   readonly application_id: string
-  /** The secret that signed the request; during a rotation a credential has two. */
+  /** The secret that signed the request; during a rotation, each credential has two. */
   readonly secret: Secret
 }

@@ -30,7 +30,7 @@ export function checkHead(request: IncomingMessage): void {
 
 /**
  * Rejects framing that a proxy may read differently (request smuggling): chunks in HTTP/1.0, which has none, and any
- * coding beside `chunked`. Of `gzip, chunked` Node would return the compressed bytes as the body.
+ * coding except `chunked` alone. For `gzip, chunked` Node would return the compressed bytes as the body.
  */
 function hasUnambiguousFraming({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']

@@ -29,7 +29,7 @@ export const HTTP_LIMITS = {
   network_connections_max: 5_000,
   /**
    * Pending responses of one connection; beyond it the connection is closed. Each response waits in memory until the
-   * client reads it, and only a client that never reads sends so many requests ahead.
+   * client reads it, and only a client that never reads sends more requests ahead than this.
    */
   pending_responses_max: 32,
   /** Requests under way in the process. Clients that wait for their responses never reach it. */

@@ -66,7 +66,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 
 test('every file of the project that a page names exists', async () => {
   const path =
-    /(?<![\w./-])(?:bench|deploy|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|sh|proto)\b/g
+    /(?<![\w./-])(?:bench|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|sh|proto)\b/g
   const named = [...texts].flatMap(([page, text]) =>
     [...text.matchAll(path)].map(([file]) => ({ page, file })),
   )

@@ -1,26 +1,13 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { ALLOWED, UNCLEAR } from './language-patterns.ts'
 import { lineOf, proseOf } from './prose.ts'
-import { ROOT, readTexts, type SourceFile } from './sources.ts'
-
-/** How many unclear wordings each folder still has. A number here may only fall; a folder without one has none. */
-const COUNTS = 'test/architecture/language-counts.json'
+import { readTexts, type SourceFile } from './sources.ts'
 
 /** Identifiers and short strings are not prose: a string counts from three words on. */
 const SENTENCE = /\S+\s+\S+\s+\S+/
 
-const committed: Readonly<Record<string, number>> = JSON.parse(await readFile(join(ROOT, COUNTS), 'utf8'))
-const findings = (await readTexts()).flatMap(unclearIn)
-const counts = countByFolder()
-
-interface Finding {
-  readonly folder: string
-  readonly sentence: string
-}
-
-function unclearIn(file: SourceFile): readonly Finding[] {
+/** The unclear wordings of a file, as sentences that name the place and the advice. */
+function unclearIn(file: SourceFile): readonly string[] {
   const { path, text } = file
   return proseOf(file)
     .filter((prose) => prose.kind !== 'string' || SENTENCE.test(prose.text))
@@ -30,34 +17,18 @@ function unclearIn(file: SourceFile): readonly Finding[] {
       ).map((match) => ({ ...match, offset: prose.offset + match.index })),
     )
     .filter(({ offset, words }) => !isAllowed(path, text.slice(offset - 40, offset + words.length + 40)))
-    .map(({ name, advice, words, offset }) => ({
-      folder: folderOf(path),
-      sentence: `${path}:${lineOf(file, offset)} "${words.trim()}" (${name}): write ${advice}`,
-    }))
+    .map(
+      ({ name, advice, words, offset }) =>
+        `${path}:${lineOf(file, offset)} "${words.trim()}" (${name}): write ${advice}`,
+    )
 }
 
 function isAllowed(path: string, around: string): boolean {
   return ALLOWED.some((allowed) => allowed.path.test(path) && allowed.text.test(around))
 }
 
-/** The folder that a count is kept for: a service, a part of lib, or a top folder. */
-function folderOf(path: string): string {
-  const parts = path.split('/')
-  if (parts.length === 1) return '.'
-  const depth = parts[0] === 'services' || parts[0] === 'lib' ? 2 : 1
-  return parts.slice(0, Math.min(depth, parts.length - 1)).join('/')
-}
-
-function countByFolder(): Readonly<Record<string, number>> {
-  const sums = new Map<string, number>()
-  for (const { folder } of findings) sums.set(folder, (sums.get(folder) ?? 0) + 1)
-  return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-test('a folder does not get more unclear wordings than it had', () => {
-  const worse = Object.keys(counts).filter((folder) => (counts[folder] ?? 0) > (committed[folder] ?? 0))
-  const shown = findings.filter(({ folder }) => worse.includes(folder)).map(({ sentence }) => sentence)
-  expect(shown).toEqual([])
+test('comments, pages and messages have no unclear wording', async () => {
+  expect((await readTexts()).flatMap(unclearIn)).toEqual([])
 })
 
 describe('the word list', () => {
@@ -70,7 +41,7 @@ describe('the word list', () => {
     ['// There is a process a role.', 'an X a Y for one X per Y'],
   ])('reports %j', (code, name) => {
     const [found] = unclearIn({ path: 'lib/probe.ts', text: code, lines: 1 })
-    expect(found?.sentence).toContain(`(${name})`)
+    expect(found).toContain(`(${name})`)
   })
 
   test.each([
@@ -84,8 +55,3 @@ describe('the word list', () => {
     expect(unclearIn({ path: 'lib/probe.ts', text, lines: 1 })).toEqual([])
   })
 })
-
-if (process.env['LANGUAGE_FINDINGS'] === 'show') {
-  process.stderr.write(`${findings.map(({ sentence }) => sentence).join('\n')}\n`)
-  process.stderr.write(`${JSON.stringify(counts, null, 2)}\n`)
-}

@@ -12,18 +12,7 @@ export interface SourceFile {
 export const ROOT = join(import.meta.dirname, '..', '..')
 
 /** `gen/` is generated and `node_modules/` is installed, so neither is read. */
-const FOLDERS = [
-  'apps',
-  'bench',
-  'deploy',
-  'docs',
-  'gateway',
-  'lib',
-  'proto',
-  'scripts',
-  'services',
-  'test',
-] as const
+const FOLDERS = ['bench', 'docs', 'gateway', 'lib', 'proto', 'scripts', 'services', 'test'] as const
 
 /** Every TypeScript file of the project. */
 export async function readSources(): Promise<readonly SourceFile[]> {

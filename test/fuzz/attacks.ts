@@ -1,5 +1,12 @@
 import { attackHead } from './attack-head.ts'
-import { type Attempt, freshPair, requestOf, type SignedParts, signedPartsOf, withHeader } from './attempt.ts'
+import {
+  type Attempt,
+  freshPair,
+  requestOf,
+  type SignedRequest,
+  signedPartsOf,
+  withHeader,
+} from './attempt.ts'
 import type { Choices } from './choices.ts'
 import { changeByte, changeCharacter, mutateBytes } from './mutate-bytes.ts'
 import { mutateJson } from './mutate-json.ts'
@@ -53,7 +60,7 @@ function changeBytesAndSign(system: FuzzSystem, choices: Choices): Attempt {
 }
 
 /** A body that is too large is refused before its signature is checked. */
-function changedBody(attack: string, parts: SignedParts): Attempt {
+function changedBody(attack: string, parts: SignedRequest): Attempt {
   const attempt = { attack, request: requestOf(parts), expected: 'judged' } as const
   return parts.body.length > BODY_MAX_BYTES ? { ...attempt, may_fail_before_authentication: true } : attempt
 }
@@ -93,7 +100,7 @@ function changeOneByte(system: FuzzSystem, choices: Choices): Attempt {
   }
 }
 
-function signatureHeader({ target }: SignedParts): string {
+function signatureHeader({ target }: SignedRequest): string {
   return target === METHOD_PATHS.v2 ? 'x-data-signature' : 'x-data-hash'
 }
 

@@ -10,20 +10,20 @@ import type { FuzzSystem } from './system.ts'
  * The expected response: `success`, `refusal`, or `judged` for a body that was changed and then signed. Such a body can
  * still be valid.
  */
-export type Expected = 'success' | 'refusal' | 'judged'
+export type ExpectedResponse = 'success' | 'refusal' | 'judged'
 
 /** One request of the fuzzer and the expected response. */
 export interface Attempt {
   /** The kind of attack, for the report. */
   readonly attack: string
   readonly request: RawRequest
-  readonly expected: Expected
+  readonly expected: ExpectedResponse
   /** The head can be invalid, so the request can be refused before its signature is checked. */
   readonly may_fail_before_authentication?: true
 }
 
 /** The parts of a valid request. An attack changes one of them. */
-export interface SignedParts {
+export interface SignedRequest {
   readonly target: string
   readonly credential: FuzzCredential
   readonly secret: string
@@ -36,7 +36,7 @@ export function signedPartsOf(
   { body, resend_of }: ValidRequest,
   system: FuzzSystem,
   choices: Choices,
-): SignedParts {
+): SignedRequest {
   const version = choices.pick(['v1', 'v2'] as const)
   const credential = system.usable[version]
   const is_paired = version === 'v2' || choices.chance(0.5)
@@ -57,7 +57,7 @@ export function freshPair(choices: Choices): Pair {
 
 /** Makes the signed request from its parts. */
 export function requestOf(
-  { target, credential, secret, pair, body }: SignedParts,
+  { target, credential, secret, pair, body }: SignedRequest,
   changes: Partial<RawRequest> = {},
 ): RawRequest {
   const headers: Header[] = [

@@ -135,7 +135,7 @@ async function resend(
 }
 
 /** The code in the final status of a deposit, as a merchant reads it (E14). */
-async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: string }>): Promise<Seen> {
+async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: string }>): Promise<ErrorResult> {
   const { c_id } = await deposit
   const answer = await eventually(
     () => alpha.status(c_id),
@@ -145,7 +145,7 @@ async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: strin
 }
 
 /** A deposit that the provider itself refuses with this code. */
-const refusedWith = (code: number): Promise<Seen> =>
+const refusedWith = (code: number): Promise<ErrorResult> =>
   endsWith(
     ask(
       paymentIn({ amount: { value: REFUSED_FROM + code, currency: 'INR' } }, { service_id: provider_route }),
@@ -153,18 +153,18 @@ const refusedWith = (code: number): Promise<Seen> =>
   )
 
 /** The code of an envelope with its HTTP status, or the code of a final status. */
-interface Seen {
+interface ErrorResult {
   readonly code: number
   readonly http_status?: number
 }
 
-const envelope = async (answer: Promise<PublicResponse>): Promise<Seen> => {
+const envelope = async (answer: Promise<PublicResponse>): Promise<ErrorResult> => {
   const { body, http_status } = await answer
   return { code: body.error?.code, http_status }
 }
 
 /** How to produce each code over the public API. */
-const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<Seen>>>> = {
+const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<ErrorResult>>>> = {
   1000: async () => {
     const credential = await credentialWith({ rate_limits: { 'balance.get': 1 } })
     const balance = JSON.stringify({ method: 'balance.get', params: {} })

@@ -14,7 +14,7 @@ const ROUNDS = 4
 const ACKNOWLEDGED_MIN = 400
 
 /** The acknowledged writes: the last version of each id, or `gone`. */
-type Acknowledged = Map<string, string>
+type AcknowledgedWrites = Map<string, string>
 
 describe('the embedded store after kill -9', () => {
   let directory: string
@@ -29,7 +29,11 @@ describe('the embedded store after kill -9', () => {
   })
 
   /** Starts a writer. Resolves after `count` acknowledged writes, and continues to record them. */
-  async function startWriter(name: string, count: number, acknowledged: Acknowledged): Promise<ChildProcess> {
+  async function startWriter(
+    name: string,
+    count: number,
+    acknowledged: AcknowledgedWrites,
+  ): Promise<ChildProcess> {
     const program = join(import.meta.dirname, 'store-crash.child.ts')
     const child = spawn(process.execPath, [program, directory, name], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -55,7 +59,7 @@ describe('the embedded store after kill -9', () => {
   }
 
   test('has every acknowledged write completely, with its index entries', async () => {
-    const acknowledged: Acknowledged = new Map()
+    const acknowledged: AcknowledgedWrites = new Map()
     for (let round = 0; round < ROUNDS; round += 1) {
       // Two at a time: one is killed while the other continues.
       const [first, second] = await Promise.all([

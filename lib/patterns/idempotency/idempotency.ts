@@ -161,7 +161,7 @@ function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<Idempotency
   return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
 }
 
-/** The other callers at work; none when the newest of them joined so long ago that all must have crashed. */
+/** The other callers at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have crashed. */
 function otherCallers({ callers, joined_at }: IdempotencyRecord, caller: string): readonly string[] {
   const is_abandoned = now().getTime() - joined_at.getTime() > WORK_MAX_MS
   return is_abandoned ? [] : callers.filter((one) => one !== caller)

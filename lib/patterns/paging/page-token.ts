@@ -23,7 +23,7 @@ const INT64_MAX = 2n ** 63n - 1n
 
 /**
  * Encodes a position as a page token of an internal list. A token is opaque to the caller, but neither secret nor
- * signed, because whoever may read the list may read every item of it. (Cursors for merchants differ: S6.)
+ * signed, because a caller that may read the list may read every item of it. (Cursors for merchants differ: S6.)
  */
 export function encodePageToken(position: Position): string {
   const fields = Object.entries(position).map(([name, value]) => [name, toJson(value)])

@@ -43,11 +43,11 @@ type ResultName = keyof typeof RESULTS
 const RESULT_NAMES = Object.keys(RESULTS) as readonly ResultName[]
 
 /** The status after the update, and the anomaly if there is one. */
-type Expected = readonly [PaymentStatus, AnomalyKind?]
+type ExpectedResult = readonly [PaymentStatus, AnomalyKind?]
 
 const [differs, contradicts] = ['amount_differs', 'contradicts_final_status'] as const
 
-const WHILE_OPEN: Readonly<Record<ResultName, Expected>> = {
+const WHILE_OPEN: Readonly<Record<ResultName, ExpectedResult>> = {
   success: ['success'],
   'success of more': ['processing', differs],
   'success in euro': ['processing', differs],
@@ -60,7 +60,7 @@ const WHILE_OPEN: Readonly<Record<ResultName, Expected>> = {
 
 /** No result changes a final status (P7); some are anomalies. */
 function whenFinal(status: PaymentStatus, anomalies: Readonly<Partial<Record<ResultName, AnomalyKind>>>) {
-  const rows = RESULT_NAMES.map((name): [ResultName, Expected] => {
+  const rows = RESULT_NAMES.map((name): [ResultName, ExpectedResult] => {
     const anomaly = anomalies[name]
     return [name, anomaly ? [status, anomaly] : [status]]
   })
@@ -75,7 +75,7 @@ const PAID = {
   canceled: contradicts,
 }
 
-const EXPECTED: Readonly<Record<PaymentStatus, Readonly<Record<string, Expected>>>> = {
+const EXPECTED: Readonly<Record<PaymentStatus, Readonly<Record<string, ExpectedResult>>>> = {
   created: { ...WHILE_OPEN, not_sent: ['error'] },
   processing: WHILE_OPEN,
   success: whenFinal('success', PAID),

@@ -126,8 +126,8 @@ export const MerchantEventSchema: GenMessage<MerchantEvent> = /*@__PURE__*/
   messageDesc(file_multihub_events_v1_event, 1);
 
 /**
- * MerchantEventHead has the same fields as MerchantEvent except the resource. A consumer decodes it first to find out
- * cheaply whether the event has a destination.
+ * MerchantEventHead has the same fields as MerchantEvent except the resource. A consumer decodes it first, because that is
+ * a cheap way to see whether the event has a destination.
  *
  * @generated from message multihub.events.v1.MerchantEventHead
  */

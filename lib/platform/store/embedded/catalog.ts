@@ -14,17 +14,17 @@ export interface KeyPrefixes {
   readonly prefix: string
 }
 
-interface Registered {
+interface IndexRegistration {
   readonly head: string
   readonly definition: string
 }
 
-interface Catalogued {
+interface CatalogEntry {
   readonly collection: number
   readonly heads_used: number
   /** Whether all documents have their entries in all of these indexes. */
   readonly complete: boolean
-  readonly indexes: Readonly<Record<string, Registered>>
+  readonly indexes: Readonly<Record<string, IndexRegistration>>
 }
 
 const CATALOG = 'catalog'
@@ -41,7 +41,7 @@ export function planRegistration(
   const before = readEntry(table, layout.name)
   const collection = before?.collection ?? collectionsUsed(table) + 1
   let heads_used = before?.heads_used ?? 0
-  const indexes: Record<string, Registered> = {}
+  const indexes: Record<string, IndexRegistration> = {}
   for (const index of layout.indexes) {
     const definition = definitionOf(index)
     const known = before?.indexes[index.name]
@@ -78,8 +78,8 @@ function definitionOf(index: Index): string {
 }
 
 function sameHeads(
-  before: Readonly<Record<string, Registered>>,
-  after: Readonly<Record<string, Registered>>,
+  before: Readonly<Record<string, IndexRegistration>>,
+  after: Readonly<Record<string, IndexRegistration>>,
 ): boolean {
   const names = Object.keys(after)
   if (names.length !== Object.keys(before).length) return false
@@ -91,13 +91,13 @@ function collectionsUsed(table: Table): number {
   return text === undefined ? 0 : Number(Buffer.from(text).toString())
 }
 
-function readEntry(table: Table, name: string): Catalogued | undefined {
+function readEntry(table: Table, name: string): CatalogEntry | undefined {
   const text = table.getBinary(`${CATALOG} =${name}`)
   // Only `writeEntry` writes this text.
-  return text === undefined ? undefined : (JSON.parse(Buffer.from(text).toString()) as Catalogued)
+  return text === undefined ? undefined : (JSON.parse(Buffer.from(text).toString()) as CatalogEntry)
 }
 
-function writeEntry(table: Table, name: string, entry: Catalogued): void {
+function writeEntry(table: Table, name: string, entry: CatalogEntry): void {
   putText(table, `${CATALOG} =${name}`, JSON.stringify(entry))
 }
 

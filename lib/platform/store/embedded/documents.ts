@@ -5,7 +5,7 @@ import { entryTexts, expiryOf, type Layout } from '#lib/platform/store/layout.ts
 import { clock } from '#lib/platform/time.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import type { Table } from './environment.ts'
-import { expiresOf, type Head, headOf, packBody, packRecord, type Versioned } from './record.ts'
+import { expiresOf, type Head, headOf, packBody, packRecord, type VersionedBody } from './record.ts'
 
 /** A document ready for a write: everything that can be checked without other documents is checked. */
 export interface PreparedDocument {
@@ -16,7 +16,7 @@ export interface PreparedDocument {
 
 /** The documents of one collection in the table. All methods but `prepare` and `read` must run inside a write. */
 export interface Documents {
-  prepare(key: string, document: Versioned): PreparedDocument
+  prepare(key: string, document: VersionedBody): PreparedDocument
   /** The bytes of a document that has not expired. They belong to LMDB and are valid until the next call to it. */
   read(key: string): Buffer | undefined
   /** The head of a document, expired or not. */

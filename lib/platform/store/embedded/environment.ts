@@ -19,14 +19,14 @@ export interface Environment {
   release(): Promise<void>
 }
 
-interface Shared {
+interface LmdbHandles {
   readonly root: RootDatabase<Buffer, string>
   readonly writer: Writer
 }
 
-interface Opened {
+interface EnvironmentUse {
   users: number
-  readonly shared: Promise<Shared>
+  readonly shared: Promise<LmdbHandles>
 }
 
 /**
@@ -38,7 +38,7 @@ const READERS_MAX = 512
 
 // LMDB allows one environment per process and directory: of two, each would block the thread that the other needs to
 // end its transaction. For the same reason none is opened while an earlier one is closing.
-const opened = new Map<string, Opened>()
+const opened = new Map<string, EnvironmentUse>()
 const closing = new Map<string, Promise<void>>()
 
 /** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
@@ -64,12 +64,12 @@ export async function openEnvironment(directory: string, timeout_ms: number): Pr
   return environmentOf(shared, leave)
 }
 
-async function close({ root, writer }: Shared): Promise<void> {
+async function close({ root, writer }: LmdbHandles): Promise<void> {
   await writer.close()
   await root.close()
 }
 
-function environmentOf({ root, writer }: Shared, leave: () => Promise<void>): Environment {
+function environmentOf({ root, writer }: LmdbHandles, leave: () => Promise<void>): Environment {
   let released = false
   return {
     table: root,
@@ -101,7 +101,7 @@ async function prepareDirectory(directory: string): Promise<string> {
   }
 }
 
-async function openShared(path: string, timeout_ms: number): Promise<Shared> {
+async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles> {
   const { open } = await import('lmdb').catch((error: unknown) => {
     throw new Unavailable(
       'the embedded store needs the native part of the lmdb package: install with its scripts allowed, or set MONGODB_URI',

@@ -48,7 +48,7 @@ export function headOf(record: Buffer): Head {
 }
 
 /** A checked document with its version. */
-export type Versioned = Body & { readonly version: number }
+export type VersionedBody = Body & { readonly version: number }
 
 /** The expiry time of a record in milliseconds since 1970, or infinity. */
 export function expiresOf(record: Buffer): number {
@@ -56,6 +56,6 @@ export function expiresOf(record: Buffer): number {
 }
 
 /** Decodes the document of a record into new memory. */
-export function documentOf(record: Buffer): Versioned {
+export function documentOf(record: Buffer): VersionedBody {
   return packer.unpack(record, { start: ENTRIES_AT + record.readUInt32LE(0), end: record.length })
 }

@@ -29,7 +29,7 @@ interface File {
 }
 
 /** An upload under way, or a file that is being deleted. Its chunks are garbage unless its file exists. */
-interface Unfinished {
+interface UnfinishedMark {
   readonly _id: ObjectId
   readonly since: Date
 }
@@ -38,7 +38,7 @@ interface Bucket {
   readonly name: string
   readonly files: Collection<File>
   readonly chunks: Collection<Chunk>
-  readonly unfinished: Collection<Unfinished>
+  readonly unfinished: Collection<UnfinishedMark>
   readonly calls: MongoCalls
 }
 
@@ -53,7 +53,7 @@ export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promi
     name,
     files: db.collection<File>(`${name}.files`),
     chunks: db.collection<Chunk>(`${name}.chunks`),
-    unfinished: db.collection<Unfinished>(`${name}.unfinished`),
+    unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
     calls,
   }
   await buildIndex(bucket.files, name, { name: 'by_filename', key: { filename: 1 }, unique: true })
