@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { defineEffect, isBytes, isText } from './define-effect.ts'
+import { defineEffect, isBytes, isInstant, isText } from './define-effect.ts'
 import type { EffectDocument } from './effect.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
@@ -13,7 +13,7 @@ const order: Order = { order_id: 'order-1', effects: [] }
 const printLabelEffect = defineEffect({
   kind: 'print_label',
   lane: 'independent',
-  data: { address: isText, label: isBytes },
+  data: { address: isText, label: isBytes, printed_at: isInstant },
   id: ({ order_id }: Order, { address }) => `${order_id}:print:${address}`,
 })
 const label = Buffer.from('label')
@@ -21,7 +21,7 @@ const label = Buffer.from('label')
 test('creates an effect with its kind, lane, id, data and times', () => {
   const effect = printLabelEffect.newEffect(
     order,
-    { address: 'here', label },
+    { address: 'here', label, printed_at: AT },
     { at: AT, due_at: DUE_AT, after: 'another' },
   )
   expect(effect).toEqual({
@@ -29,17 +29,19 @@ test('creates an effect with its kind, lane, id, data and times', () => {
     kind: 'print_label',
     lane: 'independent',
     after: 'another',
-    data: { address: 'here', label },
+    data: { address: 'here', label, printed_at: AT },
     due_at: DUE_AT,
     tries: 0,
   })
-  expect(printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })).toMatchObject({
+  expect(
+    printLabelEffect.newEffect(order, { address: 'here', label, printed_at: AT }, { at: AT }),
+  ).toMatchObject({
     due_at: AT,
   })
 })
 
 test('recognizes the effects of its kind', () => {
-  const effect = printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })
+  const effect = printLabelEffect.newEffect(order, { address: 'here', label, printed_at: AT }, { at: AT })
   expect(printLabelEffect.matches(effect)).toBe(true)
   expect(printLabelEffect.matches({ ...effect, kind: 'another' })).toBe(false)
 })
@@ -54,11 +56,12 @@ test('runs the handler with the decoded data and throws for data of another type
       return (current) => current
     },
   })
-  const effect = printLabelEffect.newEffect(order, { address: 'here', label }, { at: AT })
+  const effect = printLabelEffect.newEffect(order, { address: 'here', label, printed_at: AT }, { at: AT })
   const stored = { ...order, version: 1 }
   await bound.run(effect, stored)
   expect(addresses).toEqual(['here 5'])
   const run = async (data: object) => bound.run({ ...effect, data: { ...effect.data, ...data } }, stored)
   await expect(run({ address: 1 })).rejects.toThrow('print_label has an invalid field address')
   await expect(run({ label: 'text' })).rejects.toThrow('print_label has an invalid field label')
+  await expect(run({ printed_at: 0 })).rejects.toThrow('print_label has an invalid field printed_at')
 })

@@ -20,6 +20,11 @@ export function isBytes(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array
 }
 
+/** The check of a field that contains an instant. */
+export function isInstant(value: unknown): value is Date {
+  return value instanceof Date
+}
+
 /** The description of one kind of effect. */
 export interface EffectDescription<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */

@@ -1,4 +1,4 @@
-import { type BoundEffect, defineEffect, isText } from '#lib/patterns/effects/define-effect.ts'
+import { type BoundEffect, defineEffect, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
@@ -15,7 +15,7 @@ const TRIES_MAX = 50
 export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
-  data: { anomaly_id: isText, kind: isText, description: isText },
+  data: { anomaly_id: isText, kind: isText, description: isText, reported_at: isInstant },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
@@ -33,7 +33,7 @@ export function newAnomalyEffect(
   const report = `provider account ${provider_accounts[attempt_number - 1]} reported ${result.kind}${amount}`
   const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
   const description = `${report} while the payment was ${status}`
-  return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description }, { at })
+  return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description, reported_at: at }, { at })
 }
 
 /** Inserts the anomaly once, however often the effect runs. */
@@ -41,8 +41,8 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<P
   return recordAnomalyEffect.bind<Payment>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
-    async run({ data, due_at: created_at }, { merchant_id, environment, payment_id }) {
-      const { anomaly_id, kind, description } = data
+    async run({ data }, { merchant_id, environment, payment_id }) {
+      const { anomaly_id, kind, description, reported_at: created_at } = data
       const owner = { merchant_id, environment, payment_id }
       try {
         await anomalies.insert({ ...owner, anomaly_id, kind, description, created_at })
