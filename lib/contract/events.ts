@@ -1,3 +1,11 @@
+/** The subject of the bus on which an event is published. */
+export function eventSubject(event: string): string {
+  return `events.${event}`
+}
+
+/** The pattern of the subjects of all events. */
+export const ALL_EVENTS_SUBJECT = eventSubject('>')
+
 /** The events that an endpoint receives unless it lists others (N1). */
 export const PAYMENT_EVENTS = [
   'payment.created',

@@ -11,6 +11,7 @@ type EventInit = Exclude<MessageInitShape<typeof MerchantEventSchema>, MerchantE
 export function paymentEvent(changes: EventInit = {}): MerchantEvent {
   const payment = fullPayment()
   return create(MerchantEventSchema, {
+    // The third transition of the payment: created, processing, success.
     eventKey: `${payment.paymentId}:3`,
     event: 'payment.completed',
     merchantId: payment.merchantId,

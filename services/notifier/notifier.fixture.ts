@@ -4,9 +4,9 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import { bindAttempt } from './delivery/attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
+import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
 import type { DeliveryServiceDeps } from './rpc/delivery-service.ts'
 import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
 import { openEvents } from './store/events.ts'
@@ -39,7 +39,7 @@ export async function openNotifier(
     keyOf: deliveryKeyOf,
     sweep_ms: 50,
     effects: [
-      bindAttempt({
+      bindAttemptDelivery({
         findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
         findSecret: async ({ secret }) => keyring.unseal(secret?.sealed ?? '', secret?.owner ?? ''),
         post: createPostDelivery({ test: http, production: http }, new AbortController().signal),

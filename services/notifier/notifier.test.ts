@@ -6,6 +6,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { eventSubject } from '#lib/contract/events.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
@@ -75,7 +76,7 @@ async function publish(
   const key = `${paymentId}:3`
   const name = event.event ?? 'payment.completed'
   await publisher.publish(
-    `events.${name}`,
+    eventSubject(name),
     key,
     eventBytes({ eventKey: key, merchantId, resource, ...event }),
   )
@@ -118,12 +119,12 @@ function signatureV3(secret: string, { headers, raw }: Receiver['callbacks'][num
 }
 
 describe('a callback', () => {
-  test('reaches each subscribed endpoint of the merchant, signed with the secret of that endpoint', async () => {
+  test('reaches each endpoint of the merchant that lists the event, signed with the secret of that endpoint', async () => {
     const merchant_id = await newMerchant()
-    const [one, two, unsubscribed] = [await newReceiver(), await newReceiver(), await newReceiver()]
+    const [one, two, other] = [await newReceiver(), await newReceiver(), await newReceiver()]
     const first = await newEndpoint(merchant_id, one.url)
     const second = await newEndpoint(merchant_id, two.url, ['payment.completed'])
-    await newEndpoint(merchant_id, unsubscribed.url, ['payment.failed'])
+    await newEndpoint(merchant_id, other.url, ['payment.failed'])
     const payment_id = await publish(merchant_id)
     const listed_deliveries = await eventually(
       () => deliveriesOf(merchant_id, payment_id),
@@ -137,7 +138,7 @@ describe('a callback', () => {
       expect(callback.headers['x-webhook-id']).toBe(its_delivery?.deliveryId)
       expect(its_delivery?.attempts).toMatchObject([{ number: 1, httpStatus: 200, failure: '' }])
     }
-    expect(unsubscribed.callbacks).toEqual([])
+    expect(other.callbacks).toEqual([])
   })
 
   // N8
@@ -239,7 +240,8 @@ describe('a callback', () => {
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const event_key = `${payment_id}:3`
     const again = eventBytes({ eventKey: event_key, merchantId: merchant_id })
-    for (let time = 0; time < 5; time++) await publisher.publish('events.payment.completed', event_key, again)
+    for (let time = 0; time < 5; time++)
+      await publisher.publish(eventSubject('payment.completed'), event_key, again)
     expect(await deliveriesOf(merchant_id, payment_id)).toHaveLength(1)
     expect(receiver.callbacks).toHaveLength(1)
   })

@@ -1,4 +1,5 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -9,10 +10,10 @@ import {
 } from '#lib/platform/http/callback-address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { bindAttempt } from './delivery/attempt.ts'
 import { createFindSecret } from './delivery/find-secret.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
+import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
 import { openEvents } from './store/events.ts'
@@ -49,7 +50,7 @@ export const role: Role = {
       collection: deliveries,
       keyOf: deliveryKeyOf,
       effects: [
-        bindAttempt({
+        bindAttemptDelivery({
           findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
           findSecret: createFindSecret(registryCache, context.keyring),
           post: createPostDelivery(clients, context.stopping),
@@ -61,7 +62,7 @@ export const role: Role = {
     const deps = { events, deliveries, runner, endpointsNotOlderThan: registryCache.endpointsNotOlderThan }
     const receipts = createReceiptSender(context.bus)
     const subscription = await context.bus.subscribe(
-      'events.>',
+      ALL_EVENTS_SUBJECT,
       async ({ data, headers }) => {
         const event_key = await receiveEvent(deps, data)
         const receipt_to = headers[RECEIPT_SUBJECT_HEADER]

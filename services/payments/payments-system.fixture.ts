@@ -14,6 +14,7 @@ import {
   type CreatePaymentRequestSchema,
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import {
   createReceiptSender,
   EVENT_KEY_HEADER,
@@ -162,7 +163,7 @@ export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
 async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
   const published = new Map<string, MerchantEvent>()
   const receipts = createReceiptSender(bus)
-  await bus.subscribe('events.>', ({ data, headers }) => {
+  await bus.subscribe(ALL_EVENTS_SUBJECT, ({ data, headers }) => {
     const event_key = headers[EVENT_KEY_HEADER] ?? ''
     const event = fromBinary(MerchantEventSchema, data)
     const before = published.get(event_key)

@@ -4,6 +4,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { eventSubject } from '#lib/contract/events.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, RIVAL_KEY, startPayments, statusesOf } from './payments-system.fixture.ts'
 import { post, type ReceivedOrder } from './scripted-provider.fixture.ts'
@@ -52,7 +53,7 @@ describe('a deposit in the sandbox', () => {
       return all.find(({ currency }) => currency === 'INR')?.available ?? 0n
     }
     const before = await available()
-    const watching = await bus.subscribe('events.payment.completed', async ({ data }) => {
+    const watching = await bus.subscribe(eventSubject('payment.completed'), async ({ data }) => {
       const { resource } = fromBinary(MerchantEventSchema, data)
       if (resource.value?.amount?.minor === AMOUNT + 1_908n) resolve(await available())
     })

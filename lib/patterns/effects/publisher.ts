@@ -50,8 +50,8 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   let probed_at_ms = Number.NEGATIVE_INFINITY
 
   const setReceiving = (value: boolean): void => {
-    if (receiving !== value)
-      log.warn({ state: value ? 'answered' : 'silent' }, 'the receipts of events changed state')
+    if (receiving && !value) log.warn({}, 'published events get no receipts; check the notifier and the bus')
+    if (!receiving && value) log.warn({}, 'published events get receipts again')
     receiving = value
     receipts_missing.set({}, value ? 0 : 1)
   }

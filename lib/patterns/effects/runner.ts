@@ -19,7 +19,7 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
    * unavailable store does.
    */
   runEffects(document: Stored<D>): Promise<Stored<D>>
-  /** The same for a caller that does not wait. Failures are logged and left to the sweeper. */
+  /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
   runEffectsInBackground(document: Stored<D>): void
   /** Gives a stuck effect all its tries again and runs it; `undefined` when the document does not exist. */
   retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
@@ -64,11 +64,11 @@ export function createEffectRunner<D extends EffectDocument>(
 
   const writes = createEffectWrites<D>({ collection, keyOf, leaseMs, isStopping: () => stopping })
 
-  /** Tracks work that only `stop` waits for. The returned promise never rejects. */
-  function inBackground(work: Promise<unknown>): Promise<unknown> {
+  /** Tracks work on an effect that only `stop` waits for. The returned promise never rejects. */
+  function inBackground(work: Promise<unknown>, effect: Effect | undefined): Promise<unknown> {
     const tracked: Promise<unknown> = work
       .catch((error: unknown) =>
-        log.warn({ error }, 'effects of a document did not finish; the sweeper runs them again'),
+        log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again'),
       )
       .finally(() => background.delete(tracked))
     background.add(tracked)
@@ -109,7 +109,7 @@ export function createEffectRunner<D extends EffectDocument>(
       batcher.begin(effect)
       const work = runOne(document, effect, bound, batcher)
       if (effect.lane !== 'event') awaited.push(work)
-      void inBackground(work)
+      void inBackground(work, effect)
     }
     const results = await Promise.all(awaited)
     return results.reduce((newest, result) => (result.version > newest.version ? result : newest), document)
@@ -125,14 +125,14 @@ export function createEffectRunner<D extends EffectDocument>(
     leaseMs,
     triesMaxOf: ({ kind }) => by_kind.get(kind)?.tries_max ?? Number.POSITIVE_INFINITY,
     eventCapacity: () => Math.min(...effects.map(({ capacity }) => capacity?.() ?? Number.POSITIVE_INFINITY)),
-    runEffects: (document) => inBackground(runEffects(document)),
+    runEffects: (document) => inBackground(runEffects(document), document.effects[0]),
   })
 
   return {
     insert: writes.insert,
     update: writes.update,
     runEffects,
-    runEffectsInBackground: (document) => void inBackground(runEffects(document)),
+    runEffectsInBackground: (document) => void inBackground(runEffects(document), document.effects[0]),
     async retry(key, effect_id) {
       const stored = await writes.update(key, (current) => {
         if (!current.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined

@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 
-/** The result of one POST: the HTTP status of the response, or the reason why there is none. */
+/** The result of one POST: the HTTP status of the response, or why the attempt failed. */
 export interface PostResult {
   readonly http_status?: number
   readonly failure?: string

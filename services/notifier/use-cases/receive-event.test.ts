@@ -66,7 +66,7 @@ describe('an event from the bus', () => {
   const KEY = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }
 
   // N1
-  test('is stored with its body, and gets a delivery for each subscribed endpoint', async () => {
+  test('is stored with its body, and gets a delivery for each endpoint that lists it', async () => {
     setEndpoints(
       endpoint('one'),
       endpoint('off', { enabled: false }),
@@ -87,7 +87,7 @@ describe('an event from the bus', () => {
       timeout_seconds: 5,
       max_retries: 1,
       retry_delay_seconds: 2,
-      effects: [{ kind: 'attempt', id: `${created[0]?.delivery_id}:attempt:1` }],
+      effects: [{ kind: 'attempt_delivery', id: `${created[0]?.delivery_id}:attempt:1` }],
     })
     expect(created[0]).not.toHaveProperty('secret')
   })
@@ -131,7 +131,7 @@ describe('an event from the bus', () => {
     await second.close()
   })
 
-  test('keeps its first destinations when it is redelivered after the endpoints changed', async () => {
+  test('keeps its first destinations when it is published again after the endpoints changed', async () => {
     await receiveEvent(notifier, eventBytes())
     const first = await deliveries()
     setEndpoints(endpoint('two', { enabled: false }), endpoint('three'))
@@ -139,7 +139,7 @@ describe('an event from the bus', () => {
     expect(await deliveries()).toEqual(first)
   })
 
-  test('gets its missing deliveries when it is redelivered after a crash', async () => {
+  test('gets its missing deliveries when it is published again after a crash', async () => {
     await receiveEvent(notifier, eventBytes())
     const before = await deliveries()
     await removeDelivery(before[1])
@@ -161,14 +161,14 @@ describe('an event from the bus', () => {
     expect(endpoint_reads).toEqual([])
   })
 
-  test('without subscribed endpoints is acknowledged and not stored', async () => {
+  test('that no endpoint lists is acknowledged and not stored', async () => {
     setEndpoints()
     expect(await receiveEvent(notifier, eventBytes())).toBe(KEY.event_key)
     expect(await notifier.events.get(KEY)).toBeUndefined()
     expect(endpoint_reads).toHaveLength(1)
   })
 
-  test('without subscribed endpoints is acknowledged even if its resource is of a newer version', async () => {
+  test('that no endpoint lists is acknowledged even if its resource is of a newer version', async () => {
     setEndpoints()
     expect(await receiveEvent(notifier, eventBytes({ resource: { case: undefined } }))).toBe(KEY.event_key)
     expect(await notifier.events.get(KEY)).toBeUndefined()
@@ -241,7 +241,7 @@ describe('an event queued on request', () => {
     expect(await queue()).toHaveLength(1)
   })
 
-  test('is refused without a key, without an environment, and while merchants is unavailable', async () => {
+  test('is refused without a key, without an environment, and while the merchants service is unavailable', async () => {
     await expect(queueEvent(notifier, paymentEvent({ eventKey: '' }))).rejects.toThrow(TypeError)
     await expect(queueEvent(notifier, paymentEvent({ environment: 0 }))).rejects.toThrow(TypeError)
     setEndpointsUnavailable()

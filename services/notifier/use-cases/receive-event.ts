@@ -14,10 +14,10 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
-import { newAttemptEffect } from '../delivery/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
 import { type EventHead, environmentOf, resourceIdOf, type StoredEvent } from '../domain/event.ts'
+import { newAttemptEffect } from '../effects/attempt-delivery.ts'
 import { eventKeyOf, insertEventOnce, RETENTION_MS } from '../store/events.ts'
 
 /** What receiving an event reads and writes. */
@@ -38,12 +38,12 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
- * with the event's key when all of that is durable, so that the publisher may drop the event. A redelivered event keeps
- * its first destinations and delivery ids. A redelivered event whose last subscription has ended is ignored: deliveries
- * of it that a crash left uncreated are not created. Throws for an event that it cannot read.
+ * with the event's key when all of that is durable, so that the publisher may drop the event. An event that is
+ * published again keeps its first destinations and delivery ids. If no endpoint wants it by then, it is ignored, also
+ * when a crash left some of its deliveries uncreated. Throws for an event that it cannot read.
  */
 export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
-  // Most events have no subscription, and the resource is nearly all of the cost of decoding: read the head first.
+  // Most events have no destination, and the resource is nearly all of the cost of decoding: read the head first.
   const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
   const destinations = await findDestinations(deps, head)
   if (destinations.length > 0) {
@@ -70,7 +70,7 @@ async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Prom
   return destinations.length === 0 ? undefined : storeEvent(deps, event, destinations)
 }
 
-/** The payment's own `webhook_url` if it has one, else the enabled endpoints that subscribe to the event. */
+/** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event. */
 async function findDestinations(
   { endpointsNotOlderThan }: ReceiveEventDeps,
   event: EventHead,

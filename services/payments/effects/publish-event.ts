@@ -2,6 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
+import { eventSubject } from '#lib/contract/events.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import {
   type BoundEffect,
@@ -64,7 +65,7 @@ export function bindPublishEvent(publisher: Publisher): BoundEffect<Payment> {
     backoff: BACKOFF,
     capacity: publisher.capacity,
     async run({ data: { event, event_key, message } }) {
-      await publisher.publish(`events.${event}`, event_key, message)
+      await publisher.publish(eventSubject(event), event_key, message)
       return (current) => current
     },
   })

@@ -29,8 +29,8 @@ export const PAYMENT_STATUSES = createEnumMap<PaymentStatus, PaymentStatusProto>
 })
 
 /**
- * A payment as RPCs and events carry it: everything that a merchant may see, and no internal field. Fields without a
- * value are `undefined`, which the message omits.
+ * What the public payment object is made from, plus `payment_id` and `merchant_id` for other services; no attempt,
+ * account or effect. Fields without a value are `undefined`, which the message omits.
  */
 export function paymentToProto(payment: Payment): PaymentProto {
   const { currency, error_code: errorCode, payer } = payment
@@ -62,6 +62,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
       amount: amount === payment.amount ? money : { minor: amount, currency },
       reason,
     })),
+    // The only operation of a payment has the payment's id (public as `operations[].id`).
     operations: [
       {
         operationId: payment.payment_id,

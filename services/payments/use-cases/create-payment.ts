@@ -75,7 +75,10 @@ export async function createPayment(
     return await deps.runner.runEffects(stored)
   } catch (error) {
     // The payment is stored, so it is returned as it was then (E14). The sweeper runs its effects later.
-    log.warn({ error, payment_id: stored.payment_id }, 'payment left to the sweeper')
+    log.warn(
+      { error, payment_id: stored.payment_id },
+      'effects of the payment did not finish; the sweeper runs them again',
+    )
     return stored
   }
 }

@@ -5,13 +5,13 @@ import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, now } from '#lib/platform/time.ts'
+import type { PostDelivery, PostResult } from '../delivery/post-delivery.ts'
+import { signDelivery } from '../delivery/sign-delivery.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
 import type { StoredEvent } from '../domain/event.ts'
-import type { PostDelivery, PostResult } from './post-delivery.ts'
-import { signDelivery } from './sign-delivery.ts'
 
 /** What an attempt reads and calls. */
-export interface AttemptDeps {
+export interface AttemptDeliveryDeps {
   findEvent(delivery: Delivery): Promise<StoredEvent | undefined>
   /** The secret that signs for the destination now; `undefined` when none was issued or the endpoint is deleted. */
   findSecret(delivery: Delivery): Promise<Secret | undefined>
@@ -19,8 +19,8 @@ export interface AttemptDeps {
 }
 
 /** The effect of one attempt to deliver. The number counts the attempts of the delivery from 1. */
-const attemptEffect = defineEffect({
-  kind: 'attempt',
+const attemptDeliveryEffect = defineEffect({
+  kind: 'attempt_delivery',
   lane: 'independent',
   data: {},
   id: ({ delivery_id, number }: { readonly delivery_id: string; readonly number: number }) =>
@@ -34,7 +34,7 @@ const CRASHES_MAX = 10
 /** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
-/** The wait while merchants or the store is unavailable. */
+/** The wait while the merchants service or the store is unavailable. */
 const UNAVAILABLE_WAIT_MS = 10_000
 
 const RETRY_DELAY_MIN_MS = 1_000
@@ -42,16 +42,16 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 
 /** Makes the effect of the attempt with this number, counted from 1. It is due at once unless `due_at` is given. */
 export function newAttemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
-  return attemptEffect.newEffect({ delivery_id, number }, {}, { at, due_at })
+  return attemptDeliveryEffect.newEffect({ delivery_id, number }, {}, { at, due_at })
 }
 
 /**
  * The handler of the effect: signs the stored body, posts it and records the result. The lease counts the try before
  * the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
-export function bindAttempt(deps: AttemptDeps): BoundEffect<Delivery> {
+export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Delivery> {
   let in_flight = 0
-  return attemptEffect.bind<Delivery>({
+  return attemptDeliveryEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: CRASHES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
@@ -76,7 +76,7 @@ export function bindAttempt(deps: AttemptDeps): BoundEffect<Delivery> {
   })
 }
 
-async function signAndPost(deps: AttemptDeps, delivery: Delivery): Promise<PostResult> {
+async function signAndPost(deps: AttemptDeliveryDeps, delivery: Delivery): Promise<PostResult> {
   const event = await deps.findEvent(delivery)
   if (!event) return { failure: 'event_expired' }
   if (event.body.byteLength > BODY_MAX_BYTES) return { failure: 'payload_too_large' }

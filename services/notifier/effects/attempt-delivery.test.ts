@@ -6,7 +6,13 @@ import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { AttemptRecord, Delivery } from '../domain/delivery.ts'
-import { type AttemptDeps, bindAttempt, newAttemptEffect, recordAttempt, retryDelayMs } from './attempt.ts'
+import {
+  type AttemptDeliveryDeps,
+  bindAttemptDelivery,
+  newAttemptEffect,
+  recordAttempt,
+  retryDelayMs,
+} from './attempt-delivery.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
 const ATTEMPT = newAttemptEffect('d-1', 1, AT)
@@ -51,7 +57,10 @@ describe('recording an attempt', () => {
 
   test('schedules the next attempt after a failure, with its own id and within the bounds of the delay', () => {
     const failed = recordAttempt(delivery({ attempts: [record(1, failure)] }), record(2, failure), AT)
-    expect(failed).toMatchObject({ status: 'pending', effects: [{ id: 'd-1:attempt:3', kind: 'attempt' }] })
+    expect(failed).toMatchObject({
+      status: 'pending',
+      effects: [{ id: 'd-1:attempt:3', kind: 'attempt_delivery' }],
+    })
     const wait_ms = (failed.effects[0]?.due_at.getTime() ?? 0) - AT.getTime()
     expect(wait_ms).toBeGreaterThanOrEqual(1_000)
     expect(wait_ms).toBeLessThanOrEqual(2_000)
@@ -87,9 +96,9 @@ describe('an attempt', () => {
   const secret = newSecret()
 
   /** Runs one attempt, and returns the delivery after it and the requests that were posted. */
-  async function attempt(deps: Partial<AttemptDeps> = {}) {
+  async function attempt(deps: Partial<AttemptDeliveryDeps> = {}) {
     const posted: { url: string; body: Uint8Array; timeout_ms: number }[] = []
-    const handler = bindAttempt({
+    const handler = bindAttemptDelivery({
       findEvent: async () => stored,
       findSecret: async () => secret,
       async post(url, _headers, sent, timeout_ms) {
@@ -128,7 +137,7 @@ describe('an attempt', () => {
   })
 
   // N4, N7
-  test.each<[string, string, Partial<AttemptDeps>]>([
+  test.each<[string, string, Partial<AttemptDeliveryDeps>]>([
     [
       'a body over 256 KiB',
       'payload_too_large',
@@ -159,7 +168,9 @@ describe('an attempt', () => {
       expect(after).toMatchObject({
         status: 'pending',
         attempts: [],
-        effects: [{ id: ATTEMPT.id, kind: 'attempt', tries: 0, due_at: new Date(AT.getTime() + 10_000) }],
+        effects: [
+          { id: ATTEMPT.id, kind: 'attempt_delivery', tries: 0, due_at: new Date(AT.getTime() + 10_000) },
+        ],
       })
     } finally {
       restore()
@@ -174,7 +185,7 @@ describe('an attempt', () => {
 
   test('uses capacity until it ends, also when it fails', async () => {
     const gate = Promise.withResolvers<{ http_status: number }>()
-    const handler = bindAttempt({
+    const handler = bindAttemptDelivery({
       findEvent: async () => stored,
       findSecret: async () => secret,
       post: () => gate.promise,
