@@ -79,7 +79,7 @@ describe('the compare-and-set loop', () => {
       upsert(counters, key, (current) => ({ ...key, alias: key.name, count: (current?.count ?? 0) + 1 })),
     )
     const counts = (await Promise.all(writers)).map((stored) => stored?.count ?? 0)
-    expect(counts.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, at) => at + 1))
+    expect(counts.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
   })
 
   test('does not load a document that the caller knows, unless it is out of date', async () => {

@@ -20,15 +20,15 @@ const CONFLICT_PAUSE = { first_ms: 1, max_ms: 100 }
 /**
  * Changes one document under optimistic concurrency control: loads it, calls `decide`, and writes the result under the
  * version that was loaded. When another writer was faster it starts again, at once for the first tries and then after
- * pauses with jitter. `decide` runs once per try, so it must be pure; `undefined` from it means "no change". `known`, a
- * document that the caller has just read, replaces the first load. Returns the document as it is stored afterwards, or
+ * pauses with jitter. `decide` runs once per try, so it must be pure; `undefined` from it means "no change".
+ * `just_read`, a document that the caller has just read, replaces the first load. Returns the document as it is stored afterwards, or
  * `undefined` when it does not exist. Throws `Unavailable` after 100 conflicts, and what `decide` and the store throw.
  */
 export function update<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'replace'>,
   key: Fields,
   decide: (current: Stored<D>) => D | undefined,
-  known?: Stored<D>,
+  just_read?: Stored<D>,
 ): Promise<Stored<D> | undefined> {
   return compareAndSet(
     () => collection.get(key),
@@ -36,7 +36,7 @@ export function update<D extends object>(
       const next = current && decide(current)
       return next ? collection.replace(next, current.version) : current
     },
-    known,
+    just_read,
   )
 }
 
@@ -60,16 +60,16 @@ export function upsert<D extends object>(
 async function compareAndSet<D extends object>(
   load: () => Promise<Stored<D> | undefined>,
   write: (current: Stored<D> | undefined) => Promise<Stored<D> | undefined>,
-  known: Stored<D> | undefined,
+  just_read: Stored<D> | undefined,
 ): Promise<Stored<D> | undefined> {
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
-    const current = tries === 1 && known ? known : await load()
+    const current = tries === 1 && just_read ? just_read : await load()
     try {
       return await write(current)
     } catch (error) {
       if (!isLostRace(error)) throw error
-      const paused = tries - IMMEDIATE_TRIES
-      if (paused > 0) await sleep(conflictDelay(paused, CONFLICT_PAUSE, randomFraction()))
+      const pauses = tries - IMMEDIATE_TRIES
+      if (pauses > 0) await sleep(conflictDelay(pauses, CONFLICT_PAUSE, randomFraction()))
     }
   }
   throw new Unavailable(

@@ -33,9 +33,9 @@ export interface Ledger {
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
   listEntries(query: MerchantEntryQuery): Promise<EntryDocument[]>
-  /** Replays every journal and compares it with the projections. */
+  /** Replays every journal and compares it with the checkpoint and the projection of entries. */
   verify(): Promise<LedgerVerification>
-  /** Repairs every projection. Returns the number of documents that differed from the journals. */
+  /** Repairs the projection of entries and the checkpoints. Returns the number of documents that differed from the journals. */
   rebuildProjections(): Promise<number>
   /** Throws `Unavailable` when the clock of this process is too far behind the last batch to decide. */
   checkClock(): Promise<void>

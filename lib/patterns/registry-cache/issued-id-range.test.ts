@@ -39,12 +39,18 @@ const LOWEST = 20_001
 async function startedRegistryCache(credentials = 1) {
   const created: { number: number; at_ms: number }[] = []
   const reads: string[] = []
-  const state = { away: false, feed_away: false, tells: true, highest: LOWEST - 1, delay_ms: 0 }
+  const state = {
+    is_unavailable: false,
+    has_no_changes_feed: false,
+    reports_range: true,
+    highest: LOWEST - 1,
+    delay_ms: 0,
+  }
   const client: Client<typeof RegistryService> = {
     async getCredential({ applicationId = '' }) {
       reads.push(applicationId)
       if (state.delay_ms > 0) await sleep(state.delay_ms)
-      if (state.away) throw new PublicError(2002)
+      if (state.is_unavailable) throw new PublicError(2002)
       const found = created.some(({ number }) => String(number) === applicationId)
       return create(
         GetCredentialResponseSchema,
@@ -52,13 +58,13 @@ async function startedRegistryCache(credentials = 1) {
       )
     },
     async listChanges({ since }) {
-      if (state.away || state.feed_away) throw new PublicError(2002)
+      if (state.is_unavailable || state.has_no_changes_feed) throw new PublicError(2002)
       const from_ms = since && timestampMs(create(TimestampSchema, since)) - 10_000
       const changed = created.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms)
       return create(ListChangesResponseSchema, {
         changes: changed.map(({ number }) => changeOf(number)),
         readTime: timestampFromMs(clock.now_ms()),
-        ...(state.tells && {
+        ...(state.reports_range && {
           lowestApplicationId: String(LOWEST),
           highestApplicationId: String(state.highest),
         }),
@@ -94,8 +100,8 @@ const notify = async (id: string): Promise<void> => {
 }
 
 /** Invented ids of any length, none within 1,000 of the issued ones. */
-const strangeIds = Array.from({ length: 1_000 }, (_, at) => {
-  const digits = `${(at + 1) * 7_919}`.padEnd(1 + (at % 16), '3').slice(0, 1 + (at % 16))
+const inventedIds = Array.from({ length: 1_000 }, (_, index) => {
+  const digits = `${(index + 1) * 7_919}`.padEnd(1 + (index % 16), '3').slice(0, 1 + (index % 16))
   const near = Number(digits) >= LOWEST && Number(digits) <= LOWEST + 5_000
   return near ? `9${digits}` : digits
 })
@@ -103,7 +109,7 @@ const strangeIds = Array.from({ length: 1_000 }, (_, at) => {
 describe('ids without a credential', () => {
   test('cause no read outside the range of issued ids', async () => {
     const { reads, ids, find } = await startedRegistryCache()
-    for (const id of [...strangeIds, '20000', '21002', '9999999999999999']) {
+    for (const id of [...inventedIds, '20000', '21002', '9999999999999999']) {
       expect(await find(id)).toBeUndefined()
     }
     expect(reads).toEqual([])
@@ -114,11 +120,11 @@ describe('ids without a credential', () => {
     const { reads, find } = await startedRegistryCache()
     // Changes are reported repeatedly for a while, and each report causes another read.
     await clock.advance(15_000)
-    const askForAll = async (): Promise<void> => {
+    const findAll = async (): Promise<void> => {
       for (let id = LOWEST - 500; id < LOWEST + 2_000; id++) await find(String(id))
     }
     for (let second = 0; second < 59; second++) {
-      await askForAll()
+      await findAll()
       await clock.advance(1_000)
     }
     expect(new Set(reads).size).toBe(1_001)
@@ -128,7 +134,7 @@ describe('ids without a credential', () => {
   test('do not make the registry cache refuse a valid caller, even in great numbers and with a slow registry', async () => {
     const { state, reads, ids, find } = await startedRegistryCache(2_000)
     state.delay_ms = 300
-    const flood = [...strangeIds]
+    const flood = [...inventedIds]
     for (let ahead = 1; ahead <= 1_500; ahead++) flood.push(String(state.highest + ahead))
     const refused = flood.map((id) => find(id))
     const good = ids.map((id) => find(id))
@@ -192,7 +198,7 @@ describe('the highest known id', () => {
     const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('70000')
     expect(reads).toEqual([])
-    state.tells = false
+    state.reports_range = false
     const id = createCredential(2_000)
     await clock.advance(1_000)
     expect(await find(id)).toBe(id)
@@ -200,7 +206,7 @@ describe('the highest known id', () => {
     await notify(id)
     await find('70001')
     expect(reads).toEqual([id, '70000', '70001'])
-    state.tells = true
+    state.reports_range = true
     await clock.advance(1_000)
     await find('70002')
     expect(reads).toHaveLength(3)
@@ -208,15 +214,15 @@ describe('the highest known id', () => {
 
   test('is valid for a minute after the last poll; then every id is read', async () => {
     const { state, find, createCredential } = await startedRegistryCache()
-    state.feed_away = true
+    state.has_no_changes_feed = true
     const id = createCredential(5_000)
     await clock.advance(59_900)
     expect(await find(id)).toBeUndefined()
     await clock.advance(100)
     expect(await find(id)).toBe(id)
-    state.away = true
+    state.is_unavailable = true
     await expect(find('70000')).rejects.toMatchObject({ code: 2002 })
-    state.away = state.feed_away = false
+    state.is_unavailable = state.has_no_changes_feed = false
     await clock.advance(1_000)
     expect(await find('70000')).toBeUndefined()
   })
@@ -224,15 +230,15 @@ describe('the highest known id', () => {
   test('survives a restart of the merchants service and a clock that was set back', async () => {
     const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('20002')
-    state.away = true
+    state.is_unavailable = true
     await clock.advance(5_000)
-    state.away = false
+    state.is_unavailable = false
     clock.stepWall(-3_600_000)
     const id = createCredential()
     await clock.advance(1_000)
     expect(await find(id)).toBe(id)
     reads.length = 0
-    for (const strange of strangeIds) await find(strange)
+    for (const invented of inventedIds) await find(invented)
     expect(reads).toEqual([])
   })
 })

@@ -41,56 +41,56 @@ afterEach(async () => {
 type ChangeInit = MessageInitShape<typeof ChangeSchema>
 
 /** A registry with one credential, one route and one endpoint, which can be unavailable and counts its reads. */
-function fakeMerchants() {
-  const asked: string[] = []
+function createFakeRegistry() {
+  const calls: string[] = []
   const state = {
     status: CredentialStatus.ACTIVE as CredentialStatus,
     endpoints: 1,
-    away: false,
-    all: false,
-    asked,
+    is_unavailable: false,
+    too_many: false,
+    calls,
   }
   const written: { at_ms: number; change: ChangeInit }[] = []
-  const ask = (what: string): void => {
-    state.asked.push(what)
-    if (state.away) throw new PublicError(2002)
+  const recordCall = (what: string): void => {
+    state.calls.push(what)
+    if (state.is_unavailable) throw new PublicError(2002)
   }
   const client: Client<typeof RegistryService> = {
     async getCredential({ applicationId = '' }) {
-      ask('credential')
+      recordCall('credential')
       if (applicationId !== '20001') return create(GetCredentialResponseSchema)
       const credential = { applicationId, merchantId: '1001', status: state.status }
       return create(GetCredentialResponseSchema, { credential })
     },
     async getRoute({ serviceId = '' }) {
-      ask('route')
+      recordCall('route')
       if (serviceId !== '30001') return create(GetRouteResponseSchema)
       return create(GetRouteResponseSchema, { route: { serviceId, merchantId: '1001' }, timezone: 'UTC' })
     },
     async listMerchantRoutes({ merchantId = '' }) {
-      ask('routes')
+      recordCall('routes')
       return create(ListMerchantRoutesResponseSchema, { routes: [{ serviceId: '30001', merchantId }] })
     },
     async listMerchantEndpoints({ merchantId = '' }) {
-      ask('endpoints')
+      recordCall('endpoints')
       const endpoints = Array.from({ length: state.endpoints }, () => ({ endpoint: { merchantId } }))
       return create(ListMerchantEndpointsResponseSchema, { endpoints })
     },
     async listChanges({ since }) {
-      ask('changes')
+      recordCall('changes')
       const from_ms = since && timestampMs(create(TimestampSchema, since))
       const changes = written.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms - 10_000)
       const readTime = timestampFromMs(processClock.now_ms())
       return create(ListChangesResponseSchema, {
         changes: changes.map(({ change }) => change),
         readTime,
-        tooMany: state.all,
+        tooMany: state.too_many,
       })
     },
   }
   const write = (change: ChangeInit): void =>
     void written.push({ at_ms: processClock.now_ms(), change: { merchantId: '1001', ...change } })
-  const count = (what: string): number => state.asked.filter((asked) => asked === what).length
+  const count = (what: string): number => state.calls.filter((call) => call === what).length
   return { state, client, write, count }
 }
 
@@ -107,12 +107,12 @@ const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
 
 describe('a blocked credential', () => {
   test('takes effect in every process at its next poll, without a notice', async () => {
-    const merchants = fakeMerchants()
-    const processes = [await startRegistryCache(merchants.client), await startRegistryCache(merchants.client)]
+    const registry = createFakeRegistry()
+    const processes = [await startRegistryCache(registry.client), await startRegistryCache(registry.client)]
     for (const { credential } of processes) await credential('20001')
     await clock.advance(30_500)
-    merchants.state.status = CredentialStatus.BLOCKED
-    merchants.write(CREDENTIAL)
+    registry.state.status = CredentialStatus.BLOCKED
+    registry.write(CREDENTIAL)
     for (const { credential } of processes) {
       expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
     }
@@ -123,32 +123,32 @@ describe('a blocked credential', () => {
   })
 
   test('takes effect at once where a notice arrives', async () => {
-    const merchants = fakeMerchants()
-    const { credential } = await startRegistryCache(merchants.client)
+    const registry = createFakeRegistry()
+    const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
-    merchants.state.status = CredentialStatus.BLOCKED
+    registry.state.status = CredentialStatus.BLOCKED
     await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, CREDENTIAL)))
     await clock.advance(0)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
   })
 
   test('ignores an unreadable notice', async () => {
-    const merchants = fakeMerchants()
-    const { credential } = await startRegistryCache(merchants.client)
+    const registry = createFakeRegistry()
+    const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
     await bus.publish(CHANGES_SUBJECT, new Uint8Array([255, 255, 255]))
     await clock.advance(0)
     expect(await credential('20001')).toBeDefined()
-    expect(merchants.count('credential')).toBe(1)
+    expect(registry.count('credential')).toBe(1)
   })
 })
 
 test('drops values that were read before the first poll', async () => {
-  const merchants = fakeMerchants()
-  const registryCache = createRegistryCache({ client: merchants.client, bus, role: 'gateway' })
+  const registry = createFakeRegistry()
+  const registryCache = createRegistryCache({ client: registry.client, bus, role: 'gateway' })
   const credential = registryCache.credentials((answer) => ({ status: answer.credential?.status }))
   await credential('20001')
-  merchants.state.status = CredentialStatus.BLOCKED
+  registry.state.status = CredentialStatus.BLOCKED
   await registryCache.start()
   running.push(registryCache)
   await clock.advance(0)
@@ -156,8 +156,8 @@ test('drops values that were read before the first poll', async () => {
 })
 
 test('sends the merchants service nothing but one poll per second in the steady state', async () => {
-  const merchants = fakeMerchants()
-  const { registryCache, credential } = await startRegistryCache(merchants.client)
+  const registry = createFakeRegistry()
+  const { registryCache, credential } = await startRegistryCache(registry.client)
   for (let second = 0; second < 59; second++) {
     await credential('20001')
     await registryCache.route('30001')
@@ -165,52 +165,52 @@ test('sends the merchants service nothing but one poll per second in the steady 
     await registryCache.merchantEndpoints('1001', 'test')
     await clock.advance(1_000)
   }
-  expect(merchants.count('changes')).toBe(60)
-  expect(merchants.state.asked.filter((asked) => asked !== 'changes')).toHaveLength(4)
+  expect(registry.count('changes')).toBe(60)
+  expect(registry.state.calls.filter((call) => call !== 'changes')).toHaveLength(4)
 })
 
 describe('while the merchants service is unavailable', () => {
   test('values are served for 60 s after their last confirmation, then reads give 2002 until it is available again', async () => {
-    const merchants = fakeMerchants()
-    const { credential } = await startRegistryCache(merchants.client, 'payments')
+    const registry = createFakeRegistry()
+    const { credential } = await startRegistryCache(registry.client, 'payments')
     await credential('20001')
     await clock.advance(120_000)
     await credential('20001')
-    merchants.state.away = true
+    registry.state.is_unavailable = true
     await clock.advance(59_900)
     expect(await credential('20001')).toBeDefined()
     expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 59/)
     await clock.advance(1_000)
     await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
-    merchants.state.status = CredentialStatus.BLOCKED
-    merchants.write(CREDENTIAL)
-    merchants.state.away = false
+    registry.state.status = CredentialStatus.BLOCKED
+    registry.write(CREDENTIAL)
+    registry.state.is_unavailable = false
     await clock.advance(1_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
     expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 0/)
   })
 
   test('a change that was made in the meantime is read with the first successful poll', async () => {
-    const merchants = fakeMerchants()
-    const { credential } = await startRegistryCache(merchants.client)
+    const registry = createFakeRegistry()
+    const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
-    merchants.state.away = true
+    registry.state.is_unavailable = true
     await clock.advance(5_000)
-    merchants.state.status = CredentialStatus.DISABLED
-    merchants.write(CREDENTIAL)
+    registry.state.status = CredentialStatus.DISABLED
+    registry.write(CREDENTIAL)
     await clock.advance(40_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
-    merchants.state.away = false
+    registry.state.is_unavailable = false
     await clock.advance(1_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
   })
 
   test('the registry cache starts', async () => {
-    const merchants = fakeMerchants()
-    merchants.state.away = true
-    const { credential } = await startRegistryCache(merchants.client)
+    const registry = createFakeRegistry()
+    registry.state.is_unavailable = true
+    const { credential } = await startRegistryCache(registry.client)
     await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
-    merchants.state.away = false
+    registry.state.is_unavailable = false
     expect(await credential('20001')).toBeDefined()
   })
 })
@@ -218,18 +218,18 @@ describe('while the merchants service is unavailable', () => {
 test.each([
   ['a poll after the clock of the merchants service was set back', () => clock.stepWall(-600_000), false],
   ['a poll that reports too many changes', () => undefined, true],
-])('%s drops all values', async (_case, happen, all) => {
-  const merchants = fakeMerchants()
-  const { credential, registryCache } = await startRegistryCache(merchants.client)
+])('%s drops all values', async (_case, happen, too_many) => {
+  const registry = createFakeRegistry()
+  const { credential, registryCache } = await startRegistryCache(registry.client)
   await credential('20001')
   await registryCache.merchantRoutes('1001', 'test')
   happen()
-  merchants.state.all = all
-  merchants.state.status = CredentialStatus.BLOCKED
+  registry.state.too_many = too_many
+  registry.state.status = CredentialStatus.BLOCKED
   await clock.advance(1_000)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
   await registryCache.merchantRoutes('1001', 'test')
-  expect(merchants.count('routes')).toBe(2)
+  expect(registry.count('routes')).toBe(2)
 })
 
 test.each([
@@ -238,8 +238,8 @@ test.each([
   [ChangeKind.ENDPOINT, 'e', ['endpoints']],
   [ChangeKind.MERCHANT, '1001', ['credential', 'route']],
 ])('a change of kind %i drops only the values that it can affect', async (kind, id, dropped) => {
-  const merchants = fakeMerchants()
-  const { registryCache, credential } = await startRegistryCache(merchants.client)
+  const registry = createFakeRegistry()
+  const { registryCache, credential } = await startRegistryCache(registry.client)
   const readAll = async (): Promise<void> => {
     await credential('20001')
     await registryCache.route('30001')
@@ -247,29 +247,29 @@ test.each([
     await registryCache.merchantEndpoints('1001', 'test')
   }
   await readAll()
-  merchants.write({ kind, id })
+  registry.write({ kind, id })
   await clock.advance(1_000)
-  merchants.state.asked.length = 0
+  registry.state.calls.length = 0
   await readAll()
-  expect(merchants.state.asked).toEqual(dropped)
+  expect(registry.state.calls).toEqual(dropped)
 })
 
 test('lists an endpoint that was added before the given instant', async () => {
-  const merchants = fakeMerchants()
-  const { registryCache } = await startRegistryCache(merchants.client)
+  const registry = createFakeRegistry()
+  const { registryCache } = await startRegistryCache(registry.client)
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(1)
-  merchants.state.endpoints = 2
+  registry.state.endpoints = 2
   await clock.advance(50)
   expect(await registryCache.endpointsNotOlderThan('1001', 'test', now())).toHaveLength(2)
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 
 test('separates the environments and returns frozen values', async () => {
-  const merchants = fakeMerchants()
-  const { registryCache } = await startRegistryCache(merchants.client)
+  const registry = createFakeRegistry()
+  const { registryCache } = await startRegistryCache(registry.client)
   await registryCache.merchantRoutes('1001', 'test')
   const routes = await registryCache.merchantRoutes('1001', 'production')
-  expect(merchants.count('routes')).toBe(2)
+  expect(registry.count('routes')).toBe(2)
   expect(Object.isFrozen(routes) && Object.isFrozen(routes[0])).toBe(true)
   expect(await registryCache.route('1')).toBeUndefined()
 })

@@ -8,7 +8,7 @@ import { saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
 
-/** Writes the projections of one shard from its journal, in the background. */
+/** Writes the projection of entries and the checkpoints of one shard from its journal, in the background. */
 export interface Projector {
   /** Starts projecting the new batches, unless that is under way. */
   wake(): void
@@ -75,7 +75,7 @@ export function createProjector(state: ShardState, store: LedgerStore, checkpoin
     if (is_following || retry || is_stopped) return
     is_following = true
     follow().catch((error: unknown) => {
-      log.warn({ shard, error }, 'writing the projections of a shard failed and will be retried')
+      log.warn({ shard, error }, 'writing the projection of a shard failed and will be retried')
       retry = clock.after(RETRY_MS, () => {
         retry = undefined
         wake()

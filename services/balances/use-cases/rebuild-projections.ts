@@ -7,7 +7,7 @@ import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/c
 import { type EntryDocument, entryDocuments } from '../store/entries.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 
-/** Repairs the projections of every shard. Returns the number of documents that differed from the journals. */
+/** Repairs the projection of entries and the checkpoint of every shard. Returns the number of documents that differed from the journals. */
 export async function rebuildProjections(store: LedgerStore): Promise<number> {
   let repaired = 0
   for (let shard = 0; shard < SHARDS; shard += 1) repaired += await rebuildShard(store, shard)
@@ -15,7 +15,7 @@ export async function rebuildProjections(store: LedgerStore): Promise<number> {
 }
 
 /**
- * Replays the journal of a shard and repairs its projections while the ledger works. `entries` documents that are
+ * Replays the journal of a shard and repairs what is derived from it while the ledger works. `entries` documents that are
  * missing, altered or surplus are written or deleted; a checkpoint that contradicts the journal is replaced. Throws
  * `CorruptJournal` when the journal itself is not sound.
  */

@@ -28,8 +28,8 @@ interface Replay {
 
 /**
  * Verifies one shard. The journal itself: the hash chain, one entry per id, debits equal credits, held funds equal the
- * open holds and are never negative, no overdraft that is not allowed (B2). Then every projection, at the batch that it
- * reflects. Throws `CorruptJournal` where the journal cannot be replayed further.
+ * open holds and are never negative, no overdraft that is not allowed (B2). Then the checkpoint and the projection of entries,
+ * at the batches that they reflect. Throws `CorruptJournal` where the journal cannot be replayed further.
  */
 export async function verifyShard(
   store: LedgerStore,
@@ -37,8 +37,8 @@ export async function verifyShard(
   report: VerificationReport,
 ): Promise<void> {
   const addDifference = (difference: string): void => report.addDifference(`shard ${shard}: ${difference}`)
-  // The projections are read before the end of the journal; otherwise a batch committed in between would make them
-  // look ahead of it.
+  // The checkpoint and the projection are read before the end of the journal; otherwise a batch committed in between
+  // would make them look ahead of it.
   const checkpoint = await loadCheckpoint(store.checkpoints, shard)
   const projected_seq = await store.entries.projectedSequence(shard)
   const last_seq = await store.journal.lastSequence(shard)

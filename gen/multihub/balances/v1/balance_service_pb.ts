@@ -244,7 +244,7 @@ export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 6);
 
 /**
- * VerifyLedgerResponse reports whether the journals are sound and the projections agree with them.
+ * VerifyLedgerResponse reports whether the journals are sound, and checkpoints and statements agree with them.
  *
  * @generated from message multihub.balances.v1.VerifyLedgerResponse
  */
@@ -279,7 +279,7 @@ export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@_
   messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
- * RebuildProjectionsRequest selects all projections.
+ * RebuildProjectionsRequest starts the repair of all shards.
  *
  * @generated from message multihub.balances.v1.RebuildProjectionsRequest
  */
@@ -351,7 +351,7 @@ export const BalanceService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * VerifyLedger replays every journal and compares the result with every projection.
+   * VerifyLedger replays every journal and compares the result with the checkpoints and the statements.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.VerifyLedger
    */
@@ -361,7 +361,7 @@ export const BalanceService: GenService<{
     output: typeof VerifyLedgerResponseSchema;
   },
   /**
-   * RebuildProjections repairs every projection from the journals.
+   * RebuildProjections repairs the statements and the checkpoints from the journals.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.RebuildProjections
    */
