@@ -1,3 +1,4 @@
+import type { EventName } from '#lib/contract/events.ts'
 import type { PaymentStatus } from './payment.ts'
 
 /** Every transition that a payment can make; all others are forbidden (P6). */
@@ -23,7 +24,7 @@ export function isFinal(status: PaymentStatus): boolean {
 }
 
 /** The event of each status that a payment enters (P10). Entering `processing` has no event. */
-export const EVENT_OF: Readonly<Record<PaymentStatus, string | undefined>> = {
+export const EVENT_OF: Readonly<Record<PaymentStatus, EventName | undefined>> = {
   created: 'payment.created',
   processing: undefined,
   success: 'payment.completed',

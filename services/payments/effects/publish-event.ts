@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { eventSubject } from '#lib/contract/events.ts'
+import { type EventName, eventSubject } from '#lib/contract/events.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import {
   type BoundEffect,
@@ -34,14 +34,19 @@ export const publishEventEffect = defineEffect({
  * later changes do not alter what the merchant receives (N1). The event key is the payment id and the number of the
  * transition, because the same event name can occur twice (P10).
  */
-export function newEventEffect(payment: Payment, event: string, timing: EffectTiming): Effect {
+export function newEventEffect(payment: Payment, event: EventName, timing: EffectTiming): Effect {
   const event_key = `${payment.payment_id}:${payment.transition_number}`
   const message = toBinary(MerchantEventSchema, merchantEvent(payment, event_key, event, timing.at))
   return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
 }
 
 /** The event message with a snapshot of the payment. `event_key` is unique among all events. */
-export function merchantEvent(payment: Payment, event_key: string, event: string, at: Date): MerchantEvent {
+export function merchantEvent(
+  payment: Payment,
+  event_key: string,
+  event: EventName,
+  at: Date,
+): MerchantEvent {
   return create(MerchantEventSchema, {
     eventKey: event_key,
     event,

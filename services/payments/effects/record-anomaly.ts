@@ -4,7 +4,7 @@ import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type { Anomaly, AnomalyKind } from '../domain/anomaly.ts'
+import { type Anomaly, type AnomalyKind, isAnomalyKind } from '../domain/anomaly.ts'
 import type { ProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { Payment } from '../domain/payment.ts'
 
@@ -15,7 +15,7 @@ const TRIES_MAX = 50
 export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
-  data: { anomaly_id: isText, kind: isText, description: isText, reported_at: isInstant },
+  data: { anomaly_id: isText, kind: isAnomalyKind, description: isText, reported_at: isInstant },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
