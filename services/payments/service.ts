@@ -119,7 +119,7 @@ export const role: Role = {
     }
     const callback_request_deps = {
       payments,
-      idempotency: createIdempotency(store.operations),
+      idempotency: createIdempotency(store.idempotency_records),
       notifier: context.client(DeliveryService),
     }
     await registryCache.start()

@@ -100,3 +100,14 @@ test('every npm script that a page names exists, and there are at most 15', asyn
   expect(named.filter((name) => !(name in scripts))).toEqual([])
   expect(Object.keys(scripts).length).toBeLessThanOrEqual(15)
 })
+
+test('the RPCs of each proto service are implemented in the file that docs/architecture.md says', async () => {
+  const protos = await readdir(join(ROOT, 'proto', 'multihub'), { recursive: true })
+  const services = protos.flatMap((path) => {
+    const [, service, noun = ''] = /^(\w+)\/v1\/(\w+)_service\.proto$/.exec(path) ?? []
+    return service === undefined ? [] : [`services/${service}/rpc/${noun.replaceAll('_', '-')}-service.ts`]
+  })
+  expect(services.length).toBeGreaterThan(5)
+  const code = new Set((await readSources()).map(({ path }) => path))
+  expect(services.filter((path) => !code.has(path))).toEqual([])
+})

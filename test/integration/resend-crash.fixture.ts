@@ -33,7 +33,7 @@ export async function openResend(
   const client = rpc.clientsOf('payments')(DeliveryService)
   const deps = {
     payments: payments.payments,
-    idempotency: createIdempotency(payments.operations),
+    idempotency: createIdempotency(payments.idempotency_records),
     notifier: {
       async queueEvent(...call: Parameters<typeof client.queueEvent>) {
         onPoint('before queueing')

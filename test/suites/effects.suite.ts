@@ -19,8 +19,8 @@ import {
   type Order,
   type OrderHandler,
   openEffectsSystem,
-  type Place,
   reportEffect,
+  type StoreLocation,
   shipEffect,
 } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
@@ -37,13 +37,13 @@ const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
   ['never', 'order'],
 ]
 
-/** The suite for effects, which must pass on every store. `place` returns an empty place for documents. */
-export function effectsSuite(name: string, place: () => Promise<Place>): void {
+/** The suite for effects, which must pass on every store. `newStoreLocation` returns the location of an empty store. */
+export function effectsSuite(name: string, newStoreLocation: () => Promise<StoreLocation>): void {
   describe(`effects on ${name}`, () => {
-    let here: Place
+    let store_location: StoreLocation
     let open: EffectsSystem[] = []
     beforeEach(async () => {
-      here = await place()
+      store_location = await newStoreLocation()
     })
     afterEach(async () => {
       for (const { runner } of open) await runner.stop()
@@ -51,7 +51,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
       open = []
     })
     const openSystem = async (effects: readonly BoundEffect<Order>[] = []): Promise<EffectsSystem> => {
-      const opened = await openEffectsSystem(here, () => {}, effects)
+      const opened = await openEffectsSystem(store_location, () => {}, effects)
       open.push(opened)
       return opened
     }
@@ -74,7 +74,7 @@ export function effectsSuite(name: string, place: () => Promise<Place>): void {
     for (const [point, ...suffixes] of CRASHES) {
       for (const effect_suffix of suffixes) {
         test(`after a kill at "${point}" of ${effect_suffix} each effect happens exactly once`, async () => {
-          const job = JSON.stringify({ place: here, point, effect_suffix, orders: ORDERS })
+          const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS })
           const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
           const [code, signal] = await once(child, 'exit')
           expect(signal ?? code).toBe(point === 'never' ? 0 : 'SIGKILL')

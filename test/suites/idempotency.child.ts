@@ -1,11 +1,11 @@
 import { keyNamed, mutation, openIdempotencySystem } from './idempotency.system.ts'
 
 /** Runs the mutation once in a process that kills itself at the given point. */
-const { place, point } = JSON.parse(process.argv[2] ?? '{}')
+const { store_location, point } = JSON.parse(process.argv[2] ?? '{}')
 
 const die = (at: string): void => {
   if (at === point) process.kill(process.pid, 'SIGKILL')
 }
-const system = await openIdempotencySystem(place)
+const system = await openIdempotencySystem(store_location)
 await system.idempotency.run(keyNamed('crash'), 'hash', (id) => mutation(system, id, die))
 die('complete')

@@ -6,7 +6,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import { now, useClock } from '#lib/platform/time.ts'
-import type { Place } from '../support/effects-system.ts'
+import type { StoreLocation } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import {
@@ -24,14 +24,14 @@ const KEY = keyNamed('one')
 const refusal = new PublicError(11002)
 const CODE_1013 = expect.objectContaining({ code: 1013 })
 
-/** The suite for the idempotency guard, which must pass on every store. `place` returns an empty place for one. */
-export function idempotencySuite(name: string, place: () => Promise<Place>): void {
+/** The suite for the idempotency guard, which must pass on every store. `newStoreLocation` returns the location of an empty store. */
+export function idempotencySuite(name: string, newStoreLocation: () => Promise<StoreLocation>): void {
   describe(`idempotency on ${name}`, () => {
-    let here: Place
+    let store_location: StoreLocation
     let system: IdempotencySystem
     beforeEach(async () => {
-      here = await place()
-      system = await openIdempotencySystem(here)
+      store_location = await newStoreLocation()
+      system = await openIdempotencySystem(store_location)
     })
     afterEach(() => system.store.close())
 
@@ -255,7 +255,7 @@ export function idempotencySuite(name: string, place: () => Promise<Place>): voi
     test.each(CRASH_POINTS)(
       'completes the mutation under the same ids after a crash at "%s"',
       async (point) => {
-        const job = JSON.stringify({ place: here, point })
+        const job = JSON.stringify({ store_location, point })
         const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
         const [, signal] = await once(child, 'exit')
         expect(signal).toBe('SIGKILL')

@@ -10,7 +10,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
-import type { Place } from '../support/effects-system.ts'
+import type { StoreLocation } from '../support/effects-system.ts'
 
 /** The document that a step of a mutation stores under its own id. */
 export interface Step {
@@ -33,8 +33,8 @@ export const STEPS = ['ticket', 'comment'] as const
 export const CRASH_POINTS = ['begun', ...STEPS, 'complete'] as const
 
 /** Opens the store and its collections. */
-export async function openIdempotencySystem(place: Place): Promise<IdempotencySystem> {
-  const { database, directory, mongodb_uri } = place
+export async function openIdempotencySystem(store_location: StoreLocation): Promise<IdempotencySystem> {
+  const { database, directory, mongodb_uri } = store_location
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
   const store = await openStore({ database, directory, mongodb_uri: uri })
   const records = await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION)

@@ -8,7 +8,7 @@ import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller, type OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
-import type { Place } from '../support/effects-system.ts'
+import type { StoreLocation } from '../support/effects-system.ts'
 import {
   type LimitsJob,
   type LimitsResult,
@@ -21,7 +21,7 @@ const METHOD = 'payment.notification'
 const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 
 /** The suite for limits and nonces of several gateways, which must pass on every store. */
-export function limitsSuite(name: string, store_location: Place): void {
+export function limitsSuite(name: string, store_location: StoreLocation): void {
   describe(`limits on ${name}`, () => {
     let gateway_stores: OpenGatewayStore[]
     beforeAll(async () => {

@@ -3,11 +3,11 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
-import type { Place } from '../support/effects-system.ts'
+import type { StoreLocation } from '../support/effects-system.ts'
 
 /** The job of one process, and the location of its store. */
 export interface LimitsJob {
-  readonly store_location: Place
+  readonly store_location: StoreLocation
   readonly application_id: string
   /** The method whose quota the calls use. */
   readonly method: string
@@ -32,7 +32,7 @@ export interface OpenGatewayStore extends GatewayStore {
 
 /** Opens the store of a gateway at its location. */
 export async function openGatewayStoreAt(
-  { database, directory, mongodb_uri }: Place,
+  { database, directory, mongodb_uri }: StoreLocation,
   timeout_ms = 5_000,
 ): Promise<OpenGatewayStore> {
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)

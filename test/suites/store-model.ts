@@ -26,13 +26,13 @@ const UNIQUE = ['key', 'by_code', 'by_serial']
 /** Creates an empty model. */
 export function createModel(): StoreModel {
   const items: Stored<Item>[] = []
-  const at = (key: Readonly<Record<string, unknown>>): number =>
+  const positionOf = (key: Readonly<Record<string, unknown>>): number =>
     items.findIndex(({ shop, id }) => shop === key['shop'] && compare(id, key['id']) === 0)
 
   function claim(document: Item, ignored: number): void {
     for (const index of UNIQUE) {
       for (const entry of INDEXES[index]?.(document) ?? []) {
-        const held = items.some((item, place) => place !== ignored && hasEntry(index, item, entry))
+        const held = items.some((item, position) => position !== ignored && hasEntry(index, item, entry))
         if (held) throw new Duplicate('items', index)
       }
     }
@@ -45,7 +45,7 @@ export function createModel(): StoreModel {
       items.push(stored)
       return stored
     },
-    get: (key) => items[at(key)],
+    get: (key) => items[positionOf(key)],
     find(index, range, { limit, after, reverse = false }) {
       const found = items.flatMap((item) =>
         (INDEXES[index]?.(item) ?? [])
@@ -55,7 +55,8 @@ export function createModel(): StoreModel {
       const ordered = found
         .map(({ entry, item }) => ({ item, position: [...entry, item.shop, item.id] }))
         .sort((left, right) => compareAll(left.position, right.position) * (reverse ? -1 : 1))
-      const start = after === undefined ? undefined : ordered.find(({ item }) => at(item) === at(after))
+      const start =
+        after === undefined ? undefined : ordered.find(({ item }) => positionOf(item) === positionOf(after))
       const past = ordered.filter(
         ({ position }) =>
           start === undefined || compareAll(position, start.position) * (reverse ? -1 : 1) > 0,
@@ -63,17 +64,17 @@ export function createModel(): StoreModel {
       return past.slice(0, limit).map(({ item }) => item)
     },
     replace(document, expected_version) {
-      const place = at({ shop: document.shop, id: document.id })
-      if (items[place]?.version !== expected_version) throw new Conflict('items')
-      claim(document, place)
+      const position = positionOf({ shop: document.shop, id: document.id })
+      if (items[position]?.version !== expected_version) throw new Conflict('items')
+      claim(document, position)
       const stored = { ...document, version: expected_version + 1 }
-      items[place] = stored
+      items[position] = stored
       return stored
     },
     delete(key, expected_version) {
-      const place = at(key)
-      if (items[place]?.version !== expected_version) throw new Conflict('items')
-      items.splice(place, 1)
+      const position = positionOf(key)
+      if (items[position]?.version !== expected_version) throw new Conflict('items')
+      items.splice(position, 1)
     },
   }
 }

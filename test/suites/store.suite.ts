@@ -7,15 +7,15 @@ import { findSuite } from './store-find.suite.ts'
 import { modelSuite } from './store-model.suite.ts'
 import { sharingSuite } from './store-sharing.suite.ts'
 
-/** A place for a store. Several handles can be open on it and see the writes of each other. */
-export interface StorePlace {
+/** A test database. Several handles can be open on it and see the writes of each other. */
+export interface TestDatabase {
   open(): Promise<Store>
   remove(): Promise<void>
 }
 
 /** The store and the collections that each part of the suite uses. */
 export interface StoreUnderTest {
-  /** Opens another handle on the same place. The caller closes it. */
+  /** Opens another handle on the same database. The caller closes it. */
   open(): Promise<Store>
   /** The handle that most tests use. */
   store(): Store
@@ -46,22 +46,22 @@ export const ITEMS: Omit<CollectionSpec, 'name'> = {
 }
 
 /**
- * The suite that every store must pass. `start` prepares an empty place. Both adapters run all of it, so that a service
+ * The suite that every store must pass. `start` prepares an empty database. Both adapters run all of it, so that a service
  * that works on one also works on the other.
  */
-export function storeSuite(title: string, start: () => Promise<StorePlace>): void {
+export function storeSuite(title: string, start: () => Promise<TestDatabase>): void {
   describe(`the store: ${title}`, () => {
-    let place: StorePlace
+    let database: TestDatabase
     let shared: Store
     let names = 0
 
     beforeAll(async () => {
-      place = await start()
-      shared = await place.open()
+      database = await start()
+      shared = await database.open()
     })
     afterAll(async () => {
       await shared.close()
-      await place.remove()
+      await database.remove()
     })
 
     const name = (): string => {
@@ -69,7 +69,7 @@ export function storeSuite(title: string, start: () => Promise<StorePlace>): voi
       return `items_${names}`
     }
     const subject: StoreUnderTest = {
-      open: () => place.open(),
+      open: () => database.open(),
       store: () => shared,
       collection: (spec = {}) => shared.collection<Item>({ ...ITEMS, name: name(), ...spec }),
       name,

@@ -2,14 +2,14 @@ import { type CrashPoint, newOrder, openEffectsSystem } from './effects-system.t
 
 /**
  * A process that stores orders, runs their effects, and kills itself at a certain point. The test checks what is stored.
- * The first argument is JSON with the place of the documents, the crash point, and the effect.
+ * The first argument is JSON with the location of the store, the crash point, and the effect.
  */
-const { place, point, effect_suffix, orders } = JSON.parse(process.argv[2] ?? '{}')
+const { store_location, point, effect_suffix, orders } = JSON.parse(process.argv[2] ?? '{}')
 
 const crashAt = (at: CrashPoint, id: string): void => {
   if (at === point && id.endsWith(effect_suffix)) process.kill(process.pid, 'SIGKILL')
 }
-const system = await openEffectsSystem(place, crashAt)
+const system = await openEffectsSystem(store_location, crashAt)
 for (let number = 0; number < orders; number++) {
   const stored = await system.runner.insert(newOrder(`order-${number}`))
   if (number === orders - 1) crashAt('inserted', effect_suffix)

@@ -26,7 +26,7 @@ export interface Act {
 }
 
 /** Where the system under test keeps its documents. */
-export interface Place {
+export interface StoreLocation {
   readonly database: string
   readonly directory?: string
   readonly mongodb_uri?: string
@@ -82,12 +82,12 @@ function orderEffectId(kind: string): (order: Pick<Order, 'order_id'>) => string
  * the same kind or adds others.
  */
 export async function openEffectsSystem(
-  place: Place,
+  store_location: StoreLocation,
   at: (point: CrashPoint, effect_id: string) => void = () => {},
   effects: readonly BoundEffect<Order>[] = [],
   lease_ms = 1_000,
 ): Promise<EffectsSystem> {
-  const { database, directory, mongodb_uri } = place
+  const { database, directory, mongodb_uri } = store_location
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
   const store = await openStore({ database, directory, mongodb_uri: uri })
   const orders = await store.collection<Order>({

@@ -12,7 +12,7 @@ export interface PaymentsStore {
   readonly anomalies: Collection<Anomaly>
   readonly instance_number_leases: Collection<InstanceNumberLease>
   /** The merchants' requests under an `operation_id`, with their results. */
-  readonly operations: Collection<IdempotencyRecord>
+  readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
 /** Opens the collections. */
@@ -21,6 +21,6 @@ export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
     payments: await store.collection<Payment>(PAYMENTS),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
-    operations: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
+    idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

@@ -36,7 +36,7 @@ afterAll(async () => {
 function notify(operation_id?: string, is_unavailable = false) {
   const deps = {
     payments: fixture.store.payments,
-    idempotency: createIdempotency(fixture.store.operations),
+    idempotency: createIdempotency(fixture.store.idempotency_records),
     notifier: {
       queueEvent: async () => {
         if (is_unavailable) throw new Error('notifier unavailable')
@@ -48,7 +48,7 @@ function notify(operation_id?: string, is_unavailable = false) {
 }
 
 const recordOf = (method: string, key: string) =>
-  fixture.store.operations.get({ merchant_id: '7001', environment: 'test', method, key })
+  fixture.store.idempotency_records.get({ merchant_id: '7001', environment: 'test', method, key })
 const recordOfMinute = () => {
   const minute = Math.floor(clock.now_ms() / 60_000)
   return recordOf('payment.notification:minute', `${payment.payment_id}:the only payload:${minute}`)
