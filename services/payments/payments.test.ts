@@ -118,7 +118,7 @@ describe('a callback', () => {
     payment_id: string
   }> {
     const { provider } = system
-    provider.hold()
+    provider.stopAnswering()
     const count = provider.orders() + 1
     const created = system.deposit(AMOUNT, { accounts: ['acme'] }).then(({ paymentId }) => paymentId)
     const order = await provider.order(count)

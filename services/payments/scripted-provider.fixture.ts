@@ -30,8 +30,8 @@ export interface TestProvider {
   readonly url: string
   readonly key: string
   /** Leaves all following requests without an answer. */
-  hold(): void
-  /** Answers the held requests and all following ones with an operation in this status. */
+  stopAnswering(): void
+  /** Answers the waiting requests and all following ones with an operation in this status. */
   answer(status: string): void
   /** Resolves with the last order when at least `count` have come. */
   order(count: number): Promise<ReceivedOrder>
@@ -72,7 +72,7 @@ export async function startProvider(): Promise<TestProvider> {
   return {
     url: `http://${listening.host_and_port}`,
     key,
-    hold() {
+    stopAnswering() {
       status = undefined
     },
     async order(count) {

@@ -47,7 +47,7 @@ describe('a notification', () => {
   test('describes the payment with its present status, whichever it is', async () => {
     const { payments } = system
     const { provider } = payments
-    provider.hold()
+    provider.stopAnswering()
     const c_id = uuidv7()
     const creating = system.createDeposit(AMOUNT, { c_id, accounts: ['acme'] })
     const order = await provider.order(provider.orders() + 1)
@@ -203,7 +203,7 @@ describe('an operation_id', () => {
 
   test('repeated after the payment changed returns the first result', async () => {
     const { provider } = system.payments
-    provider.hold()
+    provider.stopAnswering()
     const creating = system.createDeposit(AMOUNT, { accounts: ['acme'] })
     const order = await provider.order(provider.orders() + 1)
     provider.answer('pending')

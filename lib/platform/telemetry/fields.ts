@@ -16,8 +16,8 @@ export const LOG_FIELDS = [
   'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq',
   'batch', 'lease', 'provider', 'provider_account', 'connector', 'reason', 'outcome', 'state', 'field',
   // amounts and times
-  'attempt', 'tries', 'count', 'dropped', 'pending', 'limit', 'size_bytes', 'duration_ms', 'delay_ms', 'timeout_ms', 'age_ms',
-  'lag_ms', 'due_at', 'seed',
+  'attempt', 'tries', 'count', 'dropped', 'pending', 'limit', 'size_bytes', 'duration_ms', 'delay_ms', 'timeout_ms',
+  'age_ms', 'lag_ms', 'due_at', 'seed',
 ] as const
 
 /** The name of a permitted field. */

@@ -29,8 +29,8 @@ const attemptDeliveryEffect = defineEffect({
 
 /** The time of an attempt beyond its limit: reading the event, and reading the rest of the response body. */
 const LEASE_SLACK_MS = 10_000
-/** How many processes may crash during one attempt before it is stuck. */
-const CRASHES_MAX = 10
+/** Failures of the receiver are results. Only crashes and internal errors use up the tries of one attempt. */
+const TRIES_MAX = 10
 /** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
 const IN_FLIGHT_MAX = 256
@@ -53,7 +53,7 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
   let in_flight = 0
   return attemptDeliveryEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
-    tries_max: CRASHES_MAX,
+    tries_max: TRIES_MAX,
     capacity: () => IN_FLIGHT_MAX - in_flight,
     async run(_effect, delivery) {
       in_flight += 1

@@ -33,14 +33,14 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
   if (isFinal(payment.status)) return (current) => current
   const connected = deps.accountOf(payment)
   const { account, connector, schedule } = connected
-  const found = await connector.lookUp(
+  const look_up = await connector.lookUp(
     account,
     attemptKey(payment),
     'deposit',
     LOOK_UP_TIMEOUT_MS,
     deps.stopping,
   )
-  if (found.kind !== 'not_found') return applyResult(payment, found, schedule.every_ms)
+  if (look_up.kind !== 'not_found') return applyResult(payment, look_up, schedule.every_ms)
   // "Not found" does not prove that the first request will not arrive later. The create may be sent again only where
   // the provider treats a repeated key as one payment.
   const sent: CallResult = connector.create_is_idempotent

@@ -10,7 +10,8 @@ export interface FinalResult {
 
 /**
  * The response to a create request. It is a report or a refusal of the protocol, the refusal under HTTP 422 or 500, or
- * one of the failures that real providers show. In every case the operation is stored before the response.
+ * one of the failures that real providers show: no response, a reset connection, HTTP 500 with a text, or JSON that is
+ * not of the protocol. In every case the operation is stored before the response.
  */
 export type CreateResponse =
   | 'report'
@@ -18,8 +19,8 @@ export type CreateResponse =
   | 'refusal_500'
   | 'no_response'
   | 'reset'
-  | 'bare_500'
-  | 'foreign_body'
+  | 'text_500'
+  | 'unknown_json'
 
 /** The content of a callback: the final result, the same with another amount, or a status that is still pending. */
 export type CallbackContent = 'result' | 'other_amount' | 'pending'
@@ -65,8 +66,8 @@ const CALLBACKS_OUT_OF_ORDER: Scenario = {
   ...SUCCEEDS_LATER,
   callbacks: ['other_amount', 'result', 'pending'],
 }
-const BARE_500: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'bare_500' }
-const FOREIGN_BODY: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'foreign_body' }
+const TEXT_500: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'text_500' }
+const UNKNOWN_JSON: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'unknown_json' }
 
 /** The scenarios of deposits by the last three digits of the amount in minor units. Others succeed later. */
 const DEPOSITS: Readonly<Record<string, Scenario>> = {
@@ -80,8 +81,8 @@ const DEPOSITS: Readonly<Record<string, Scenario>> = {
   908: SUCCEEDS_AT_ONCE,
   909: CALLBACKS_OUT_OF_ORDER,
   910: SUCCEEDS_WITHOUT_CALLBACK,
-  913: BARE_500,
-  915: FOREIGN_BODY,
+  913: TEXT_500,
+  915: UNKNOWN_JSON,
 }
 
 /** Withdrawals differ in 906: the provider cancels, because no customer takes part. */

@@ -6,13 +6,13 @@ import type { HttpClient } from '#lib/platform/http/client.ts'
 import { callbackReport, type Operation } from '../domain/operation.ts'
 import { type CallbackContent, isCallbackContent } from '../domain/scenario.ts'
 
-/** The effect that sends one callback of an operation. `place` is the callback's position, counted from 0. */
+/** The effect that sends one callback of an operation. `position` counts the operation's callbacks from 0. */
 const sendCallbackEffect = defineEffect({
   kind: 'send_callback',
   lane: 'independent',
   data: { content: isCallbackContent },
-  id: ({ provider_id, place }: { readonly provider_id: string; readonly place: number }) =>
-    `${provider_id}:callback:${place}`,
+  id: ({ provider_id, position }: { readonly provider_id: string; readonly position: number }) =>
+    `${provider_id}:callback:${position}`,
 })
 
 /** The dependencies of sending callbacks. `stopping` interrupts requests in progress. */
@@ -42,9 +42,9 @@ export function callbackEffects(operation: Operation, contents: readonly Callbac
   const { provider_id, created_at: at, completes_at: due_at } = operation
   if (due_at === undefined) return []
   const effects: Effect[] = []
-  for (const [place, content] of contents.entries()) {
+  for (const [position, content] of contents.entries()) {
     const timing = { at, due_at, after: effects.at(-1)?.id }
-    effects.push(sendCallbackEffect.newEffect({ provider_id, place }, { content }, timing))
+    effects.push(sendCallbackEffect.newEffect({ provider_id, position }, { content }, timing))
   }
   return effects
 }

@@ -88,9 +88,9 @@ function respondToCreate(deps: RequestHandlerDeps, operation: StoredOperation, a
     case 'no_response':
     case 'reset':
       return { kind: operation.create_response }
-    case 'bare_500':
+    case 'text_500':
       return respondText(500, 'Internal Server Error\n')
-    case 'foreign_body':
+    case 'unknown_json':
       return respondJson(200, { result: 'OK', id: operation.provider_id })
   }
 }

@@ -25,7 +25,7 @@ const sandboxLog = log.child('sandbox')
 
 /**
  * Serves the provider protocol over HTTP. `silence_ms` is how long digits 903 keep a connection open without a response. An
- * unexpected error gets a bare 500: the operation may exist or not, and only a look-up can tell.
+ * unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and only a look-up can tell.
  */
 export async function serveProvider(
   handle: RequestHandler,
