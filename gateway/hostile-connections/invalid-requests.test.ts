@@ -101,7 +101,7 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a host as the target', at('a:80'), [1003], CLOSED],
   ['a target without a slash', at('public'), [1003], CLOSED],
   ['a tunnel', ping({ verb: 'CONNECT', target: 'a:80' }), [1003], CLOSED],
-  ['a tunnel to the route', ping({ verb: 'CONNECT' }), [1003], CLOSED],
+  ['a tunnel to the path', ping({ verb: 'CONNECT' }), [1003], CLOSED],
   [
     'a complete request, then a tunnel',
     ping() + ping({ verb: 'CONNECT', target: 'a:80' }),
@@ -135,7 +135,7 @@ test.each<[string, string | Buffer, ('pong' | 'continue' | number)[], boolean]>(
   ['a percent-encoded letter', at(V1_PATH.replace('m', '%6d')), [1001], OPEN],
   ['a percent-encoded slash', at(V1_PATH.replace('/m', '%2fm')), [1001], OPEN],
   ['an invalid percent encoding', at('/%zz'), [1001], OPEN],
-  ['a percent after the route', at(`${V1_PATH}%`), [1001], OPEN],
+  ['a percent after the path', at(`${V1_PATH}%`), [1001], OPEN],
   ['a double slash', at(`/${V1_PATH}`), [1001], OPEN],
   ['a slash at the end', at(`${V1_PATH}/`), [1001], OPEN],
   ['a dot segment', at(V1_PATH.replace('/api', '/./api')), [1001], OPEN],

@@ -27,7 +27,7 @@ export interface MethodDeps {
 
 /**
  * Does what a valid request asks for and returns the `result` of the envelope as plain JSON. Throws `PublicError` for
- * refusals. `path_id` is the id in the path, on a route whose path has one.
+ * refusals. `path_id` is the id in the public path, if the path has one.
  */
 export type Handler<T> = (request: T, caller: Caller, path_id?: string) => Promise<unknown> | unknown
 

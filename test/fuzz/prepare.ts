@@ -16,7 +16,7 @@ import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from '
 /** Sends a request on a new connection and returns its `result`. Throws when it is refused. */
 export type Sender = (request: SentRequest) => Promise<unknown>
 
-/** A request, by default of the v1 credential to the v1 route. */
+/** A request, by default of the v1 credential to the v1 path. */
 export interface SentRequest {
   readonly body: object
   readonly credential?: FuzzCredential

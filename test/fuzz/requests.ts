@@ -23,7 +23,7 @@ export const KNOWN_OPERATION = 'fuzz-known-operation'
 
 /** A valid request. */
 export interface ValidRequest {
-  /** The payment in the path of the resend path. Without one the request goes to the route of the methods. */
+  /** The payment in the resend path. Without one the request goes to the path of the methods. */
   readonly resend_of?: string
   readonly body: object
 }
