@@ -1,17 +1,16 @@
-import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { ERROR_ADVICE } from './error-advice.ts'
 import { type JsonSchema, record, reference } from './json-schema.ts'
-
-/** The codes that can also come with a second HTTP status, which the error table does not have (E10, E13). */
-const ADDITIONAL_STATUSES: readonly (readonly [ErrorCode, number])[] = [
-  [1000, 429],
-  [2002, 503],
-]
 
 /** The codes of each HTTP status, in the order of the error table. A code can have two statuses. */
 export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
-  const pairs = [...codes.map((code) => [code, ERROR_TABLE[code].http] as const), ...ADDITIONAL_STATUSES]
+  const pairs = codes.flatMap((code) => {
+    const { http, second_http }: ErrorRow = ERROR_TABLE[code]
+    return [http, ...(second_http === undefined ? [] : [second_http])].map(
+      (status) => [code, status] as const,
+    )
+  })
   const statuses = [...new Set(pairs.map(([, http]) => http))].sort()
   return new Map(
     statuses.map((status) => [status, pairs.filter(([, http]) => http === status).map(([code]) => code)]),

@@ -14,15 +14,19 @@ export type RpcCode =
   | 'Internal'
   | 'Aborted'
 
+type HttpStatus = 400 | 403 | 404 | 409 | 429 | 503
+
 /** One row of the error table. `http` is the HTTP status on the public paths. */
 export interface ErrorRow {
-  readonly http: 400 | 403 | 404 | 409 | 429 | 503
+  readonly http: HttpStatus
+  /** A second HTTP status, which some refusals with this code have: `PublicError.http` (E10, E13). */
+  readonly second_http?: HttpStatus
   readonly rpc: RpcCode
   readonly message: string
   readonly retry: Retry
 }
 
-const row = (http: ErrorRow['http'], rpc: RpcCode, message: string, retry: Retry = 'no'): ErrorRow => ({
+const row = (http: HttpStatus, rpc: RpcCode, message: string, retry: Retry = 'no'): ErrorRow => ({
   http,
   rpc,
   message,
@@ -35,7 +39,7 @@ const row = (http: ErrorRow['http'], rpc: RpcCode, message: string, retry: Retry
  * 2002 has status 503 for a v2 nonce that cannot be stored (E13): see `PublicError.http`.
  */
 export const ERROR_TABLE = {
-  1000: row(400, 'ResourceExhausted', 'Common error', 'yes'),
+  1000: { ...row(400, 'ResourceExhausted', 'Common error', 'yes'), second_http: 429 },
   1001: row(400, 'NotFound', 'Endpoint not found'),
   1002: row(404, 'NotFound', 'Method does not exist or is not available'),
   1003: row(400, 'FailedPrecondition', 'Incorrect use of the API'),
@@ -51,7 +55,7 @@ export const ERROR_TABLE = {
   1013: row(409, 'Aborted', 'Idempotency key reused with another payload'),
   2000: row(400, 'Internal', 'Payment hub error', 'yes'),
   2001: row(400, 'Internal', 'Unexpected error', 'yes'),
-  2002: row(400, 'Unavailable', 'A dependency is not available', 'yes'),
+  2002: { ...row(400, 'Unavailable', 'A dependency is not available', 'yes'), second_http: 503 },
   3000: row(400, 'Unauthenticated', 'Authentication error'),
   3001: row(400, 'Unauthenticated', 'Missing or incorrect application id header'),
   3002: row(400, 'Unauthenticated', 'Missing or incorrect hash header'),
@@ -110,7 +114,7 @@ export const ERROR_TABLE = {
   13002: row(409, 'FailedPrecondition', 'Upload session expired'),
   13003: row(409, 'FailedPrecondition', 'Attachment is not ready', 'while_scanning'),
   13004: row(409, 'FailedPrecondition', 'Attachment rejected'),
-} as const satisfies Record<number, ErrorRow>
+} as const satisfies Readonly<Record<number, ErrorRow>>
 
 /** A code of the error table. */
 export type ErrorCode = keyof typeof ERROR_TABLE
