@@ -1,4 +1,5 @@
-import { describeConfig, type Schema } from '#lib/platform/config/config.ts'
+import { describeConfig, type FieldDescription, type Schema } from '#lib/platform/config/config.ts'
+import { LOG_LEVEL_SETTING } from '#lib/platform/telemetry/log.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { PROCESS_SETTINGS } from '../../roles.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'
@@ -7,9 +8,11 @@ import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
 import { PAYMENTS_CONFIG } from '../../services/payments/service.ts'
 import { SANDBOX_CONFIG } from '../../services/sandbox/service.ts'
 
+const ALL_ROLES = 'every process'
+
 /** The settings, by the role that reads them. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
-  'every process': PROCESS_SETTINGS,
+  [ALL_ROLES]: { ...PROCESS_SETTINGS, log_level: LOG_LEVEL_SETTING },
   gateway: GATEWAY_CONFIG,
   merchants: MERCHANTS_CONFIG,
   payments: PAYMENTS_CONFIG,
@@ -18,23 +21,33 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   sandbox: SANDBOX_CONFIG,
 }
 
+type RoleDescription = FieldDescription & { readonly reader: string }
+
 /** The settings as a table. A setting that several roles read has one row, with all of them. */
 export function settingsTable(): string {
-  const rows = new Map<string, { readers: string[]; purposes: string[]; expected: string; default: string }>()
-  for (const [reader, schema] of Object.entries(SCHEMAS)) {
-    for (const { variable, purpose, ...described } of describeConfig(schema)) {
-      const row = rows.get(variable) ?? { ...described, readers: [], purposes: [] }
-      row.readers.push(reader)
-      if (purpose !== '') row.purposes.push(purpose)
-      rows.set(variable, row)
-    }
-  }
-  const lines = [...rows].map(([variable, { purposes, readers, expected, default: fallback }]) => {
-    const [purpose] = purposes
+  const descriptions = Object.entries(SCHEMAS).flatMap(([reader, schema]) =>
+    describeConfig(schema).map((description): RoleDescription => ({ ...description, reader })),
+  )
+  const by_variable = Map.groupBy(descriptions, ({ variable }) => variable)
+  const lines = [...by_variable].map(([variable, same]) => {
+    const purpose = same.find(({ purpose }) => purpose !== '')?.purpose
     if (purpose === undefined) throw new Error(`${variable} has no description; add one with described()`)
-    return `| \`${variable}\` | ${purpose} | ${readers.join(', ')} | ${expected} | ${fallback} |`
+    const expected = same.map(({ expected }) => expected)[0]
+    return `| \`${variable}\` | ${purpose} | ${readersText(same)} | ${expected} | ${defaultText(same)} |`
   })
   return ['| Variable | What for | Read by | Expected | Default |', '|---|---|---|---|---|', ...lines].join(
     '\n',
   )
+}
+
+function readersText(same: readonly RoleDescription[]): string {
+  const readers = same.map(({ reader }) => reader)
+  return readers.includes(ALL_ROLES) ? ALL_ROLES : readers.join(', ')
+}
+
+/** The default that all roles have in common, or that of each role. */
+function defaultText(same: readonly RoleDescription[]): string {
+  const [first] = same
+  if (same.every((description) => description.default === first?.default)) return first?.default ?? ''
+  return same.map((description) => `${description.reader}: ${description.default}`).join('; ')
 }

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import { described, field } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { LogField } from './fields.ts'
@@ -11,8 +13,16 @@ export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar
   readonly error?: unknown
 }
 
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
 /** The lowest level that is written; `silent` writes nothing. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+export type LogLevel = (typeof LEVELS)[number]
+
+/** The setting of the level. A log needs it before its process reads settings, so `levelOf` reads it alone. */
+export const LOG_LEVEL_SETTING = described(
+  'The lowest level that is logged. An unknown word means info.',
+  field<LogLevel>('MULTIHUB_LOG_LEVEL', LEVELS.join(', '), z.enum(LEVELS), { value: 'info', text: 'info' }),
+)
 
 /** Writes one line of JSON per call, with the request id. `message` is a constant sentence and never holds data. */
 export interface Log {
@@ -54,12 +64,11 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
   return withRole(role)
 }
 
-const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
-
 /** The level that an environment asks for; an unknown word means `info`. */
 export function levelOf(environment: NodeJS.ProcessEnv): LogLevel {
-  const asked = LEVELS.find((level) => level === environment['MULTIHUB_LOG_LEVEL'])
-  return asked ?? (environment['NODE_ENV'] === 'test' ? 'silent' : 'info')
+  const reading = LOG_LEVEL_SETTING.read(environment[LOG_LEVEL_SETTING.variable] ?? '')
+  if (reading.ok) return reading.value
+  return environment['NODE_ENV'] === 'test' ? 'silent' : 'info'
 }
 
 /** The log of this process, for code that several roles share. */
