@@ -81,7 +81,8 @@ export const role: Role = {
     const accounts = await readProviderAccounts(account_sources, context.variables)
     // The operator configures the providers, so their addresses may be private.
     const http = createHttpClient({ allow: allowAnyAddress, connections_per_host: PROVIDER_CONNECTIONS })
-    const findAccount = createFindAccount(accounts, createHttpConnector(http))
+    const http_connector = createHttpConnector(http)
+    const findAccount = createFindAccount(accounts, { sandbox: http_connector, http: http_connector })
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases)
     let provider_callback_url = config.public_url ?? ''
     let provider_callback_server: Listening | undefined

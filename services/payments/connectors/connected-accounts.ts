@@ -23,12 +23,17 @@ const POLL_SCHEDULES: Readonly<Record<ConnectorName, PollSchedule>> = {
 }
 
 /**
- * Makes the search for accounts. All accounts speak the same protocol and use the one connector that is given.
- * `account.connector` chooses the poll schedule, and must equal the connector of the route that names the account.
+ * Makes the search for accounts. `account.connector` chooses the connector and the poll schedule, and must equal the
+ * connector of the route that names the account.
  */
-export function createFindAccount(accounts: ProviderAccounts, connector: Connector): FindAccount {
+export function createFindAccount(
+  accounts: ProviderAccounts,
+  connectors: Readonly<Record<ConnectorName, Connector>>,
+): FindAccount {
   return (account_id, environment) => {
     const account = accounts.get(account_id, environment)
-    return account && { account, connector, schedule: POLL_SCHEDULES[account.connector] }
+    if (account === undefined) return undefined
+    const { connector } = account
+    return { account, connector: connectors[connector], schedule: POLL_SCHEDULES[connector] }
   }
 }
