@@ -5,7 +5,7 @@ export const V1_PATH = '/public/api/multihub/v1'
 export const V2_PATH = '/public/api/multihub/v2'
 
 /**
- * The path of the resend path. `payment_id` is an id, or the placeholder of the router (`:payment_id`) or of the
+ * The resend path. `payment_id` is an id, or the placeholder of the router (`:payment_id`) or of the
  * reference (`{payment_id}`).
  */
 export function resendPath(payment_id: string): string {
