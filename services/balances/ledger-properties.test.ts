@@ -49,7 +49,7 @@ function decideBatch(state: ShardState, list: readonly Command[], model: LedgerM
     if ('recorded' in result) expect(decideCommand(draft, command, position)).toEqual(result)
   }
   if (draft.entries.length === 0) return undefined
-  return sealBatch(position, hash, draft.entries)
+  return sealBatch(position, hash, draft.entries, 'token')
 }
 
 test('decideCommand agrees with the model, and a replay of the batches gives the same state', () => {

@@ -102,7 +102,7 @@ describe('within a service', () => {
   test('domain files import nothing that does input or output, or reads the clock or randomness', () => {
     const isImpure = ({ from, to }: Import): boolean =>
       /^services\/[\w-]+\/domain\//.test(from) && (IMPURE.test(to) || OUTER.test(to))
-    expect(forbidden(isImpure)).toEqual([...IMPURE_EXCEPTIONS.keys()])
+    expect(forbidden(isImpure)).toEqual([])
   })
 })
 
@@ -115,14 +115,6 @@ const IMPURE =
  * follow it, in the same document, from their definitions. So are the types of `connector.ts`.
  */
 const OUTER = /^services\/[\w-]+\/(?!domain\/|effects\/|connectors\/connector\.ts)[\w-]+\//
-
-/** Imports that the rule should not have, each with its reason. */
-const IMPURE_EXCEPTIONS: ReadonlyMap<string, string> = new Map([
-  [
-    'services/balances/domain/hash-chain.ts imports lib/platform/crypto/random.ts',
-    'a random token lets a process recognise its own batch after a lost answer',
-  ],
-])
 
 describe('of resources', () => {
   test('only store files open collections and blobs', () => {

@@ -4,11 +4,16 @@ import type { Batch, Entry } from './entry.ts'
 import { assertFollows, CorruptJournal, EMPTY_JOURNAL, sealBatch } from './hash-chain.ts'
 
 const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n }
-const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry])
+const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry], 'token')
 const head = { seq: 1n, time_ms: 1_000, hash: first.hash }
 
 test('accepts a batch that follows the head it was sealed for', () => {
-  const second = sealBatch({ shard: 1, seq: 2n, time: new Date(1_000) }, first.hash, [{ ...entry, id: 'b' }])
+  const second = sealBatch(
+    { shard: 1, seq: 2n, time: new Date(1_000) },
+    first.hash,
+    [{ ...entry, id: 'b' }],
+    'token',
+  )
   expect(() => assertFollows(EMPTY_JOURNAL, first)).not.toThrow()
   expect(() => assertFollows(head, second)).not.toThrow()
 })
@@ -30,6 +35,6 @@ describe('detects a change of any field of a batch', () => {
 })
 
 test('refuses a batch that is earlier than the one before it', () => {
-  const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [])
+  const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [], 'token')
   expect(() => assertFollows(head, early)).toThrow('has an earlier time than the batch before it')
 })

@@ -1,5 +1,4 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
 import { BATCH_FORMAT, type Batch, type BatchPosition, type Entry } from './entry.ts'
 
 /** The end of a shard's journal: the batch that the next one must follow. */
@@ -21,9 +20,17 @@ export class CorruptJournal extends Error {
   override readonly name = 'CorruptJournal'
 }
 
-/** Makes a batch of decided entries, ready for the insert that commits it. */
-export function sealBatch(position: BatchPosition, previous_hash: string, entries: readonly Entry[]): Batch {
-  const content = { ...position, format: BATCH_FORMAT, token: randomHex(16), entries, previous_hash }
+/**
+ * Makes a batch of decided entries, ready for the insert that commits it. The caller makes `token` at random and
+ * recognizes its own batch by it when the answer to the insert is lost.
+ */
+export function sealBatch(
+  position: BatchPosition,
+  previous_hash: string,
+  entries: readonly Entry[],
+  token: string,
+): Batch {
+  const content = { ...position, format: BATCH_FORMAT, token, entries, previous_hash }
   return { ...content, hash: hashOf(content) }
 }
 

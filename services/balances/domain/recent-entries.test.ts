@@ -6,7 +6,7 @@ import { createRecentEntries } from './recent-entries.ts'
 
 function batch(seq: bigint, ...ids: string[]): Batch {
   const entries = ids.map((id): Entry => ({ ...credit(id, 1n), kind: 'transfer', available: 1n, held: 0n }))
-  return sealBatch({ shard: 1, seq, time: new Date(0) }, EMPTY_JOURNAL.hash, entries)
+  return sealBatch({ shard: 1, seq, time: new Date(0) }, EMPTY_JOURNAL.hash, entries, 'token')
 }
 
 test('removes the oldest batches beyond its limit, but none after keep_after', () => {

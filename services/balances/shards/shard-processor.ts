@@ -1,5 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
@@ -79,7 +80,7 @@ export function createShardProcessor(
     const draft = createBatchDraft(state, position)
     const results = work.commands.map(({ command }) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {
-      const batch = sealBatch(position, state.head().hash, draft.entries)
+      const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16))
       const commit = await commitBatch(journal, batch)
       if (commit.status === 'superseded') return false
       if (commit.status === 'unknown') {

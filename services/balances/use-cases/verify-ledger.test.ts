@@ -151,6 +151,6 @@ describe('finds a journal with', () => {
   })
 
   function sealed(seq: bigint, hash: string, ...entries: Entry[]): ReturnType<typeof sealBatch> {
-    return sealBatch({ shard: SHARD, seq, time: new Date(Date.UTC(2100, 0)) }, hash, entries)
+    return sealBatch({ shard: SHARD, seq, time: new Date(Date.UTC(2100, 0)) }, hash, entries, 'token')
   }
 })
