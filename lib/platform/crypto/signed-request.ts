@@ -1,3 +1,4 @@
+import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { clock } from '#lib/platform/time.ts'
 import { constantTimeEqual, hmacHex } from './hash.ts'
 import type { Secret } from './secret.ts'
@@ -16,14 +17,8 @@ export type ReceivedHeaders = Readonly<Record<string, string | readonly string[]
 /** How far a timestamp may be from the receiver's clock, in either direction. */
 const FRESHNESS_S = 300
 
-const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/
 const TIMESTAMP = /^[0-9]{1,12}$/
 const SIGNATURE = /^[0-9a-f]{64}$/
-
-/** Whether a text can be an account id of a signed request, where it is a header and a part of the signed text. */
-export function isAccountId(text: string): boolean {
-  return ACCOUNT_ID.test(text)
-}
 
 /**
  * The headers that authenticate a request of the provider protocol (docs/provider-protocol.md), in both directions. They

@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
+import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { checkCount, checkQuantity, invalid, missing } from './field-checks.ts'
 
 /** The form of the public payment ids of a route (P1). */

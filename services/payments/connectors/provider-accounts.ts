@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { isNativeError } from 'node:util/types'
 import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
+import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { isAccountId } from '#lib/platform/crypto/signed-request.ts'
 
 /** The connectors that an account can name. The sandbox uses the HTTP protocol too, but is never a real provider. */
 const CONNECTOR_NAMES = ['sandbox', 'http'] as const
