@@ -7,7 +7,8 @@ import {
   CreatePaymentRequestSchema,
   CreatePaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { type Effect, leaseDue, withDueTimes } from '#lib/patterns/effects/effect.ts'
+import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
+import { leaseDue } from '#lib/patterns/effects/lease-due.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Stored } from '#lib/platform/store/store.ts'

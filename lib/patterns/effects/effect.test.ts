@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Effect, type EffectDocument, leaseDue, mayRun, newEffect, withDueTimes } from './effect.ts'
+import { type Effect, type EffectDocument, mayRun, newEffect, withDueTimes } from './effect.ts'
+import { leaseDue } from './lease-due.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)

@@ -4,7 +4,8 @@ import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now, sleep } from '#lib/platform/time.ts'
-import { type Effect, type EffectDocument, type LeaseDuration, leaseDue, withDueTimes } from './effect.ts'
+import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
+import { type LeaseDuration, leaseDue } from './lease-due.ts'
 import type { EffectOutcome } from './outcome-batcher.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
