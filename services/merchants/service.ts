@@ -30,9 +30,8 @@ export const role: Role = {
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)
-    const database = await context.openStore()
     const deps: MerchantsDeps = {
-      store: await openMerchantsStore(database),
+      store: await openMerchantsStore(await context.openStore()),
       keyring: context.keyring,
       announceChange: createAnnounceChange(context.bus),
       callbackAddressPolicy: createCallbackAddressPolicies(config.callback_allow),
@@ -47,7 +46,6 @@ export const role: Role = {
         createEndpointRpc(deps),
         createRegistryRpc(deps),
       ],
-      check: () => database.ping(),
       stop: async () => {},
     }
   },

@@ -15,11 +15,7 @@ import {
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
-import {
-  createReceiptSender,
-  EVENT_KEY_HEADER,
-  RECEIPT_SUBJECT_HEADER,
-} from '#lib/patterns/effects/publisher.ts'
+import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -164,8 +160,8 @@ async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, Me
   const published = new Map<string, MerchantEvent>()
   const receipts = createReceiptSender(bus)
   await bus.subscribe(ALL_EVENTS_SUBJECT, ({ data, headers }) => {
-    const event_key = headers[EVENT_KEY_HEADER] ?? ''
     const event = fromBinary(MerchantEventSchema, data)
+    const event_key = event.eventKey
     const before = published.get(event_key)
     if (before && before.event !== event.event) throw new Error(`two events have the key ${event_key}`)
     published.set(event_key, event)

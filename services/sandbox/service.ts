@@ -40,8 +40,7 @@ export const role: Role = {
       SANDBOX_CONFIG,
       context.variables,
     )
-    const store = await context.openStore()
-    const operations = await openOperations(store)
+    const operations = await openOperations(await context.openStore())
     const http = createHttpClient({ allow: allowAnyAddress })
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
@@ -61,7 +60,6 @@ export const role: Role = {
         runner.start()
         return { sandbox_url: base_url }
       },
-      check: () => store.ping(),
       async stop() {
         await server?.stop()
         stopping.abort()

@@ -328,7 +328,7 @@ describe('permission', () => {
 
   test('lets only the gateway call payments, and only payments queue events at the notifier', async () => {
     const { roles } = system.payments
-    for (const caller of ['operator', 'internal', 'support'] as const) {
+    for (const caller of ['operator', 'internal', 'notifier'] as const) {
       const payments = roles.client(PaymentService, caller)
       await expect(payments.notifyPayment({})).rejects.toThrow()
       await expect(payments.resendCallback({})).rejects.toThrow()

@@ -6,7 +6,6 @@ import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-eff
 import {
   createPublisher,
   createReceiptSender,
-  EVENT_KEY_HEADER,
   RECEIPT_SUBJECT_HEADER,
 } from '#lib/patterns/effects/publisher.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
@@ -177,7 +176,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       const published: string[] = []
       const watching = await bus.subscribe(
         'events.>',
-        ({ headers }) => void published.push(headers[EVENT_KEY_HEADER] ?? ''),
+        ({ data }) => void published.push(Buffer.from(data).toString()),
       )
       const publishReport = reportEffect.bind<Order>({
         lease_ms: 5_000,
@@ -212,8 +211,8 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       // One more for the current second, and one that was in progress before.
       expect(published.length - published_when_closed).toBeLessThanOrEqual(elapsed_s + 2)
       const receipts = createReceiptSender(bus)
-      const consumer = await bus.subscribe('events.>', ({ headers }) => {
-        receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', headers[EVENT_KEY_HEADER] ?? '')
+      const consumer = await bus.subscribe('events.>', ({ data, headers }) => {
+        receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString())
       })
       for (const name of names) await untilDone(name)
       await Promise.all([watching.close(), consumer.close()])

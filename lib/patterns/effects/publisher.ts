@@ -10,14 +10,12 @@ import { clock } from '#lib/platform/time.ts'
 /** The header with the subject to which the receipt of an event is sent. */
 export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
 
-/** The header with the key of the event, which the receipt repeats. */
-export const EVENT_KEY_HEADER = 'multihub-event-key'
-
 /** Publishes events and waits for the receipts of their consumer. */
 export interface Publisher {
   /**
-   * Resolves when the consumer confirms with a receipt that it has stored the event. Throws `Unavailable` without a
-   * receipt within 2 s: the event may have arrived, so the caller publishes it again under the same key.
+   * Resolves when the consumer confirms with a receipt that it has stored the event. `data` contains the `event_key`,
+   * which the receipt repeats. Throws `Unavailable` without a receipt within 2 s: the event may have arrived, so the
+   * caller publishes it again under the same key.
    */
   publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
   /** How many more events may be published now: none at the limit, one per second while no receipts arrive. */
@@ -71,7 +69,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     pending.set(event_key, receipt)
     try {
       // The timeout of the receipt also ends the wait for a bus that hangs.
-      const headers = { [RECEIPT_SUBJECT_HEADER]: receipt_subject, [EVENT_KEY_HEADER]: event_key }
+      const headers = { [RECEIPT_SUBJECT_HEADER]: receipt_subject }
       await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
       if (!bus.connected()) setReceiving(false)

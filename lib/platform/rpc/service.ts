@@ -7,8 +7,6 @@ export const CALLERS = [
   'merchants',
   'payments',
   'balances',
-  'support',
-  'attachments',
   'notifier',
   'operator',
   'internal',

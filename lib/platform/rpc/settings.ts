@@ -51,8 +51,6 @@ export const RPC_SETTINGS = {
   merchants_address: address('MULTIHUB_MERCHANTS_ADDRESS', 'merchants'),
   balances_address: address('MULTIHUB_BALANCES_ADDRESS', 'balances'),
   payments_address: address('MULTIHUB_PAYMENTS_ADDRESS', 'payments'),
-  support_address: address('MULTIHUB_SUPPORT_ADDRESS', 'support'),
-  attachments_address: address('MULTIHUB_ATTACHMENTS_ADDRESS', 'attachments'),
   notifier_address: address('MULTIHUB_NOTIFIER_ADDRESS', 'notifier'),
 } as const
 

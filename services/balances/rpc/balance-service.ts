@@ -10,7 +10,7 @@ import { ownerOf } from './request-fields.ts'
 
 /** The callers that each RPC permits. */
 const CALLERS = {
-  getBalances: ['gateway', 'operator', 'internal', 'payments', 'support'],
+  getBalances: ['gateway', 'operator', 'internal', 'payments'],
   adjust: ['operator'],
   listEntries: ['operator', 'internal'],
   verifyLedger: ['operator'],

@@ -8,9 +8,9 @@ import { recordCommand } from './record-command.ts'
 
 /** The callers that each RPC permits. */
 const CALLERS = {
-  postTransfer: ['payments', 'support', 'balances'],
-  placeHold: ['payments', 'support', 'balances'],
-  resolveHold: ['payments', 'support', 'balances'],
+  postTransfer: ['payments', 'balances'],
+  placeHold: ['payments', 'balances'],
+  resolveHold: ['payments', 'balances'],
   forward: ['balances'],
 } as const
 

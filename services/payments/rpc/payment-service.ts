@@ -21,10 +21,10 @@ import { paymentToProto } from './payment-to-proto.ts'
 
 const PERMISSIONS = {
   createPayment: ['gateway'],
-  lookUpPayment: ['gateway', 'support'],
+  lookUpPayment: ['gateway'],
   notifyPayment: ['gateway'],
   resendCallback: ['gateway'],
-  getPayment: ['operator', 'internal', 'support'],
+  getPayment: ['operator', 'internal'],
   listPayments: ['operator', 'internal'],
   listAnomalies: ['operator', 'internal'],
   listStuckEffects: ['operator'],
