@@ -116,12 +116,15 @@ function runs(node, version) {
   return String(spawnSync(node, ['--version']).stdout).trim() === `v${version}`
 }
 
+/** Compiled code is kept here between starts: a second start takes about 0.7 of the processor time of a first one. */
+const compile_cache = join(root, 'node_modules', '.cache', 'compile')
+
 /** The child gets every signal that this process gets, and ends when this process ends: its channel closes then. */
 function run(node, parameters) {
   const path = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
   const child = spawn(node, [...NODE_OPTIONS, ...parameters], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PATH: path },
+    env: { NODE_COMPILE_CACHE: compile_cache, ...process.env, PATH: path },
   })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
