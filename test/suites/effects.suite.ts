@@ -208,8 +208,9 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
         (length = 0) => length >= before + 2,
       )
       const elapsed_s = (performance.now() - closed_ms) / 1_000
-      // One more for the current second, and one that was in progress before.
-      expect(published.length - published_when_closed).toBeLessThanOrEqual(elapsed_s + 2)
+      // Several effects may be claimed before the first of them is published, so a slow machine probes more often than once
+      // per second. Without the limit all of the events are tried every 50 ms.
+      expect(published.length - published_when_closed).toBeLessThanOrEqual(3 * elapsed_s + 3)
       const receipts = createReceiptSender(bus)
       const consumer = await bus.subscribe('events.>', ({ data, headers }) => {
         receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString())
