@@ -2,7 +2,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 /**
- * Writes documents until it is killed, and prints the id and the version of each acknowledged write. The arguments are
+ * Writes documents until it is killed, and prints the id and the number of writes after each acknowledged write. The arguments are
  * the directory and a unique name of the writer.
  */
 const [directory = '', writer = ''] = process.argv.slice(2)
@@ -14,13 +14,13 @@ const items = await store.collection<CrashItem>(CRASH_COLLECTION)
 async function work(worker: number): Promise<void> {
   for (let round = 0; ; round += 1) {
     const id = `${writer}-${worker}-${round}`
-    await items.insert(crashItem(id, 1))
+    const { version } = await items.insert(crashItem(id, 1))
     process.stdout.write(`${id} 1\n`)
     if (round % 3 === 0) continue
-    const { version } = await items.replace(crashItem(id, 2), 1)
-    process.stdout.write(`${id} ${version}\n`)
+    await items.replace(crashItem(id, 2), version)
+    process.stdout.write(`${id} 2\n`)
     if (round % 3 === 1) continue
-    await items.delete({ shop: 'a', id }, 2)
+    await items.delete({ shop: 'a', id }, version + 1)
     process.stdout.write(`${id} gone\n`)
   }
 }

@@ -1,9 +1,10 @@
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 
-/** A document whose fields all follow from its id and version, so that a partial write can be detected. */
+/** A document whose fields all follow from its id and the number of its writes, so that a partial write can be detected. */
 export interface CrashItem {
   readonly shop: string
   readonly id: string
+  /** The number of writes. */
   readonly rank: number
   readonly code: string
   readonly tags: readonly string[]
@@ -22,8 +23,8 @@ export const CRASH_COLLECTION: CollectionSpec = {
   },
 }
 
-/** Makes the document with this id and version. */
-export function crashItem(id: string, version: number): CrashItem {
-  const mark = `${id}@${version}`
-  return { shop: 'a', id, rank: version, code: mark, tags: [id, mark], payload: mark.repeat(60) }
+/** Makes the document with this id after `writes` writes. */
+export function crashItem(id: string, writes: number): CrashItem {
+  const mark = `${id}@${writes}`
+  return { shop: 'a', id, rank: writes, code: mark, tags: [id, mark], payload: mark.repeat(60) }
 }

@@ -13,7 +13,7 @@ import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items
 const ROUNDS = 4
 const ACKNOWLEDGED_MIN = 400
 
-/** The acknowledged writes: the last version of each id, or `gone`. */
+/** The acknowledged writes: the number of writes of each id, or `gone`. */
 type AcknowledgedWrites = Map<string, string>
 
 describe('the embedded store after kill -9', () => {
@@ -43,8 +43,8 @@ describe('the embedded store after kill -9', () => {
     await new Promise<void>((resolve, reject) => {
       child.once('exit', () => reject(new Error('the writer ended by itself')))
       createInterface({ input: child.stdout }).on('line', (line) => {
-        const [id = '', version = ''] = line.split(' ')
-        acknowledged.set(id, version)
+        const [id = '', writes = ''] = line.split(' ')
+        acknowledged.set(id, writes)
         lines += 1
         if (lines === count) resolve()
       })
@@ -72,15 +72,15 @@ describe('the embedded store after kill -9', () => {
     const store = await openStore({ database: 'orders', directory })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const found = new Map((await all(items, 'key')).map((item) => [item.id, item]))
-    for (const [id, version] of acknowledged) {
+    for (const [id, writes] of acknowledged) {
       const item = found.get(id)
       // The write after the acknowledged one may have happened too, without an acknowledgement.
-      if (version === 'gone') expect({ id, item }).toEqual({ id, item: undefined })
-      else if (item === undefined) expect({ id, version }).toEqual({ id, version: '2' })
-      else expect(item.version).toBeGreaterThanOrEqual(Number(version))
+      if (writes === 'gone') expect({ id, item }).toEqual({ id, item: undefined })
+      else if (item === undefined) expect({ id, writes }).toEqual({ id, writes: '2' })
+      else expect(item.rank).toBeGreaterThanOrEqual(Number(writes))
     }
     for (const item of found.values())
-      expect(item).toEqual({ ...crashItem(item.id, item.version), version: item.version })
+      expect(item).toEqual({ ...crashItem(item.id, item.rank), version: item.version })
     expect(acknowledged.size).toBeGreaterThan(ROUNDS * ACKNOWLEDGED_MIN * 0.4)
     await expectIndexesToAgree(items, found)
     await store.close()
@@ -124,12 +124,12 @@ async function expectIndexesToAgree(
   for (const index of ['by_rank', 'by_code']) {
     expect((await all(items, index)).map(({ id }) => id).sort()).toEqual(ids)
   }
-  for (const { id, version } of found.values()) {
-    for (const tag of crashItem(id, version).tags) {
+  for (const { id, rank } of found.values()) {
+    for (const tag of crashItem(id, rank).tags) {
       const tagged = await items.find('by_tag', { equals: ['a', tag] }, { limit: 10 })
       expect(tagged.map((item) => item.id)).toEqual([id])
     }
-    const earlier = await items.find('by_tag', { equals: ['a', `${id}@${version - 1}`] }, { limit: 10 })
+    const earlier = await items.find('by_tag', { equals: ['a', `${id}@${rank - 1}`] }, { limit: 10 })
     expect(earlier).toEqual([])
   }
 }

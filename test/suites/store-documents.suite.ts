@@ -30,9 +30,9 @@ export function documentsSuite(subject: StoreUnderTest): void {
         deep: { a: { b: [{ c: 1n, d: [] }, {}] } },
         unknown_to_this_release: { kept: 'yes' },
       }
-      expect(await items.insert(document)).toEqual({ ...document, version: 1 })
+      const { version } = await items.insert(document)
       const found = await items.get({ shop: 'a', id: 1 })
-      expect(plain(found)).toEqual(plain({ ...document, version: 1 }))
+      expect(plain(found)).toEqual(plain({ ...document, version }))
     })
 
     test('omit undefined fields, at any depth', async () => {
@@ -52,9 +52,10 @@ export function documentsSuite(subject: StoreUnderTest): void {
     test('can have a size of one megabyte', async () => {
       const items = await subject.collection()
       const large = { shop: 'a', id: 1, text: 'x'.repeat(500_000), bytes: new Uint8Array(500_000).fill(7) }
-      await items.insert(large)
-      const replaced = await items.replace({ ...large, more: 'y' }, 1)
-      expect(plain(await items.get({ shop: 'a', id: 1 }))).toEqual(plain({ ...large, more: 'y', version: 2 }))
+      const { version } = await items.insert(large)
+      await items.replace({ ...large, more: 'y' }, version)
+      const replaced = { ...large, more: 'y', version: version + 1 }
+      expect(plain(await items.get({ shop: 'a', id: 1 }))).toEqual(plain(replaced))
       await items.delete({ shop: 'a', id: 1 }, replaced.version)
       expect(await items.get({ shop: 'a', id: 1 })).toBeUndefined()
     })
@@ -146,11 +147,13 @@ export function documentsSuite(subject: StoreUnderTest): void {
       expect(await failureOf(items.insert({ ...second, serials: [3, 2] }))).toMatchObject({
         index: 'by_serial',
       })
-      await items.insert(second)
+      const { version } = await items.insert(second)
       await items.insert({ shop: 'a', id: 3 })
-      expect(await failureOf(items.replace({ ...second, code: 'c' }, 1))).toMatchObject({ index: 'by_code' })
-      expect(await items.get(second)).toEqual({ ...second, version: 1 })
-      await items.replace({ ...second, code: null, serials: [3, 3, 4] }, 1)
+      expect(await failureOf(items.replace({ ...second, code: 'c' }, version))).toMatchObject({
+        index: 'by_code',
+      })
+      expect(await items.get(second)).toEqual({ ...second, version })
+      await items.replace({ ...second, code: null, serials: [3, 3, 4] }, version)
       expect(await failureOf(items.insert({ shop: 'a', id: 4, code: null }))).toMatchObject({
         index: 'by_code',
       })
@@ -159,13 +162,13 @@ export function documentsSuite(subject: StoreUnderTest): void {
 
     test('free their unique values when they are replaced or deleted', async () => {
       const items = await subject.collection()
-      await items.insert({ shop: 'a', id: 1, code: 'c', serials: [1, 2] })
-      await items.replace({ shop: 'a', id: 1, code: 'd', serials: [2, 3] }, 1)
+      const { version } = await items.insert({ shop: 'a', id: 1, code: 'c', serials: [1, 2] })
+      await items.replace({ shop: 'a', id: 1, code: 'd', serials: [2, 3] }, version)
       await items.insert({ shop: 'a', id: 2, code: 'c', serials: [1] })
       expect(await failureOf(items.insert({ shop: 'a', id: 3, code: 'd' }))).toMatchObject({
         index: 'by_code',
       })
-      await items.delete({ shop: 'a', id: 1 }, 2)
+      await items.delete({ shop: 'a', id: 1 }, version + 1)
       await items.insert({ shop: 'a', id: 3, code: 'd', serials: [2, 3] })
     })
 
@@ -190,19 +193,37 @@ export function documentsSuite(subject: StoreUnderTest): void {
       await expect(items.replace(key, 1)).rejects.toBeInstanceOf(Conflict)
       const first = await items.insert({ ...key, state: 'new' })
       const second = await items.replace({ ...first, state: 'paid' }, first.version)
-      expect(second).toEqual({ ...key, state: 'paid', version: 2 })
-      await expect(items.replace({ ...first, state: 'lost' }, 1)).rejects.toBeInstanceOf(Conflict)
-      await expect(items.delete(key, 1)).rejects.toBeInstanceOf(Conflict)
+      expect(second).toEqual({ ...key, state: 'paid', version: first.version + 1 })
+      await expect(items.replace({ ...first, state: 'lost' }, first.version)).rejects.toBeInstanceOf(Conflict)
+      await expect(items.delete(key, first.version)).rejects.toBeInstanceOf(Conflict)
       expect(await items.get(key)).toEqual(second)
-      await items.delete(key, 2)
-      await expect(items.delete(key, 2)).rejects.toBeInstanceOf(Conflict)
+      await items.delete(key, second.version)
+      await expect(items.delete(key, second.version)).rejects.toBeInstanceOf(Conflict)
       await expect(items.replace(key, 0)).rejects.toBeInstanceOf(TypeError)
+    })
+
+    test('are not replaced or deleted at a version of a deleted document with the same key', async () => {
+      const items = await subject.collection()
+      const key = { shop: 'a', id: 1 }
+      const versions = new Set<number>()
+      for (let life = 0; life < 20; life += 1) {
+        const { version } = await items.insert({ ...key, life })
+        for (const earlier of versions) {
+          await expect(items.replace({ ...key, late: true }, earlier)).rejects.toBeInstanceOf(Conflict)
+          await expect(items.delete(key, earlier)).rejects.toBeInstanceOf(Conflict)
+        }
+        const replaced = await items.replace({ ...key, life, paid: true }, version)
+        expect(await items.get(key)).toEqual(replaced)
+        await items.delete(key, replaced.version)
+        for (const ended of [version, replaced.version]) versions.add(ended)
+      }
+      expect(versions.size).toBe(40)
     })
 
     test('lose no update of 64 concurrent writers', async () => {
       const items = await subject.collection()
       const key = { shop: 'a', id: 1 }
-      await items.insert({ ...key, count: 0, rank: 0 })
+      const { version } = await items.insert({ ...key, count: 0, rank: 0 })
       const addOne = async (): Promise<void> => {
         while (true) {
           const found = await items.get(key)
@@ -215,7 +236,7 @@ export function documentsSuite(subject: StoreUnderTest): void {
         }
       }
       await Promise.all(Array.from({ length: 64 }, () => addOne()))
-      expect(await items.get(key)).toMatchObject({ count: 64, version: 65 })
+      expect(await items.get(key)).toMatchObject({ count: 64, version: version + 64 })
       const ranked = await items.find('by_rank', { equals: ['a'] }, { limit: 10 })
       expect(ranked.map((item) => item['rank'])).toEqual([64])
     })
@@ -236,17 +257,17 @@ export function documentsSuite(subject: StoreUnderTest): void {
     test('keep a unique value unique under 8 concurrent replacements, of which one succeeds', async () => {
       const items = await subject.collection()
       for (let round = 0; round < 5; round += 1) {
-        const before = Array.from({ length: 8 }, (_, id) => ({ shop: `shop ${round}`, id, version: 1 }))
-        for (const item of before) await items.insert(item)
+        const shop = `shop ${round}`
+        const before = await Promise.all(Array.from({ length: 8 }, (_, id) => items.insert({ shop, id })))
         const outcomes = await Promise.allSettled(
-          before.map(({ shop, id }) => items.replace({ shop, id, code: 'c' }, 1)),
+          before.map(({ id, version }) => items.replace({ shop, id, code: 'c' }, version)),
         )
         const lost = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
         expect(lost).toHaveLength(7)
         for (const reason of lost) expect(reason).toMatchObject({ name: 'Duplicate', index: 'by_code' })
-        const after = await Promise.all(before.map(({ shop, id }) => items.get({ shop, id })))
+        const after = await Promise.all(before.map(({ id }) => items.get({ shop, id })))
         const winner = outcomes.findIndex(({ status }) => status === 'fulfilled')
-        const replaced = { shop: `shop ${round}`, id: winner, code: 'c', version: 2 }
+        const replaced = { shop, id: winner, code: 'c', version: Number(before[winner]?.version) + 1 }
         expect(after).toEqual(before.with(winner, replaced))
       }
     })

@@ -2,9 +2,12 @@ import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/store.ts'
 import type { Item } from './store.suite.ts'
 
-/** A model of a store with the collection `ITEMS`: a list that every operation searches and sorts. */
+/**
+ * A model of a store with the collection `ITEMS`: a list that every operation searches and sorts. The store under test
+ * chooses the first versions of documents at random, so the caller passes them to the model.
+ */
 export interface StoreModel {
-  insert(document: Item): Stored<Item>
+  insert(document: Item, first_version: number): Stored<Item>
   get(key: Fields): Stored<Item> | undefined
   find(index: string, range: Range, options: FindOptions): Stored<Item>[]
   replace(document: Item, expected_version: number): Stored<Item>
@@ -39,9 +42,9 @@ export function createModel(): StoreModel {
   }
 
   return {
-    insert(document) {
+    insert(document, first_version) {
       claim(document, -1)
-      const stored = { ...document, version: 1 }
+      const stored = { ...document, version: first_version }
       items.push(stored)
       return stored
     },

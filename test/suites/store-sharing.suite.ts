@@ -11,10 +11,10 @@ export function sharingSuite(subject: StoreUnderTest): void {
       const other = await subject.open()
       const [here, there] = [await subject.store().collection<Item>(spec), await other.collection<Item>(spec)]
       for (let id = 0; id < 20; id += 1) {
-        await here.insert({ shop: 'a', id, rank: id })
+        const { version } = await here.insert({ shop: 'a', id, rank: id })
         expect(await there.get({ shop: 'a', id })).toMatchObject({ rank: id })
-        await there.replace({ shop: 'a', id, rank: -id }, 1)
-        await expect(here.replace({ shop: 'a', id }, 1)).rejects.toBeInstanceOf(Conflict)
+        await there.replace({ shop: 'a', id, rank: -id }, version)
+        await expect(here.replace({ shop: 'a', id }, version)).rejects.toBeInstanceOf(Conflict)
         expect(await here.find('by_rank', { equals: ['a', -id] }, { limit: 1 })).toHaveLength(1)
       }
       await other.close()
@@ -35,8 +35,9 @@ export function sharingSuite(subject: StoreUnderTest): void {
       const name = subject.name()
       const before = await subject.open()
       const items = await before.collection<Item>({ ...ITEMS, name })
-      await items.insert({ shop: 'a', id: 1, rank: 3n, code: 'c', tags: ['x'] })
-      await items.replace({ shop: 'a', id: 1, rank: 4n, code: 'c', tags: ['y'] }, 1)
+      const { version } = await items.insert({ shop: 'a', id: 1, rank: 3n, code: 'c', tags: ['x'] })
+      const replaced = { shop: 'a', id: 1, rank: 4n, code: 'c', tags: ['y'] }
+      await items.replace(replaced, version)
       const blobs = await before.blobs(name)
       await blobs.put(
         'one',
@@ -47,7 +48,7 @@ export function sharingSuite(subject: StoreUnderTest): void {
       await before.close()
       const after = await subject.open()
       const again = await after.collection<Item>({ ...ITEMS, name })
-      const expected = { shop: 'a', id: 1, rank: 4n, code: 'c', tags: ['y'], version: 2 }
+      const expected = { ...replaced, version: version + 1 }
       expect(await again.get({ shop: 'a', id: 1 })).toEqual(expected)
       expect(await again.find('by_rank', { equals: ['a'] }, { limit: 9 })).toEqual([expected])
       await expect(again.insert({ shop: 'a', id: 2, code: 'c' })).rejects.toMatchObject({ index: 'by_code' })

@@ -1,4 +1,5 @@
 import { fitsInt64 } from '#lib/contract/money.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
 
 const DEPTH_MAX = 64
 const NAMES_KNOWN_MAX = 4_096
@@ -33,6 +34,15 @@ export function checkDocumentSize(size_bytes: number): void {
 function checkInt64(value: bigint): bigint {
   if (!fitsInt64(value)) throw new TypeError(`${value} does not fit 64 bits`)
   return value
+}
+
+/**
+ * A random first version for a new document. Versions then count up from it, so a late write that expects a version of a
+ * deleted document does not match its successor under the same key: both would have to start within a few numbers of
+ * each other out of 2^48.
+ */
+export function firstVersion(): number {
+  return 1 + Math.floor(randomFraction() * 2 ** 48)
 }
 
 /** Throws `TypeError` unless `version` is a valid version of a document. */

@@ -17,7 +17,10 @@ export type Value =
 /** The fields and values of a key. */
 export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 
-/** A stored document: its content, and the version that the next guarded write must name. */
+/**
+ * A stored document: its content, and the version that the next guarded write must name. A version is unique per life of
+ * a document: after a deletion and a new insert under the same key, earlier versions do not match.
+ */
 export type Stored<D> = D & { readonly version: number }
 
 /**
@@ -66,15 +69,24 @@ export interface FindOptions {
 }
 
 /**
+ * How to read one document. A linearizable read sees every write that was acknowledged before it began, also while a
+ * database fails over: then a former primary may still answer other reads with an older state. It costs a round trip to
+ * a majority, so use it where a decision rests on the absence of a document.
+ */
+export interface GetOptions {
+  readonly linearizable?: boolean
+}
+
+/**
  * One collection. Every write is durable when its promise resolves, and atomic for its one document. Every call ends
  * within the store's time limit. Errors: `Duplicate`, `Conflict`, `Unavailable`, `Ambiguous` (see `errors.ts`), and
  * `TypeError` for values that cannot be stored (an integer beyond 64 bits, NaN, a field name with `$` or `.`).
  */
 export interface Collection<D extends object> {
-  /** Adds a document at version 1. Throws `Duplicate`, which names the index (`key` for the identity). */
+  /** Adds a document, at a random first version. Throws `Duplicate`, which names the index (`key` for the identity). */
   insert(document: D): Promise<Stored<D>>
   /** The document with this key, or `undefined`. `key` holds exactly the fields of the collection's key. */
-  get(key: Fields): Promise<Stored<D> | undefined>
+  get(key: Fields, options?: GetOptions): Promise<Stored<D> | undefined>
   /** Documents of a range in the order of the index, and equal ones in the order of the key. */
   find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
   /**

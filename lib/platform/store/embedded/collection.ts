@@ -1,4 +1,4 @@
-import { checkDocument, checkVersion } from '#lib/platform/store/check.ts'
+import { checkDocument, checkVersion, firstVersion } from '#lib/platform/store/check.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
@@ -20,7 +20,10 @@ export function createCollection<D extends object>(
   const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
 
   async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {
-    const stored = checkDocument(document, (expected_version ?? 0) + 1)
+    const stored = checkDocument(
+      document,
+      expected_version === undefined ? firstVersion() : expected_version + 1,
+    )
     const prepared = documents.prepare(keyText(layout, stored), stored)
     return await environment.write(() => {
       const before = documents.head(prepared.key)
