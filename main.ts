@@ -1,8 +1,17 @@
-import { runProcess } from '#lib/platform/process/run.ts'
+import { runCommand, runProcess } from '#lib/platform/process/run.ts'
+import { migrate } from './migrate.ts'
 import { parseRoleNames, startRoles } from './roles.ts'
 
-/** Runs the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. */
-runProcess(async (lifecycle) => {
-  const { urls } = await startRoles(parseRoleNames(process.argv.slice(2)), process.env, lifecycle)
-  return urls
-})
+/**
+ * Runs the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. `node main.ts
+ * migrate` completes their MongoDB databases instead, which comes before the first start and before every new version.
+ */
+const words = process.argv.slice(2)
+if (words.length === 1 && words[0] === 'migrate') {
+  runCommand((printLine) => migrate(process.env, printLine))
+} else {
+  runProcess(async (lifecycle) => {
+    const { urls } = await startRoles(parseRoleNames(words), process.env, lifecycle, 'verify')
+    return urls
+  })
+}

@@ -10,7 +10,7 @@ import {
   readConfig,
   type Schema,
 } from '#lib/platform/config/config.ts'
-import { boolean, directory, secret, text } from '#lib/platform/config/fields.ts'
+import { boolean, directory, integer, secret, text } from '#lib/platform/config/fields.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
@@ -26,7 +26,7 @@ import type { ReadyUrls } from '#lib/platform/process/run.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
-import { openStore } from '#lib/platform/store/open.ts'
+import { MONGODB_CONNECTIONS, openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
@@ -47,6 +47,10 @@ const INFRASTRUCTURE_SETTINGS = {
   mongodb_uri: described(
     'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
     optional(secret('MONGODB_URI')),
+  ),
+  mongodb_connections: described(
+    'The most connections of one role to each MongoDB server. Writes use at most 80 % of them.',
+    integer('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
   ),
   nats_url: described(
     'The NATS server over which processes exchange events. One process with all roles needs none.',
@@ -116,13 +120,27 @@ export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
   return named
 }
 
-/** Starts roles in this process, each after the roles that it needs, and opens their ports. */
+/** The database of a role. No two roles and no two systems share one. */
+export function databaseOf(system_name: string, role: RoleName): string {
+  return `${system_name}_${role}`
+}
+
+/** Loads the code of roles, in the order of `names`. */
+export function loadRoles(names: readonly RoleName[]): Promise<readonly Role[]> {
+  return Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
+}
+
+/**
+ * Starts roles in this process, each after the roles that it needs, and opens their ports. `schema` says whether their
+ * databases are created or only verified (see `StoreOptions`).
+ */
 export async function startRoles(
   names: readonly RoleName[],
   variables: Readonly<Record<string, string | undefined>>,
   lifecycle: Lifecycle,
+  schema: 'create' | 'verify',
 ): Promise<RunningProcess> {
-  const roles = await Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
+  const roles = await loadRoles(names)
   const config = readProcessSettings(roles, variables)
   const { keyring } = config
   const bus = await openBus({
@@ -148,11 +166,12 @@ export async function startRoles(
       keyring,
       stopping: lifecycle.stopping,
       async openStore() {
-        const database = `${config.system_name}_${name}`
         const store = await openStore({
-          database,
+          database: databaseOf(config.system_name, name),
           mongodb_uri: config.mongodb_uri,
+          connections_max: config.mongodb_connections,
           directory: `${config.home}/data`,
+          schema,
         })
         stores.set(name, store)
         lifecycle.onStop(`${name} store`, () => store.close())

@@ -66,6 +66,7 @@ const CREATE_OVERHEAD_MS = 10_000
  */
 export const role: Role = {
   name: 'gateway',
+  openCollections: openGatewayStore,
   settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)

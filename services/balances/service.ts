@@ -20,6 +20,7 @@ export const BALANCES_CONFIG = {
 /** The balances role: the ledger. */
 export const role: Role = {
   name: 'balances',
+  openCollections: openLedgerStore,
   settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address } = readConfig(BALANCES_CONFIG, context.variables)

@@ -27,6 +27,7 @@ export const MERCHANTS_CONFIG = {
 /** The operator's registry of merchants, credentials, routes and endpoints. Other roles read and cache it. */
 export const role: Role = {
   name: 'merchants',
+  openCollections: openMerchantsStore,
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)

@@ -15,8 +15,8 @@ import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
 import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
-import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
-import { openEvents } from './store/events.ts'
+import { deliveryKeyOf } from './store/deliveries.ts'
+import { openNotifierStore } from './store/notifier-store.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 
 /** The settings of the notifier. */
@@ -30,12 +30,11 @@ const EVENTS_IN_FLIGHT_MAX = 256
 /** The notifier: stores each event once, then delivers it to each of its destinations as a signed callback. */
 export const role: Role = {
   name: 'notifier',
+  openCollections: openNotifierStore,
   settings: NOTIFIER_CONFIG,
   async start(context) {
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
-    const store = await context.openStore()
-    const events = await openEvents(store)
-    const deliveries = await openDeliveries(store)
+    const { events, deliveries } = await openNotifierStore(await context.openStore())
     const registryCache = createRegistryCache({
       client: context.client(RegistryService),
       bus: context.bus,

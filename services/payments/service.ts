@@ -65,6 +65,7 @@ const PROVIDER_CONNECTIONS = 5_000
 /** The payments service: deposits from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
   name: 'payments',
+  openCollections: openPaymentsStore,
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)

@@ -34,6 +34,7 @@ const SWEEP_MS = 100
 /** The provider of the test environment: a real HTTP service that shares only the provider protocol with the rest. */
 export const role: Role = {
   name: 'sandbox',
+  openCollections: openOperations,
   settings: SANDBOX_CONFIG,
   async start(context) {
     const { host, port, key, public_url, delay_ms, silence_ms } = readConfig(

@@ -77,6 +77,24 @@ export function launch(
   }
 }
 
+/** Runs a command that ends by itself, and returns the lines of its standard output. Throws unless it exits with 0. */
+export async function runToEnd(
+  file: string,
+  parameters: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const { child, log, kill } = launch(file, parameters, variables)
+  let output = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
+  const limit = setTimeout(() => void kill(), READY_LIMIT_MS)
+  const [code] = await once(child, 'close')
+  clearTimeout(limit)
+  if (code !== 0) throw new Error(`${file} ${parameters.join(' ')} ended with ${code}:\n${log()}`)
+  return output.trimEnd().split('\n')
+}
+
 function readyUrls(line: string): ReadyUrls {
   const pairs = line.split(' ').slice(1)
   return Object.fromEntries(

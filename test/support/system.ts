@@ -8,7 +8,7 @@ import { ROLES } from '#lib/platform/process/role.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { writeDemo } from '../../scripts/demo.ts'
-import { type SystemProcess, startProcess } from './child.ts'
+import { runToEnd, type SystemProcess, startProcess } from './child.ts'
 import { freePort } from './free-port.ts'
 import type { Demo } from './merchant.ts'
 
@@ -110,6 +110,7 @@ export async function startProcessPerRole(
   )
   if (options.second_gateway)
     plans[SECOND_GATEWAY] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
+  if (mongodb_uri) await runToEnd('main.ts', ['migrate'], shared)
   return run(plans, home, async (urls) => {
     const rpc = await createRpc(
       readConfig(RPC_SETTINGS, { ...shared, MULTIHUB_RPC_TOKEN: tokens['operator'] }),

@@ -46,6 +46,8 @@ export interface RunningRole {
 /** One role. `start` builds everything that it needs, once, from top to bottom. */
 export interface Role {
   readonly name: RoleName
+  /** Opens every collection of the role's database, which creates them where the store may. */
+  openCollections(store: Store): Promise<unknown>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
   readonly settings: Schema
   start(context: RoleContext): Promise<RunningRole>

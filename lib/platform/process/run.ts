@@ -35,6 +35,20 @@ export function runProcess(start: (lifecycle: Lifecycle) => Promise<ReadyUrls>):
   )
 }
 
+/**
+ * Runs a command that ends by itself. It prints its progress on standard output. Exits with 0, or prints one sentence on
+ * standard error and exits with 1.
+ */
+export function runCommand(command: (printLine: (line: string) => void) => Promise<void>): void {
+  command((line) => writeLine(1, line)).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      writeLine(2, explainStart(error))
+      process.exit(1)
+    },
+  )
+}
+
 function announce(lifecycle: Lifecycle, urls: ReadyUrls): void {
   void lifecycle.readiness.whenReady().then(() => {
     writeLine(1, ['ready', ...Object.entries(urls).map(([name, url]) => `${name}=${url}`)].join(' '))

@@ -1,4 +1,4 @@
-import { MongoClient } from 'mongodb'
+import { type Db, MongoClient, ReadConcern } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { parseLayout } from './layout.ts'
@@ -6,10 +6,10 @@ import { createMongoCalls, selectionTimeout } from './mongodb/calls.ts'
 import { createCollection } from './mongodb/collection.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { openGridFs } from './mongodb/gridfs.ts'
-import { createIndexes } from './mongodb/indexes.ts'
-import type { Collection, CollectionSpec, Store } from './store.ts'
+import { createIndexes, indexesOf, verifyIndexes } from './mongodb/indexes.ts'
+import { isShardedCluster, shardCollection, verifyShardKey } from './mongodb/shard-key.ts'
+import type { CollectionSpec, Store, Collection as StoreCollection } from './store.ts'
 
-const POOL_MAX = 100
 /** The interval in which the driver notices a silent server and ends the calls that wait for it. */
 const HEARTBEAT_MS = 5_000
 const POOL_IDLE_MS = 60_000
@@ -19,18 +19,29 @@ export interface MongodbOptions {
   readonly uri: Secret
   readonly database: string
   readonly timeout_ms: number
+  /** The most connections to each server. */
+  readonly connections_max: number
+  /** Whether opening a collection creates its indexes and shard key, or only verifies them. */
+  readonly schema: 'create' | 'verify'
 }
 
 /**
- * Opens the store of one service in its own database of a replica set or a sharded cluster (shard each collection by
- * its partition). Reads return majority-committed data. A write resolves when a majority has it in its journal.
+ * Opens the store of one service in its own database of a replica set or a sharded cluster (see `shardKeyOf`). Reads
+ * return majority-committed data. A write resolves when a majority has it in its journal. Options of the URI cannot change
+ * that.
  */
-export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions): Promise<Store> {
-  const client = connect(uri, timeout_ms)
-  const calls = createMongoCalls(client, timeout_ms)
-  const db = client.db(database)
+export async function openMongodb({
+  uri,
+  database,
+  timeout_ms,
+  connections_max,
+  schema,
+}: MongodbOptions): Promise<Store> {
+  const client = connect(uri, timeout_ms, connections_max)
+  const calls = createMongoCalls(client, timeout_ms, connections_max)
+  const db = openDatabase(client, database)
   const ping = async (): Promise<void> => {
-    await calls.read(() => db.command({ ping: 1 }))
+    await calls.read((options) => db.command({ ping: 1, ...options }))
   }
   try {
     await ping()
@@ -41,33 +52,54 @@ export async function openMongodb({ uri, database, timeout_ms }: MongodbOptions)
       cause: error,
     })
   }
+  const is_sharded = await calls.read(() => isShardedCluster(client))
+
+  const [prepareShardKey, prepareIndexes] =
+    schema === 'create' ? [shardCollection, createIndexes] : [verifyShardKey, verifyIndexes]
+
   return {
-    async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
+    async collection<D extends object>(spec: CollectionSpec): Promise<StoreCollection<D>> {
       const layout = parseLayout(spec)
       const documents = db.collection<StoredDocument>(layout.name)
-      await createIndexes(documents, layout)
+      // Before the indexes, because MongoDB creates the index of the shard key only for an empty collection.
+      if (is_sharded) await prepareShardKey(client, db, layout)
+      await prepareIndexes(documents, indexesOf(layout))
       return createCollection<D>({ documents, layout, calls })
     },
-    blobs: (name) => openGridFs(db, name, calls),
+    blobs: (name) => openGridFs(db, name, calls, prepareIndexes),
     ping,
     close: () => client.close(),
   }
 }
 
-function connect(uri: Secret, timeout_ms: number): MongoClient {
+/**
+ * A database handle with the concerns that the store promises. They are set here because options of the URI, such as
+ * `readConcernLevel` and `journal`, win over the options of the client. Throws `TypeError` when they do not hold.
+ */
+export function openDatabase(client: MongoClient, name: string): Db {
+  const db = client.db(name, {
+    readPreference: 'primary',
+    readConcern: new ReadConcern('majority'),
+    writeConcern: { w: 'majority', journal: true },
+  })
+  const { readConcern, writeConcern, readPreference } = db
+  const is_durable = writeConcern?.w === 'majority' && writeConcern.journal === true
+  if (!is_durable || readConcern?.level !== 'majority' || readPreference?.mode !== 'primary')
+    throw new TypeError('the database handle does not have the concerns of the store')
+  return db
+}
+
+function connect(uri: Secret, timeout_ms: number, connections_max: number): MongoClient {
   try {
     return new MongoClient(uri.reveal(), {
       appName: 'multihub',
-      readPreference: 'primary',
-      readConcern: { level: 'majority' },
-      writeConcern: { w: 'majority', journal: true },
       retryReads: true,
       retryWrites: true,
       serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
       waitQueueTimeoutMS: selectionTimeout(timeout_ms),
       connectTimeoutMS: timeout_ms,
       heartbeatFrequencyMS: HEARTBEAT_MS,
-      maxPoolSize: POOL_MAX,
+      maxPoolSize: connections_max,
       maxIdleTimeMS: POOL_IDLE_MS,
       useBigInt64: true,
       promoteBuffers: true,

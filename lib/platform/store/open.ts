@@ -4,6 +4,8 @@ import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
+/** The default of the setting MULTIHUB_MONGODB_CONNECTIONS. */
+export const MONGODB_CONNECTIONS = 100
 // Valid as a MongoDB database name and as a directory name on every system.
 const DATABASE_NAME = /^[a-z][a-z0-9_-]{0,37}$/
 
@@ -16,6 +18,13 @@ export interface StoreOptions {
   readonly directory?: string | undefined
   /** The time limit of every call in milliseconds; default 5,000. */
   readonly timeout_ms?: number
+  /** The most connections to each MongoDB server; default 100. */
+  readonly connections_max?: number
+  /**
+   * Whether opening a MongoDB collection creates its indexes and shard key (the default), or only verifies them. Serving
+   * processes verify, so that they need no permission to change the schema. The embedded store always creates.
+   */
+  readonly schema?: 'create' | 'verify'
   /** Called for faults of background work. By default they become process warnings. */
   readonly onFault?: (error: unknown) => void
 }
@@ -26,12 +35,13 @@ export interface StoreOptions {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, mongodb_uri, directory, timeout_ms = TIMEOUT_MS, onFault = warn } = options
+  const { connections_max = MONGODB_CONNECTIONS, schema = 'create' } = options
   if (!DATABASE_NAME.test(database))
     throw new TypeError(`${JSON.stringify(database)} is not a valid name for a database`)
   // Loaded on demand: a process needs one of the two adapters, and each takes a large part of the start time.
   if (mongodb_uri !== undefined) {
     const { openMongodb } = await import('./mongodb.ts')
-    return await openMongodb({ uri: mongodb_uri, database, timeout_ms })
+    return await openMongodb({ uri: mongodb_uri, database, timeout_ms, connections_max, schema })
   }
   if (directory === undefined) {
     throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')

@@ -16,6 +16,7 @@ export type AppendResult = 'appended' | 'occupied' | 'unknown'
 export interface Journal {
   /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
   append(batch: Batch): Promise<AppendResult>
+  /** The batch at a position, by a linearizable read: an absent batch was not committed by any process before. */
   getBatch(shard: number, seq: bigint): Promise<Batch | undefined>
   /** Reads at most `limit` batches in order, starting with `seq`. */
   listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]>
@@ -55,7 +56,7 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
       }
     },
     async getBatch(shard, seq) {
-      const document = await collection.get({ shard, seq })
+      const document = await collection.get({ shard, seq }, { linearizable: true })
       return document && batchOf(document)
     },
     async listBatches(shard, seq, limit) {

@@ -3,7 +3,7 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
-import { findByHId } from '../store/payments.ts'
+import { findByHId, type PaymentKey } from '../store/payments.ts'
 
 /** A merchant's request for a payment by the merchant's own identifiers. */
 export interface LookUpRequest {
@@ -24,8 +24,16 @@ export async function lookUpPayment(payments: Collection<Payment>, request: Look
   const payment =
     c_id === undefined
       ? await findByHId(payments, merchant_id, environment, h_id ?? '')
-      : await payments.get({ merchant_id, environment, c_id })
+      : await getByCId(payments, { merchant_id, environment, c_id })
   if (!payment || (h_id !== undefined && payment.h_id !== h_id)) throw new PublicError(6010)
   if (!permitsRoute(request.policy, payment.service_id, payment.currency)) throw new PublicError(3008)
   return payment
+}
+
+/**
+ * Absence is confirmed by a linearizable read, because a merchant whose create lost its answer may create the payment
+ * again under another `c_id` after a 6010 (P2). A payment that is found may show an earlier status during a fail-over.
+ */
+async function getByCId(payments: Collection<Payment>, key: PaymentKey): Promise<Payment | undefined> {
+  return (await payments.get(key)) ?? (await payments.get(key, { linearizable: true }))
 }

@@ -6,15 +6,25 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep, type Timer } from '#lib/platform/time.ts'
 import { CallTimeout, isDeadlock, readFailure, writeFailure } from './failures.ts'
 
+/** The options of a read, which the driver must get: the server ends the read before its caller gives up. */
+export interface ReadOptions {
+  readonly maxTimeMS: number
+}
+
+/** The options of a write, which the driver must get: the server ends the write before its caller gives up. */
+export interface WriteOptions extends ReadOptions {
+  readonly writeConcern: { readonly w: 'majority'; readonly journal: true; readonly wtimeoutMS: number }
+}
+
 /** Runs calls to MongoDB within the store's time limit, and translates failures into the store's errors. */
 export interface MongoCalls {
   /** Runs a call that changes nothing. Throws `Unavailable`. */
-  read<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
+  read<T>(call: (options: ReadOptions) => Promise<T>, limit?: Deadline): Promise<T>
   /**
    * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
    * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
    */
-  write<T>(call: () => Promise<T>, limit?: Deadline): Promise<T>
+  write<T>(call: (options: WriteOptions) => Promise<T>, limit?: Deadline): Promise<T>
   /** The deadline, counted from now, of an operation that consists of several calls. */
   deadline(): Deadline
 }
@@ -29,6 +39,15 @@ export interface Deadline {
   pause(least_ms?: number): Promise<void>
 }
 
+/**
+ * The part of the remaining time that the server gets for a command. It gives up first, so that a command without a
+ * waiting caller does not keep its connection.
+ */
+const SERVER_SHARE = 0.9
+
+/** The part of the connections that writes may use. Writes that hang, on a slow majority say, leave the rest to reads. */
+const WRITE_SHARE = 0.8
+
 const PAUSE_BACKOFF = { first_ms: 5, max_ms: 200 }
 
 /**
@@ -39,8 +58,13 @@ export function selectionTimeout(timeout_ms: number): number {
   return Math.ceil(timeout_ms * 0.4)
 }
 
-/** Creates the calls of one client. */
-export function createMongoCalls(client: MongoClient, timeout_ms: number): MongoCalls {
+/** Creates the calls of one client, which has up to `connections_max` connections. */
+export function createMongoCalls(
+  client: MongoClient,
+  timeout_ms: number,
+  connections_max: number,
+): MongoCalls {
+  const write_slots = createSlots(Math.max(1, Math.floor(connections_max * WRITE_SHARE)))
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
     const current = attempt.getStore()
@@ -66,7 +90,7 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number): Mongo
     deadline,
     async read(call, limit = deadline()) {
       try {
-        return await withLimit(call, limit)
+        return await withLimit(() => call(readOptions(limit)), limit)
       } catch (error) {
         throw readFailure(error)
       }
@@ -76,7 +100,9 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number): Mongo
         const sent = { commands: 0 }
         const began_ms = clock.monotonic_ms()
         try {
-          return await attempt.run(sent, () => withLimit(call, limit))
+          return await write_slots.run(limit, () =>
+            attempt.run(sent, () => withLimit(() => call(writeOptions(limit)), limit)),
+          )
         } catch (error) {
           if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
         }
@@ -99,5 +125,57 @@ async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T>
     return await Promise.race([call(), overdue])
   } finally {
     timer?.cancel()
+  }
+}
+
+function serverLimitMs(limit: Deadline): number {
+  return Math.max(1, Math.floor(limit.remaining_ms() * SERVER_SHARE))
+}
+
+function readOptions(limit: Deadline): ReadOptions {
+  return { maxTimeMS: serverLimitMs(limit) }
+}
+
+function writeOptions(limit: Deadline): WriteOptions {
+  const limit_ms = serverLimitMs(limit)
+  return { maxTimeMS: limit_ms, writeConcern: { w: 'majority', journal: true, wtimeoutMS: limit_ms } }
+}
+
+/** Limits concurrent work. Work that gets no slot before its deadline fails with `Unavailable`: it was not started. */
+function createSlots(slots_max: number): { run<T>(limit: Deadline, work: () => Promise<T>): Promise<T> } {
+  let used = 0
+  const waiting = new Set<() => void>()
+
+  async function acquire(limit: Deadline): Promise<void> {
+    if (used < slots_max) {
+      used += 1
+      return
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    waiting.add(resolve)
+    const timer = clock.after(Math.max(0, limit.remaining_ms()), () => {
+      if (waiting.delete(resolve)) reject(new Unavailable('too many writes to MongoDB are in progress'))
+    })
+    await promise.finally(() => timer.cancel())
+  }
+
+  function release(): void {
+    const [next] = waiting
+    if (next === undefined) used -= 1
+    else {
+      waiting.delete(next)
+      next()
+    }
+  }
+
+  return {
+    async run(limit, work) {
+      await acquire(limit)
+      try {
+        return await work()
+      } finally {
+        release()
+      }
+    },
   }
 }

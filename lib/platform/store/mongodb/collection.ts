@@ -1,5 +1,11 @@
 import { BSON } from 'mongodb'
-import { type Body, checkDocument, checkDocumentSize, checkVersion } from '#lib/platform/store/check.ts'
+import {
+  type Body,
+  checkDocument,
+  checkDocumentSize,
+  checkVersion,
+  firstVersion,
+} from '#lib/platform/store/check.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
@@ -18,24 +24,25 @@ export function createCollection<D extends object>(target: MongoCollection): Col
 
   return {
     async insert(document) {
-      const stored = checkStored(layout, document, 1)
+      const stored = checkStored(layout, document, firstVersion())
       const whole = { ...stored, _id: keyText(layout, stored) }
       await writeUnique(target, stored, async (limit) => {
-        await calls.write(() => documents.insertOne(whole), limit)
+        await calls.write((options) => documents.insertOne(whole, options), limit)
       })
       return stored
     },
-    async get(key) {
+    async get(key, { linearizable = false } = {}) {
       const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(layout) }
-      const found = await calls.read(() => documents.findOne(filter))
+      const concern = linearizable ? ({ readConcern: { level: 'linearizable' } } as const) : {}
+      const found = await calls.read((options) => documents.findOne(filter, { ...options, ...concern }))
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
       const stretch = parseIndexRange(layout, index, range, options)
       const { filter, sort, hint } = rangeQuery(layout, stretch)
       const { limit } = stretch
-      const found = await calls.read(() =>
-        documents.find(filter, { sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
+      const found = await calls.read((options) =>
+        documents.find(filter, { ...options, sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
       )
       return found.map(typed)
     },
@@ -45,7 +52,10 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const identity = keyFilter(layout, stored)
       await writeUnique(target, stored, async (limit) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
-        const { matchedCount } = await calls.write(() => documents.replaceOne(filter, stored), limit)
+        const { matchedCount } = await calls.write(
+          (options) => documents.replaceOne(filter, stored, options),
+          limit,
+        )
         if (matchedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       })
       return stored
@@ -54,7 +64,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       checkVersion(expected_version)
       const identity = keyFilter(layout, keyFields(layout, key))
       const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
-      const { deletedCount } = await calls.write(() => documents.deleteOne(filter))
+      const { deletedCount } = await calls.write((options) => documents.deleteOne(filter, options))
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
   }

@@ -5,10 +5,10 @@ import { dotted, type Index, keyText, type Layout, valueAt } from '#lib/platform
 import { now } from '#lib/platform/time.ts'
 import type { Condition } from './documents.ts'
 
-/** Matches the document with this key. It also names the partition, so that a cluster asks one shard only. */
+/** Matches the document with this key. It also names the key's fields, so that a cluster asks one shard only. */
 export function keyFilter(layout: Layout, fields: Body): Condition & { readonly _id: string } {
-  const partition = layout.partition.map((field) => [field, fields[field]])
-  return { _id: keyText(layout, fields), ...Object.fromEntries(partition) }
+  const key = layout.key.map((field) => [field, fields[field]])
+  return { _id: keyText(layout, fields), ...Object.fromEntries(key) }
 }
 
 /** Matches documents that have not expired. MongoDB deletes expired ones only once per minute. */

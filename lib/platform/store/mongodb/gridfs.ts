@@ -1,4 +1,4 @@
-import { type Collection, type Db, ObjectId } from 'mongodb'
+import { type Collection, type Db, type Document, ObjectId } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
@@ -6,7 +6,7 @@ import type { Blobs } from '#lib/platform/store/store.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import type { MongoCalls } from './calls.ts'
 import { isDuplicate } from './failures.ts'
-import { buildIndex } from './indexes.ts'
+import type { NamedIndex } from './indexes.ts'
 
 const CHUNK_BYTES = 255 * 1_024
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
@@ -42,12 +42,23 @@ interface Bucket {
   readonly calls: MongoCalls
 }
 
+/** Builds or verifies the indexes of one collection. */
+type PrepareIndexes = <T extends Document>(
+  documents: Collection<T>,
+  indexes: readonly NamedIndex[],
+) => Promise<void>
+
 /**
  * Blobs in the layout of GridFS. Every put stores its chunks under its own id and then inserts the file, whose name is
  * unique. So an interrupted put is invisible, and exactly one of several puts of one blob succeeds. The driver's own
  * streams are not used, because they limit a whole transfer by the time limit of one call.
  */
-export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promise<Blobs> {
+export async function openGridFs(
+  db: Db,
+  name: string,
+  calls: MongoCalls,
+  prepareIndexes: PrepareIndexes,
+): Promise<Blobs> {
   checkBlobName(name)
   const bucket: Bucket = {
     name,
@@ -56,8 +67,8 @@ export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promi
     unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
     calls,
   }
-  await buildIndex(bucket.files, name, { name: 'by_filename', key: { filename: 1 }, unique: true })
-  await buildIndex(bucket.chunks, name, { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true })
+  await prepareIndexes(bucket.files, [{ name: 'by_filename', key: { filename: 1 }, unique: true }])
+  await prepareIndexes(bucket.chunks, [{ name: 'by_file', key: { files_id: 1, n: 1 }, unique: true }])
   await removeAbandoned(bucket)
   return {
     put: async (id, bytes) => put(bucket, checkBlobId(id), bytes),
@@ -69,7 +80,7 @@ export async function openGridFs(db: Db, name: string, calls: MongoCalls): Promi
       const file = await findFile(bucket, checkBlobId(id))
       if (file === null) return
       await begin(bucket, file._id)
-      await calls.write(() => bucket.files.deleteOne({ _id: file._id }))
+      await calls.write((options) => bucket.files.deleteOne({ _id: file._id }, options))
       await removeUnfinished(bucket, file._id)
     },
   }
@@ -96,12 +107,12 @@ async function publish({ name, files, calls }: Bucket, file: File): Promise<void
   const limit = calls.deadline()
   while (true) {
     try {
-      await calls.write(() => files.insertOne(file), limit)
+      await calls.write((options) => files.insertOne(file, options), limit)
       return
     } catch (error) {
       if (!isDuplicate(error)) throw error
       const { filename } = file
-      const holder = await calls.read(() => files.findOne({ filename }), limit)
+      const holder = await calls.read((options) => files.findOne({ filename }, options), limit)
       if (holder !== null) throw new Duplicate(name, 'key')
       await limit.pause()
     }
@@ -119,7 +130,7 @@ async function writeChunks(
     length += data.length
     if (length > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
     const chunk = { _id: new ObjectId(), files_id, n, data }
-    await calls.write(() => chunks.insertOne(chunk))
+    await calls.write((options) => chunks.insertOne(chunk, options))
     n += 1
   }
   return length
@@ -129,35 +140,39 @@ async function* readChunks({ chunks, calls }: Bucket, file: File): AsyncGenerato
   const files_id = file._id
   for (let n = 0; n * file.chunkSize < file.length; n += 1) {
     const place = { files_id, n }
-    const chunk = await calls.read(() => chunks.findOne(place))
+    const chunk = await calls.read((options) => chunks.findOne(place, options))
     if (chunk === null) throw new Unavailable(`blob ${file.filename} was deleted while it was read`)
     yield chunk.data
   }
 }
 
 function findFile({ files, calls }: Bucket, filename: string): Promise<File | null> {
-  return calls.read(() => files.findOne({ filename }))
+  return calls.read((options) => files.findOne({ filename }, options))
 }
 
 async function begin({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
   const record = { since: now() }
   // An upsert without a guard, because writing it twice has the same effect as once.
-  await calls.write(() => unfinished.updateOne({ _id }, { $set: record }, { upsert: true }))
+  await calls.write((options) =>
+    unfinished.updateOne({ _id }, { $set: record }, { ...options, upsert: true }),
+  )
 }
 
 async function end({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
-  await calls.write(() => unfinished.deleteOne({ _id }))
+  await calls.write((options) => unfinished.deleteOne({ _id }, options))
 }
 
 async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<void> {
   const { chunks, calls } = bucket
   while (true) {
-    const some = await calls.read(() =>
-      chunks.find({ files_id }, { sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } }).toArray(),
+    const some = await calls.read((options) =>
+      chunks
+        .find({ files_id }, { ...options, sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } })
+        .toArray(),
     )
     const last = some.at(-1)
     if (last === undefined) break
-    await calls.write(() => chunks.deleteMany({ files_id, n: { $lte: last.n } }))
+    await calls.write((options) => chunks.deleteMany({ files_id, n: { $lte: last.n } }, options))
   }
   await end(bucket, files_id)
 }
@@ -165,9 +180,11 @@ async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<voi
 async function removeAbandoned(bucket: Bucket): Promise<void> {
   const { files, unfinished, calls } = bucket
   const filter = { since: { $lt: new Date(clock.now_ms() - ABANDONED_AFTER_MS) } }
-  const found = await calls.read(() => unfinished.find(filter, { limit: ABANDONED_MAX }).toArray())
+  const found = await calls.read((options) =>
+    unfinished.find(filter, { ...options, limit: ABANDONED_MAX }).toArray(),
+  )
   for (const { _id } of found) {
-    const file = await calls.read(() => files.findOne({ _id }))
+    const file = await calls.read((options) => files.findOne({ _id }, options))
     if (file === null) await removeUnfinished(bucket, _id)
     else await end(bucket, _id)
   }

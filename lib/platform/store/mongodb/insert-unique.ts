@@ -46,7 +46,7 @@ async function removeExpired(
 ): Promise<void> {
   const { expires = '' } = layout
   const filter = { ...keyFilter(layout, expired), version: expired['version'], [expires]: expired[expires] }
-  await calls.write(() => documents.deleteOne(filter), limit)
+  await calls.write((options) => documents.deleteOne(filter, options), limit)
 }
 
 /** The holder of a unique value of `document`: in the index that the error names, otherwise in any index. */
@@ -61,7 +61,10 @@ async function findHolder(
   for (const index of candidates.length > 0 ? candidates : unique) {
     const filter = index === layout.identity ? keyFilter(layout, document) : holderFilter(index, document)
     if (filter === undefined) continue
-    const found = await calls.read(() => documents.find(filter, { limit: 2 }).toArray(), limit)
+    const found = await calls.read(
+      (options) => documents.find(filter, { ...options, limit: 2 }).toArray(),
+      limit,
+    )
     // The document's own earlier version does not block its replacement.
     const own = index === layout.identity ? undefined : keyText(layout, document)
     const holder = found.find(({ _id }) => _id !== own)

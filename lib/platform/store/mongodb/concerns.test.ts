@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { openDatabase } from '#lib/platform/store/mongodb.ts'
+
+test.each([
+  '',
+  'readConcernLevel=local',
+  'journal=false',
+  'w=1',
+  'w=0',
+  'readPreference=secondaryPreferred',
+  'readConcernLevel=available&journal=false&w=1&readPreference=nearest&wtimeoutMS=1',
+])('options of the URI do not weaken the concerns: %j', async (options) => {
+  const client = new MongoClient(`mongodb://127.0.0.1:1/?${options}`)
+  const collection = openDatabase(client, 'test').collection('items')
+  expect(collection.readConcern).toMatchObject({ level: 'majority' })
+  expect(collection.writeConcern).toMatchObject({ w: 'majority', journal: true })
+  expect(collection.readPreference).toMatchObject({ mode: 'primary' })
+  await client.close()
+})

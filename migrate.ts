@@ -1,0 +1,32 @@
+import { readConfig } from '#lib/platform/config/config.ts'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { databaseOf, loadRoles, PROCESS_SETTINGS } from './roles.ts'
+
+const { mongodb_uri, system_name } = PROCESS_SETTINGS
+
+/**
+ * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role by `onProgress`. What
+ * exists already stays as it is, so a migration can be repeated. Serving processes only verify the result. Throws
+ * `StartError` without a MONGODB_URI, because embedded files need no migration.
+ */
+export async function migrate(
+  variables: Readonly<Record<string, string | undefined>>,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const config = readConfig({ mongodb_uri, system_name }, variables)
+  if (config.mongodb_uri === undefined)
+    throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
+  for (const role of await loadRoles(ROLES)) {
+    const database = databaseOf(config.system_name, role.name)
+    onProgress(`${database}: creating collections, indexes and shard keys`)
+    const store = await openStore({ database, mongodb_uri: config.mongodb_uri, schema: 'create' })
+    try {
+      await role.openCollections(store)
+    } finally {
+      await store.close()
+    }
+  }
+  onProgress('the databases are complete')
+}
