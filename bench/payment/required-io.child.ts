@@ -14,12 +14,14 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
+import {
+  createAtProviderEffect,
+  expirePaymentEffect,
+} from '../../services/payments/domain/payment-effects.ts'
+import { newEventEffect } from '../../services/payments/domain/payment-event.ts'
+import { paymentToProto } from '../../services/payments/domain/payment-to-proto.ts'
 import { transition } from '../../services/payments/domain/transition.ts'
-import { createAtProviderEffect } from '../../services/payments/effects/create-at-provider.ts'
-import { expirePaymentEffect } from '../../services/payments/effects/expire-payment.ts'
-import { newEventEffect } from '../../services/payments/effects/publish-event.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
-import { paymentToProto } from '../../services/payments/rpc/payment-to-proto.ts'
 import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
 import { type RequestedPayment, servePipeline } from './pipeline.ts'
 

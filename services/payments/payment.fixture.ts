@@ -1,5 +1,5 @@
 import type { Payment, PaymentStatus } from './domain/payment.ts'
-import { createAtProviderEffect } from './effects/create-at-provider.ts'
+import { createAtProviderEffect } from './domain/payment-effects.ts'
 
 /** All statuses of a payment. */
 export const STATUSES: readonly PaymentStatus[] = [

@@ -1,27 +1,13 @@
-import { dirname, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { importsOf, isTest, readSources, type SourceFile } from './sources.ts'
+import { chainsTo, type Import, importCycles, importsOf } from './import-graph.ts'
+import { isTest, readSources } from './sources.ts'
 
 const sources = await readSources()
 const code = sources.filter(
   (file) => !isTest(file) && !file.path.startsWith('scripts/') && !file.path.startsWith('bench/'),
 )
 
-/** One import: `from` is a path relative to the root, `to` is one too, or the name of a package. */
-interface Import {
-  readonly from: string
-  readonly to: string
-}
-
-const imports: readonly Import[] = code.flatMap((file) =>
-  importsOf(file).map((module) => ({ from: file.path, to: resolveModule(file, module) })),
-)
-
-function resolveModule(file: SourceFile, module: string): string {
-  if (module.startsWith('.')) return join(dirname(file.path), module)
-  if (module.startsWith('#')) return module.slice(1)
-  return module
-}
+const imports: readonly Import[] = code.flatMap(importsOf)
 
 /** The part of the system that a path belongs to: `lib`, `gateway`, `gen`, or one service. */
 function partOf(path: string): string {
@@ -46,7 +32,7 @@ const writtenOutside = (owner: RegExp, pattern: RegExp): string[] =>
 
 test('the imports of the files are read', () => {
   expect(imports.length).toBeGreaterThan(300)
-  expect(imports).toContainEqual({ from: 'roles.ts', to: 'gateway/service.ts' })
+  expect(imports).toContainEqual(expect.objectContaining({ from: 'roles.ts', to: 'gateway/service.ts' }))
 })
 
 describe('between the parts of the system', () => {
@@ -99,22 +85,33 @@ describe('within a service', () => {
     expect(missing).toEqual([])
   })
 
-  test('domain files import nothing that does input or output, or reads the clock or randomness', () => {
-    const isImpure = ({ from, to }: Import): boolean =>
-      /^services\/[\w-]+\/domain\//.test(from) && (IMPURE.test(to) || OUTER.test(to))
-    expect(forbidden(isImpure)).toEqual([])
+  test('domain files import nothing of their service but domain files and its limits', () => {
+    const isOuter = ({ from, to }: Import): boolean =>
+      DOMAIN.test(from) && to.startsWith('services/') && !DOMAIN.test(to) && !to.endsWith('/limits.ts')
+    expect(forbidden(isOuter)).toEqual([])
+  })
+
+  test('domain files load nothing that does input or output, or reads the clock or randomness', () => {
+    const chains = chainsTo(
+      loaded,
+      (path) => DOMAIN.test(path),
+      (path) => IMPURE.test(path),
+    )
+    expect(chains).toEqual([])
+    expect(loaded.filter(({ from }) => DOMAIN.test(from)).length).toBeGreaterThan(30)
   })
 })
 
-/** What of lib reaches the outside, the clock or randomness. */
-const IMPURE =
-  /^lib\/platform\/(store|bus|rpc|process|telemetry|context|time|ids|http\/client|crypto\/random)|^node:(fs|net|http)/
+test('no file imports itself through others', () => {
+  expect(importCycles(loaded)).toEqual([])
+})
 
-/**
- * The folders of a service that domain files may not import. `effects` is permitted: a change creates the effects that must
- * follow it, in the same document, from their definitions. So are the types of `connector.ts`.
- */
-const OUTER = /^services\/[\w-]+\/(?!domain\/|effects\/|connectors\/connector\.ts)[\w-]+\//
+/** The domain files of a service, or of one of its parts. */
+const DOMAIN = /^services\/([\w-]+\/)+domain\//
+
+/** What reaches the outside, the clock or randomness. */
+const IMPURE =
+  /^lib\/platform\/(store|bus|rpc|process|telemetry|context|time|ids|http\/client|crypto\/random)|^node:(fs|net|tls|http|https|http2|dgram|dns|timers|child_process)\b|^(fastify|mongodb|lmdb|undici|@nats-io|@grpc)\b/
 
 describe('of resources', () => {
   test('only store files open collections and blobs', () => {
@@ -163,6 +160,12 @@ const STORE_FILES = /^(lib\/platform\/store\/|services\/([\w-]+\/)+store\/|gatew
 
 /** What of Node's network modules opens no connection: address checks, a class to compare with, and servers. */
 const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/
+
+/** The imports by which a file loads another one. Types load nothing, and address checks reach nothing. */
+const loaded = imports.filter(
+  ({ to, names, is_type }) =>
+    !is_type && !(to === 'node:net' && names.length > 0 && names.every((name) => HARMLESS.test(name))),
+)
 
 const SERVERS: readonly string[] = [
   'gateway/http/server.ts',

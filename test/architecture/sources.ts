@@ -46,16 +46,6 @@ async function filesBelow(folder: string): Promise<string[]> {
     .filter((path) => !path.includes('node_modules/'))
 }
 
-/** The modules that a file imports, as it writes them. */
-export function importsOf({ text }: SourceFile): readonly string[] {
-  const found = text.matchAll(
-    /(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?\bfrom\s*['"]([^'"]+)['"]/g,
-  )
-  const bare = text.matchAll(/(?:^|\n)import\s*['"]([^'"]+)['"]/g)
-  const dynamic = text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)
-  return [...found, ...bare, ...dynamic].map(([, module = '']) => module)
-}
-
 /** Whether only tests use a file. */
 export function isTest({ path }: SourceFile): boolean {
   return /^test\/|\.(test|fixture|child|suite)\.ts$/.test(path)

@@ -93,7 +93,7 @@ export interface EffectDefinition<Source, Data> {
 /**
  * Defines one kind of effect. The definition is the only place that knows the stored name, the id and the encoding of
  * the data, so that the code that adds an effect and the code that runs it cannot disagree. Example:
- * `services/payments/effects/credit-ledger.ts`.
+ * `services/payments/domain/payment-effects.ts`.
  */
 export function defineEffect<Source, const Fields extends DataFields>(
   description: EffectDescription<Source, Fields>,

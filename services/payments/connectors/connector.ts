@@ -1,6 +1,6 @@
-import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Money } from '#lib/contract/money.ts'
 import type { ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
+import type { CallResult, ProviderStatus, Unknown } from '../domain/call-result.ts'
 import type { ProviderAccount } from './provider-accounts.ts'
 
 /** The operations that a provider can perform. */
@@ -49,68 +49,10 @@ export type ProviderOrder =
       readonly deposit_idempotency_key: string
     })
 
-/** What the customer needs to pay a deposit. The payment method decides which fields are allowed (P13). */
-export interface Instructions {
-  /** Links into payment apps, never a web page. */
-  readonly deep_links?: readonly string[]
-  readonly qr_payload?: string
-  readonly payment_url?: string
-  readonly bank_account?: { readonly id: string; readonly name?: string }
-  readonly bank?: { readonly name?: string; readonly code?: string }
-}
-
-/**
- * The provider reports that the money has moved. WARNING: amount and currency come from the provider. Compare them with
- * the requested ones before you apply the success (P7).
- */
-export interface ProviderSuccess {
-  readonly kind: 'success'
-  readonly provider_id: string
-  readonly amount: Money
-  readonly completed_at: Date
-  readonly utr?: string
-}
-
-/** The provider has the operation and has not decided, or reports a status that the protocol does not define. */
-export interface ProviderPending {
-  readonly kind: 'pending'
-  readonly provider_id: string
-  readonly instructions?: Instructions
-}
-
-/**
- * The provider refused the operation, or it failed there. `provider_code` is the provider's code when merchants may not
- * see it. `provider_id` is absent when the provider refused to create the operation.
- */
-export interface ProviderFailure {
-  readonly kind: 'declined' | 'canceled'
-  readonly code: ErrorCode
-  readonly provider_id?: string
-  readonly provider_code?: number
-}
-
-/** The result of an operation so far, from a valid message of the provider. */
-export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
-
-/** Nothing was sent, so the operation does not exist. The payment can fail and its hold can be released (P4). */
-export interface NotSent {
-  readonly kind: 'not_sent'
-  readonly reason: string
-}
-
-/** The request may have arrived. WARNING: do not fail over, do not use another key, keep the funds held (P4). */
-export interface Unknown {
-  readonly kind: 'unknown'
-  readonly reason: string
-}
-
 /** The provider has no such operation. This does not prove that the request will not arrive later (P4). */
 export interface NotFound {
   readonly kind: 'not_found'
 }
-
-/** The result of a create. */
-export type CallResult = ProviderStatus | NotSent | Unknown
 
 /** The result of a look-up. A look-up that was not sent is `unknown`: it proves nothing about the create. */
 export type LookUpResult = ProviderStatus | NotFound | Unknown

@@ -1,12 +1,16 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { defineEffect, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import type { ProviderUpdate } from './apply-provider-update.ts'
+import type { Payment } from './payment.ts'
 
 const ANOMALY_KINDS = ['contradicts_final_status', 'amount_differs', 'success_of_earlier_attempt'] as const
 
 /** Why a provider update was not applied (P7). */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
-/** The check of a stored kind. */
-export function isAnomalyKind(value: unknown): value is AnomalyKind {
+function isAnomalyKind(value: unknown): value is AnomalyKind {
   return ANOMALY_KINDS.some((kind) => kind === value)
 }
 
@@ -19,4 +23,29 @@ export interface Anomaly {
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
+}
+
+/** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
+export const recordAnomalyEffect = defineEffect({
+  kind: 'record_anomaly',
+  lane: 'independent',
+  data: { anomaly_id: isText, kind: isAnomalyKind, description: isText, reported_at: isInstant },
+  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
+})
+
+/**
+ * Makes the effect for an update that was not applied. The anomaly id is a hash of what the provider reported, so that a
+ * repeated report is not a second anomaly.
+ */
+export function newAnomalyEffect(
+  payment: Payment,
+  kind: AnomalyKind,
+  { attempt_number, result, at }: Omit<ProviderUpdate, 'poll_at'>,
+): Effect {
+  const { payment_id, provider_accounts, status } = payment
+  const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
+  const report = `provider account ${provider_accounts[attempt_number - 1]} reported ${result.kind}${amount}`
+  const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
+  const description = `${report} while the payment was ${status}`
+  return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description, reported_at: at }, { at })
 }

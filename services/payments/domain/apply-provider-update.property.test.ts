@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { CallResult } from '../connectors/connector.ts'
-import { creditLedgerEffect } from '../effects/credit-ledger.ts'
-import { pollProviderEffect } from '../effects/poll-provider.ts'
-import { publishEventEffect } from '../effects/publish-event.ts'
-import { recordAnomalyEffect } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { recordAnomalyEffect } from './anomaly.ts'
 import { applyProviderUpdate, declineExpired } from './apply-provider-update.ts'
+import type { CallResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
+import { creditLedgerEffect, pollProviderEffect } from './payment-effects.ts'
+import { publishEventEffect } from './payment-event.ts'
 import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
 
 const amount = fc.record({

@@ -1,15 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
-import type { CallResult } from '../connectors/connector.ts'
-import { createAtProviderEffect } from '../effects/create-at-provider.ts'
-import { creditLedgerEffect } from '../effects/credit-ledger.ts'
-import { expirePaymentEffect } from '../effects/expire-payment.ts'
-import { pollProviderEffect } from '../effects/poll-provider.ts'
-import { publishEventEffect } from '../effects/publish-event.ts'
-import { recordAnomalyEffect } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import type { AnomalyKind } from './anomaly.ts'
+import { type AnomalyKind, recordAnomalyEffect } from './anomaly.ts'
 import { applyProviderUpdate, declineExpired, type ProviderUpdate } from './apply-provider-update.ts'
+import type { CallResult } from './call-result.ts'
 import type { Payment, PaymentStatus } from './payment.ts'
+import {
+  createAtProviderEffect,
+  creditLedgerEffect,
+  expirePaymentEffect,
+  pollProviderEffect,
+} from './payment-effects.ts'
+import { publishEventEffect } from './payment-event.ts'
 import { isFinal } from './transition-table.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)

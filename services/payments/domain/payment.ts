@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
-import type { Instructions } from '../connectors/connector.ts'
+import type { Instructions } from './call-result.ts'
 
 /** The status of a payment, under its public name (spec: Payment statuses). */
 export type PaymentStatus =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { creditLedgerEffect } from '../effects/credit-ledger.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import type { PaymentStatus } from './payment.ts'
+import { creditLedgerEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
 

@@ -1,10 +1,8 @@
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import { creditLedgerEffect } from '../effects/credit-ledger.ts'
-import { expirePaymentEffect } from '../effects/expire-payment.ts'
-import { pollProviderEffect } from '../effects/poll-provider.ts'
-import { newEventEffect } from '../effects/publish-event.ts'
 import type { Payment, PaymentStatus } from './payment.ts'
+import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
+import { newEventEffect } from './payment-event.ts'
 import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
 
 /** The details of a transition. */

@@ -1,7 +1,8 @@
-import { type BoundEffect, type DocumentChange, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
-import type { CallResult } from '../connectors/connector.ts'
+import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
+import { createAtProviderEffect } from '../domain/payment-effects.ts'
 import { isFinal } from '../domain/transition-table.ts'
 import {
   applyResult,
@@ -13,14 +14,6 @@ import {
 
 /** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
 const ATTEMPT_MIN_MS = 2_000
-
-/** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
-export const createAtProviderEffect = defineEffect({
-  kind: 'create_at_provider',
-  lane: 'independent',
-  data: {},
-  id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
-})
 
 /** Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {

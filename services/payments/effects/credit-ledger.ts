@@ -2,21 +2,14 @@ import type { Client } from '@connectrpc/connect'
 import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
 import type { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Payment } from '../domain/payment.ts'
+import { creditLedgerEffect } from '../domain/payment-effects.ts'
 
 const LEASE_MS = 5_000
 const CALL_TIMEOUT_MS = 3_000
 /** With pauses that end at 2.5 to 5 min, the ledger may be unavailable for half a day before the effect is stuck. */
 const TRIES_MAX = 200
-
-/** The effect that credits a successful deposit to the merchant's available balance. */
-export const creditLedgerEffect = defineEffect({
-  kind: 'credit_ledger',
-  lane: 'money',
-  data: {},
-  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:credit`,
-})
 
 /** Posts the credit. The ledger gives each id one outcome permanently, so a repeated post credits nothing. */
 export function bindCreditLedger(ledger: Client<typeof LedgerService>): BoundEffect<Payment> {

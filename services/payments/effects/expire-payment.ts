@@ -1,19 +1,12 @@
-import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import { declineExpired } from '../domain/apply-provider-update.ts'
 import type { Payment } from '../domain/payment.ts'
+import { expirePaymentEffect } from '../domain/payment-effects.ts'
 
 const LEASE_MS = 5_000
 /** The effect calls nothing outside, so only crashes use up its tries. */
 const TRIES_MAX = 20
-
-/** The effect that gives a payment the status `declined` at its expiry (P8). */
-export const expirePaymentEffect = defineEffect({
-  kind: 'expire_payment',
-  lane: 'independent',
-  data: {},
-  id: ({ payment_id }: Payment) => `${payment_id}:expire`,
-})
 
 /** Declines the payment unless it is final already. */
 export function bindExpirePayment(): BoundEffect<Payment> {

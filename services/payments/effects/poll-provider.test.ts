@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import type { CallResult } from '../connectors/connector.ts'
+import type { CallResult } from '../domain/call-result.ts'
+import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
-import { bindPollProvider, pollProviderEffect } from './poll-provider.ts'
+import { bindPollProvider } from './poll-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }

@@ -1,6 +1,7 @@
-import { type BoundEffect, type DocumentChange, defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { CallResult } from '../connectors/connector.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import type { CallResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
+import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { isFinal } from '../domain/transition-table.ts'
 import {
   applyResult,
@@ -11,14 +12,6 @@ import {
 } from './provider-call.ts'
 
 const LOOK_UP_TIMEOUT_MS = 10_000
-
-/** The effect that asks the provider for the status of the payment's attempt. */
-export const pollProviderEffect = defineEffect({
-  kind: 'poll_provider',
-  lane: 'independent',
-  data: {},
-  id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
-})
 
 /** Looks the attempt up, and sends its create again when the provider does not know it and a repetition is safe (P4). */
 export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {

@@ -1,8 +1,9 @@
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
-import type { CallResult, ProviderOrder } from '../connectors/connector.ts'
+import type { ProviderOrder } from '../connectors/connector.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import type { CallResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
 
 /** What the effects that call a provider need. */

@@ -1,6 +1,7 @@
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
-import type { CallResult, Connector, ProviderOrder } from '../connectors/connector.ts'
+import type { Connector, ProviderOrder } from '../connectors/connector.ts'
+import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 

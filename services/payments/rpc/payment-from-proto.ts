@@ -12,10 +12,10 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { Payer } from '../domain/payment.ts'
+import { PAYMENT_STATUSES } from '../domain/payment-to-proto.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
 import type { PaymentFilter } from '../use-cases/list-payments.ts'
 import type { LookUpRequest } from '../use-cases/look-up-payment.ts'
-import { PAYMENT_STATUSES } from './payment-to-proto.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
 export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {

@@ -6,6 +6,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
+import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { getPayment } from '../use-cases/get-payment.ts'
@@ -17,7 +18,6 @@ import { type CallbackRequestDeps, requestNotification } from '../use-cases/requ
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { createRequestFromProto, filterFromProto, lookUpFromProto, optional } from './payment-from-proto.ts'
-import { paymentToProto } from './payment-to-proto.ts'
 
 const PERMISSIONS = {
   createPayment: ['gateway'],

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { isUuid, numericIds } from '#lib/platform/ids.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { createAtProviderEffect } from '../effects/create-at-provider.ts'
-import { expirePaymentEffect } from '../effects/expire-payment.ts'
-import { publishEventEffect } from '../effects/publish-event.ts'
+import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
+import { publishEventEffect } from '../domain/payment-event.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import {
   type CreatePaymentDeps,

@@ -9,9 +9,8 @@ import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now, sleep } from '#lib/platform/time.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
-import { createAtProviderEffect } from '../effects/create-at-provider.ts'
-import { expirePaymentEffect } from '../effects/expire-payment.ts'
-import { newEventEffect } from '../effects/publish-event.ts'
+import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
+import { newEventEffect } from '../domain/payment-event.ts'
 import { keyOfPayment } from '../store/payments.ts'
 
 /** The fields of a route that creating a payment reads. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { creditLedgerEffect } from '../effects/credit-ledger.ts'
+import { creditLedgerEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { listStuckEffects } from './list-stuck-effects.ts'

@@ -9,9 +9,9 @@ import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempo
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../domain/payment.ts'
+import { merchantEvent } from '../domain/payment-event.ts'
+import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
-import { merchantEvent } from '../effects/publish-event.ts'
-import { paymentToProto } from '../rpc/payment-to-proto.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 
 /** What the merchant's requests for callbacks need: `requestNotification` and `resendCallback`. */

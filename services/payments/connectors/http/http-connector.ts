@@ -2,15 +2,8 @@ import { signRequest, verifySignedRequest } from '#lib/platform/crypto/signed-re
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type {
-  CallResult,
-  Connector,
-  LookUpResult,
-  NotSent,
-  OperationKind,
-  ProviderOrder,
-  Unknown,
-} from '../connector.ts'
+import type { CallResult, NotSent, Unknown } from '../../domain/call-result.ts'
+import type { Connector, LookUpResult, OperationKind, ProviderOrder } from '../connector.ts'
 import type { ProviderAccount } from '../provider-accounts.ts'
 import {
   isIdempotencyKey,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { OperationKind, ProviderOrder, ProviderReport, ProviderStatus } from '../connector.ts'
+import type { ProviderStatus } from '../../domain/call-result.ts'
+import type { OperationKind, ProviderOrder, ProviderReport } from '../connector.ts'
 
 /** The path for creates, below the provider's base URL. Look-ups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'

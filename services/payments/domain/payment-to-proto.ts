@@ -13,8 +13,8 @@ import {
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Payer, Payment, PaymentStatus } from '../domain/payment.ts'
-import { isFinal } from '../domain/transition-table.ts'
+import type { Payer, Payment, PaymentStatus } from './payment.ts'
+import { isFinal } from './transition-table.ts'
 
 /** The proto values of the statuses. */
 export const PAYMENT_STATUSES = createEnumMap<PaymentStatus, PaymentStatusProto>({
@@ -29,8 +29,9 @@ export const PAYMENT_STATUSES = createEnumMap<PaymentStatus, PaymentStatusProto>
 })
 
 /**
- * What the public payment object is made from, plus `payment_id` and `merchant_id` for other services; no attempt,
- * account or effect. Fields without a value are `undefined`, which the message omits.
+ * The payment as RPCs return it and as events store it: what the public payment object is made from, plus `payment_id`
+ * and `merchant_id` for other services; no attempt, account or effect. Fields without a value are `undefined`, which
+ * the message omits.
  */
 export function paymentToProto(payment: Payment): PaymentProto {
   const { currency, error_code: errorCode, payer } = payment

@@ -1,0 +1,92 @@
+import { dirname, join } from 'node:path'
+import type { SourceFile } from './sources.ts'
+
+/** Names that one file imports from another file (its path relative to the root) or from a package. */
+export interface Import {
+  readonly from: string
+  readonly to: string
+  /** The imported names; empty for an import of the whole module. */
+  readonly names: readonly string[]
+  /** Whether only types are imported, so that nothing is loaded when the program runs. */
+  readonly is_type: boolean
+}
+
+const STATEMENT =
+  /(?:^|\n)[ \t]*(?:import|export)\b([^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?)\bfrom\s*['"]([^'"]+)['"]/g
+const BARE = /(?:^|\n)import\s*['"]([^'"]+)['"]/g
+const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]/g
+
+/** The imports of a file, re-exports and dynamic imports included. */
+export function importsOf(file: SourceFile): readonly Import[] {
+  const from = file.path
+  const statements = [...file.text.matchAll(STATEMENT)].map(([, clause = '', module = '']) => ({
+    from,
+    to: resolveModule(file, module),
+    names: namesIn(clause),
+    is_type: clause.trim().startsWith('type '),
+  }))
+  const whole = [...file.text.matchAll(BARE), ...file.text.matchAll(DYNAMIC)].map(([, module = '']) => ({
+    from,
+    to: resolveModule(file, module),
+    names: [],
+    is_type: false,
+  }))
+  return [...statements, ...whole]
+}
+
+function resolveModule({ path }: SourceFile, module: string): string {
+  if (module.startsWith('.')) return join(dirname(path), module)
+  if (module.startsWith('#')) return module.slice(1)
+  return module
+}
+
+function namesIn(clause: string): readonly string[] {
+  const list = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
+  return list
+    .split(',')
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .replace(/ as .*/, ''),
+    )
+    .filter((name) => name !== '')
+}
+
+type Graph = ReadonlyMap<string, readonly string[]>
+
+function graphOf(imports: readonly Import[]): Graph {
+  const graph = new Map<string, string[]>()
+  for (const { from, to } of imports) graph.set(from, [...(graph.get(from) ?? []), to])
+  return graph
+}
+
+/** The shortest chain of imports from each start to each file or package that a rule forbids, as sentences. */
+export function chainsTo(
+  imports: readonly Import[],
+  isStart: (path: string) => boolean,
+  isForbidden: (path: string) => boolean,
+): string[] {
+  const graph = graphOf(imports)
+  return [...graph.keys()].filter(isStart).flatMap((start) => {
+    const chains = new Map([[start, start]])
+    for (const [path, chain] of chains) {
+      // A forbidden file is the end of its chain: what it imports adds nothing.
+      if (path !== start && isForbidden(path)) continue
+      for (const next of graph.get(path) ?? []) if (!chains.has(next)) chains.set(next, `${chain} -> ${next}`)
+    }
+    return [...chains].flatMap(([path, chain]) => (path !== start && isForbidden(path) ? [chain] : []))
+  })
+}
+
+/** The files that import themselves through others, each with the shortest such chain. */
+export function importCycles(imports: readonly Import[]): string[] {
+  const graph = graphOf(imports)
+  return [...graph.keys()].flatMap((start) => {
+    const chains = new Map((graph.get(start) ?? []).map((next) => [next, `${start} -> ${next}`]))
+    for (const [path, chain] of chains)
+      for (const next of graph.get(path) ?? []) if (!chains.has(next)) chains.set(next, `${chain} -> ${next}`)
+    const cycle = chains.get(start)
+    return cycle === undefined ? [] : [cycle]
+  })
+}
