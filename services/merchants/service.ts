@@ -5,13 +5,13 @@ import {
   createCallbackAddressPolicies,
 } from '#lib/platform/http/callback-address-policy.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { createAnnounceChange } from './announce-change.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
 import { createRegistryRpc } from './rpc/registry-service.ts'
 import { createRouteRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/open.ts'
+import { createAnnounceChange } from './use-cases/announce-change.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
 

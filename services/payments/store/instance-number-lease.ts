@@ -6,7 +6,7 @@ import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, now } from '#lib/platform/time.ts'
-import type { InstanceNumberLease } from './store/instance-number-leases.ts'
+import type { InstanceNumberLease } from './instance-number-leases.ts'
 
 /** Makes 18-digit ids while the process has the lease of its instance number; throws `Unavailable` otherwise. */
 export interface NumericIdSource {

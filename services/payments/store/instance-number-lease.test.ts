@@ -8,10 +8,10 @@ import { useRandomness } from '#lib/platform/crypto/random.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { leaseInstanceNumber } from './instance-number-lease.ts'
-import type { InstanceNumberLease } from './store/instance-number-leases.ts'
-import { openPaymentsStore } from './store/payments-store.ts'
+import type { InstanceNumberLease } from './instance-number-leases.ts'
+import { openPaymentsStore } from './payments-store.ts'
 
 let directory: string
 let opened: Store
