@@ -32,12 +32,12 @@ export class HttpFailure extends Error {
 
 /** The address policy refuses this destination. */
 export class RefusedAddressError extends Error {
-  override readonly name = 'AddressRefused'
+  override readonly name = 'RefusedAddressError'
 }
 
 /** The host name has no address, or no name server answered. */
 export class UnresolvedNameError extends Error {
-  override readonly name = 'NameUnresolved'
+  override readonly name = 'UnresolvedNameError'
 }
 
 const TLS_CODE =

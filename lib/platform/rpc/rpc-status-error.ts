@@ -6,7 +6,7 @@ import { toConnectError } from './translate-errors.ts'
  * the program or configuration of the calling process, so a merchant must not see it, for example as 3000.
  */
 export class RpcStatusError extends Error {
-  override readonly name = 'Refusal'
+  override readonly name = 'RpcStatusError'
   readonly status: Code
 
   constructor(status: Code, message: string) {
