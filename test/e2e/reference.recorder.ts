@@ -3,7 +3,7 @@ import { listen } from '#lib/platform/process/listen.ts'
 import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 
 /** A recorded request and its response. */
-export interface Exchange {
+export interface RecordedExchange {
   readonly sent: PublicRequest
   readonly answer: PublicResponse
 }
@@ -11,7 +11,7 @@ export interface Exchange {
 /** A proxy between merchants and a gateway that records every exchange. */
 export interface Recorder {
   readonly base_url: string
-  readonly exchanges: readonly Exchange[]
+  readonly exchanges: readonly RecordedExchange[]
   stop(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ const FORWARDED_HEADERS = [
 
 /** Starts a recorder in front of the gateway at `baseUrl`. Signatures stay valid: they cover neither host nor port. */
 export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
-  const exchanges: Exchange[] = []
+  const exchanges: RecordedExchange[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)

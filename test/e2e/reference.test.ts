@@ -16,7 +16,7 @@ import {
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { acceptedBy, describedBy, REFERENCE } from '../support/reference.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
-import { type Exchange, type Recorder, startRecorder } from './reference.recorder.ts'
+import { type RecordedExchange, type Recorder, startRecorder } from './reference.recorder.ts'
 
 let system: TestSystem
 let recorder: Recorder
@@ -56,7 +56,7 @@ const operationOf = (
 const CONTENT = 'content/application~1json/schema'
 
 /** Lists where an exchange differs from the reference. */
-function faultsOf({ sent, answer }: Exchange): readonly string[] {
+function faultsOf({ sent, answer }: RecordedExchange): readonly string[] {
   const { pointer, responses } = operationOf(sent)
   const { http_status, headers, body, raw } = answer
   const response = responses[http_status]
@@ -75,7 +75,7 @@ function faultsOf({ sent, answer }: Exchange): readonly string[] {
 }
 
 /** The reference must accept a request that succeeded, and describe the response of its method. */
-function faultsOfSuccess({ sent, answer }: Exchange): readonly string[] {
+function faultsOfSuccess({ sent, answer }: RecordedExchange): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
   return [

@@ -65,7 +65,7 @@ export interface ReadThroughCache<V> {
   dropAll(): void
 }
 
-interface Entry<V> extends ReadResult<CachedValue<V> | undefined> {
+interface CacheEntry<V> extends ReadResult<CachedValue<V> | undefined> {
   next_refresh_ms: number
 }
 
@@ -78,8 +78,8 @@ export function createReadThroughCache<V>(
   confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
 ): ReadThroughCache<V> {
-  const present = new LRUCache<string, Entry<V>>({ max: limits.present_max })
-  const absent = new LRUCache<string, Entry<V>>({ max: limits.absent_max })
+  const present = new LRUCache<string, CacheEntry<V>>({ max: limits.present_max })
+  const absent = new LRUCache<string, CacheEntry<V>>({ max: limits.absent_max })
   const reads = createSharedReads(read, keep, limits)
 
   function keep(key: string, result: ReadResult<CachedValue<V> | undefined>): void {
@@ -88,7 +88,7 @@ export function createReadThroughCache<V>(
     where.set(key, { ...result, next_refresh_ms: result.started_ms + limits.refresh_ms })
   }
 
-  function usable(key: string): Entry<V> | undefined {
+  function usable(key: string): CacheEntry<V> | undefined {
     const now_ms = clock.monotonic_ms()
     const entry = present.get(key)
     if (entry) {
@@ -106,7 +106,7 @@ export function createReadThroughCache<V>(
     return now_ms - confirmedAtMs() <= REACHABLE_MS
   }
 
-  function refreshIfOld(key: string, entry: Entry<V>): void {
+  function refreshIfOld(key: string, entry: CacheEntry<V>): void {
     const now_ms = clock.monotonic_ms()
     if (now_ms < entry.next_refresh_ms || !isReachable(now_ms)) return
     entry.next_refresh_ms = now_ms + REFRESH_PAUSE_MS

@@ -6,7 +6,7 @@ export function channelCredentials(tls: Tls | undefined): ChannelCredentials {
   return tls === undefined ? ChannelCredentials.createInsecure() : new CurrentCredentials(tls)
 }
 
-type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>
 
 /**
  * Credentials that use the present TLS files for each new connection. A channel of grpc-js keeps its credentials for its
@@ -34,7 +34,7 @@ class CurrentCredentials extends ChannelCredentials {
 
   override _createSecureConnector(
     ...target: Parameters<ChannelCredentials['_createSecureConnector']>
-  ): Connector {
+  ): SecureConnector {
     const first = this.#latest()._createSecureConnector(...target)
     return {
       connect: (socket) =>

@@ -10,7 +10,7 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { connectIncoming, contextValuesOf } from './connect-incoming.ts'
-import type { Endpoint } from './dispatch.ts'
+import type { RpcEndpoint } from './dispatch.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
 import type { Tls } from './tls.ts'
 import { reloadSecureContext, tlsServerOptions } from './tls.ts'
@@ -30,7 +30,7 @@ export interface ConnectServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly RpcEndpoint[]
   readonly routes: PlainRoutes
   readonly tls: Tls | undefined
 }

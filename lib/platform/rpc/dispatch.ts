@@ -28,14 +28,14 @@ export interface HandlerResponse {
 }
 
 /** One method of a service, ready to be called over any transport. */
-export interface Endpoint {
+export interface RpcEndpoint {
   readonly method: DescMethodUnary
   /** Runs the call. It throws only a `ConnectError` that the caller may see unchanged. */
   call(incoming: IncomingCall): Promise<HandlerResponse>
 }
 
 /** Creates the endpoints of a service. Throws when one of its RPCs cannot be served. */
-export type Dispatcher = (service: RpcService) => readonly Endpoint[]
+export type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
 
 /**
  * Creates the dispatcher of a process. Calls over every transport (in memory, gRPC, Connect) go through it, so that
@@ -53,7 +53,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     }
   }
 
-  function createEndpoint(service: RpcService, method: DescMethodUnary): Endpoint {
+  function createEndpoint(service: RpcService, method: DescMethodUnary): RpcEndpoint {
     const handler = handlerOf(service, method)
     const permitted = new Set(service.permissions[method.localName] ?? [])
     const report = createReport(method, log)

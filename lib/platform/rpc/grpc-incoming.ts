@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf'
 import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
 import { clock } from '#lib/platform/time.ts'
 import type { CallCredentials } from './authenticate.ts'
-import type { Endpoint } from './dispatch.ts'
+import type { RpcEndpoint } from './dispatch.ts'
 import type { IncomingCall } from './incoming.ts'
 
 /** The credentials of a gRPC call. */
@@ -16,7 +16,7 @@ export function callCredentialsOf(call: ServerUnaryCall<unknown, unknown>): Call
 /** A gRPC call in the form that the dispatcher takes. */
 export function grpcIncoming(
   call: ServerUnaryCall<Uint8Array, Uint8Array>,
-  { method }: Endpoint,
+  { method }: RpcEndpoint,
 ): IncomingCall {
   return {
     protocol: 'grpc',

@@ -11,7 +11,7 @@ import {
 import { listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { AuthenticateCaller } from './authenticate.ts'
-import type { Endpoint } from './dispatch.ts'
+import type { RpcEndpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
 import { toGrpcStatus } from './grpc-status.ts'
 import { addHealthAndReflection } from './health-and-reflection.ts'
@@ -24,7 +24,7 @@ export interface GrpcServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly RpcEndpoint[]
   readonly authenticate: AuthenticateCaller
   readonly tls: Tls | undefined
 }
@@ -97,7 +97,7 @@ const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const fromBuffer = (bytes: Buffer): Uint8Array =>
   new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-function addEndpoints(server: Server, endpoints: readonly Endpoint[]): void {
+function addEndpoints(server: Server, endpoints: readonly RpcEndpoint[]): void {
   const definition: Record<string, ServiceDefinition[string]> = {}
   const handlers: Record<string, handleUnaryCall<Uint8Array, Uint8Array>> = {}
   for (const endpoint of endpoints) {
@@ -118,7 +118,7 @@ function addEndpoints(server: Server, endpoints: readonly Endpoint[]): void {
   if (endpoints.length > 0) server.addService(definition, handlers)
 }
 
-function createHandler(endpoint: Endpoint): handleUnaryCall<Uint8Array, Uint8Array> {
+function createHandler(endpoint: RpcEndpoint): handleUnaryCall<Uint8Array, Uint8Array> {
   return (call, callback) => {
     endpoint.call(grpcIncoming(call, endpoint)).then(
       ({ bytes }) => callback(null, bytes),

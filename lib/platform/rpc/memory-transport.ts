@@ -1,6 +1,6 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
-import type { Endpoint } from './dispatch.ts'
+import type { RpcEndpoint } from './dispatch.ts'
 import type { CallerName } from './service.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
@@ -10,7 +10,7 @@ import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
  */
 export function createMemoryTransport(
   caller: CallerName,
-  find: (method: DescMethod) => Endpoint | undefined,
+  find: (method: DescMethod) => RpcEndpoint | undefined,
 ): Transport {
   return createUnaryTransport(async (call) => {
     const endpoint = find(call.method)

@@ -5,7 +5,7 @@ import { type Log, log as processLog } from '#lib/platform/telemetry/log.ts'
 import { createCallerAuthenticator } from './authenticate.ts'
 import { type PlainRoutes, serveConnect } from './connect-server.ts'
 import { createOutgoingConnections } from './connections.ts'
-import { createDispatcher, type Endpoint } from './dispatch.ts'
+import { createDispatcher, type RpcEndpoint } from './dispatch.ts'
 import { logGrpc } from './grpc-log.ts'
 import { serveGrpc } from './grpc-server.ts'
 import { createMemoryTransport } from './memory-transport.ts'
@@ -63,7 +63,7 @@ export async function createRpc(
   const connections = createOutgoingConnections(config.token, tls)
   const addresses = addressesOf(config)
   const services: RpcService[] = []
-  const endpoints = new Map<DescMethod, Endpoint>()
+  const endpoints = new Map<DescMethod, RpcEndpoint>()
   const wanted = new Set<DescService>()
 
   const isLocal = (service: DescService): boolean => services.some(({ descriptor }) => descriptor === service)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { environmentOf, isShard, SHARDS, shardOf } from './shard.ts'
+import { environmentOfShard, isShard, SHARDS, shardOf } from './shard.ts'
 
 test.each([
   ['1', 107, 235],
@@ -16,7 +16,7 @@ test('test and production never share a shard, and merchants spread over all sha
   for (let merchant = 0; merchant < 5_000; merchant += 1) {
     for (const environment of ['test', 'production'] as const) {
       const shard = shardOf(String(merchant), environment)
-      expect(environmentOf(shard)).toBe(environment)
+      expect(environmentOfShard(shard)).toBe(environment)
       expect(isShard(shard)).toBe(true)
       used.add(shard)
     }

@@ -16,7 +16,7 @@ export function shardOf(merchant_id: string, environment: Environment): number {
 }
 
 /** The environment that a shard belongs to. */
-export function environmentOf(shard: number): Environment {
+export function environmentOfShard(shard: number): Environment {
   return shard < SHARDS_PER_ENVIRONMENT ? 'test' : 'production'
 }
 

@@ -12,7 +12,7 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Command } from '../domain/command.ts'
 import type { NotRecordedReason } from '../domain/decide-command.ts'
-import { environmentOf, isShard, shardOf } from '../domain/shard.ts'
+import { environmentOfShard, isShard, shardOf } from '../domain/shard.ts'
 import type { ForwardedResult } from '../forwarding/command-forwarder.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
 import {
@@ -86,7 +86,7 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
 
 /** Writes a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
 export function commandToProto(shard: number, command: Command): LedgerCommand {
-  const environment = environmentToProto(environmentOf(shard))
+  const environment = environmentToProto(environmentOfShard(shard))
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }
   switch (command.kind) {
     case 'transfer': {

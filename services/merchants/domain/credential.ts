@@ -73,7 +73,9 @@ const RATE_MAX = 1_000_000
 const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_BUCKET]
 
 /** Checks every given field of a policy except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
-export function checkPolicy(input: Partial<PolicyInput>): Partial<Omit<CredentialPolicy, 'service_ids'>> {
+export function checkCredentialPolicy(
+  input: Partial<PolicyInput>,
+): Partial<Omit<CredentialPolicy, 'service_ids'>> {
   return {
     ...(input.scopes && { scopes: checkWords(input.scopes, 'scopes', SCOPES) }),
     ...(input.currencies && { currencies: checkWords(input.currencies, 'currencies', ROUTE_CURRENCIES) }),

@@ -6,7 +6,7 @@ import { now } from '#lib/platform/time.ts'
 import {
   type ApiVersion,
   type Credential,
-  checkPolicy,
+  checkCredentialPolicy,
   checkServiceIds,
   type PolicyInput,
 } from '../domain/credential.ts'
@@ -39,7 +39,7 @@ export async function createCredential(
   const merchant = await getMerchant(deps, input.merchant_id)
   const { merchant_id } = merchant
   const environment = checkEnvironmentOf(merchant, input.environment)
-  const policy = { ...NO_RESTRICTION, ...checkPolicy(input) }
+  const policy = { ...NO_RESTRICTION, ...checkCredentialPolicy(input) }
   const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
   const service_ids = checkServiceIds(input.service_ids, routes, environment)
   checkOwnedLimit(await store.credentials.listByMerchant(merchant_id))

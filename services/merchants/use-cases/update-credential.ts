@@ -2,7 +2,7 @@ import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import {
   type Credential,
   type CredentialStatus,
-  checkPolicy,
+  checkCredentialPolicy,
   checkServiceIds,
   type PolicyInput,
 } from '../domain/credential.ts'
@@ -24,7 +24,7 @@ export async function updateCredential(
   const { store } = deps
   // Merchant and environment of a credential never change, so they may be read before the write.
   const { application_id: id, merchant_id, environment } = await getCredential(deps, application_id)
-  const policy = checkPolicy(input)
+  const policy = checkCredentialPolicy(input)
   const routes = input.service_ids?.length ? await store.routes.listByMerchant(merchant_id) : []
   const changes = {
     ...(input.status && { status: input.status }),

@@ -20,7 +20,7 @@ export interface StoredEvent {
 export type EventHead = Omit<MerchantEventHead, keyof Message>
 
 /** The environment of an event. Throws a `TypeError` for an event that names none. */
-export function environmentOf(event: Pick<EventHead, 'environment'>): Environment {
+export function environmentOfEvent(event: Pick<EventHead, 'environment'>): Environment {
   const environment = ENVIRONMENTS.fromProto(event.environment)
   if (!environment) throw new TypeError('the event has no environment')
   return environment

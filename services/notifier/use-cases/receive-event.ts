@@ -16,7 +16,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
-import { type EventHead, environmentOf, resourceIdOf, type StoredEvent } from '../domain/event.ts'
+import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
 import { newAttemptEffect } from '../effects/attempt-delivery.ts'
 import { eventKeyOf, insertEventOnce, RETENTION_MS } from '../store/events.ts'
 
@@ -75,7 +75,7 @@ async function findDestinations(
   { endpointsNotOlderThan }: ReceiveEventDeps,
   event: EventHead,
 ): Promise<Destination[]> {
-  const environment = environmentOf(event)
+  const environment = environmentOfEvent(event)
   if (!event.eventKey) throw new TypeError('the event has no key')
   if (event.webhook) {
     const { url, sealedSecret: sealed, secretOwner: owner } = event.webhook
@@ -126,7 +126,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
   return {
     ...destination,
     merchant_id,
-    environment: environmentOf(message),
+    environment: environmentOfEvent(message),
     event_key,
     event,
     resource_id: resourceIdOf(message),

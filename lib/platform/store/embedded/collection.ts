@@ -5,13 +5,13 @@ import { keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
-import type { Environment } from './environment.ts'
+import type { LmdbEnvironment } from './environment.ts'
 import { findDocuments } from './find.ts'
 import { documentOf } from './record.ts'
 
 /** A collection of the embedded store whose indexes are complete. */
 export function createCollection<D extends object>(
-  environment: Environment,
+  environment: LmdbEnvironment,
   layout: Layout,
   heads: KeyPrefixes,
   documents: Documents,
@@ -51,8 +51,10 @@ export function createCollection<D extends object>(
       })
     },
     async find(index, range, options) {
-      const stretch = parseIndexRange(layout, index, range, options)
-      return environment.read(() => findDocuments(environment.table, heads, documents, stretch).map(typed))
+      const index_range = parseIndexRange(layout, index, range, options)
+      return environment.read(() =>
+        findDocuments(environment.table, heads, documents, index_range).map(typed),
+      )
     },
     async delete(key, expected_version) {
       checkVersion(expected_version)

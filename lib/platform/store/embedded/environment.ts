@@ -9,7 +9,7 @@ import { createWriter, type PlannedWrite, type Writer } from './writer.ts'
 export type Table = Database<Buffer, string>
 
 /** An open LMDB environment. All stores of this process on one directory share it. */
-export interface Environment {
+export interface LmdbEnvironment {
   readonly table: Table
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
   write<T>(decide: () => PlannedWrite<T>): Promise<T>
@@ -42,7 +42,7 @@ const opened = new Map<string, EnvironmentUse>()
 const closing = new Map<string, Promise<void>>()
 
 /** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
-export async function openEnvironment(directory: string, timeout_ms: number): Promise<Environment> {
+export async function openEnvironment(directory: string, timeout_ms: number): Promise<LmdbEnvironment> {
   const path = await prepareDirectory(directory)
   while (closing.has(path)) await closing.get(path)
   const entry = opened.get(path) ?? { users: 0, shared: openShared(path, timeout_ms) }
@@ -61,7 +61,7 @@ export async function openEnvironment(directory: string, timeout_ms: number): Pr
     await leave()
     throw error
   })
-  return environmentOf(shared, leave)
+  return createEnvironment(shared, leave)
 }
 
 async function close({ root, writer }: LmdbHandles): Promise<void> {
@@ -69,7 +69,7 @@ async function close({ root, writer }: LmdbHandles): Promise<void> {
   await root.close()
 }
 
-function environmentOf({ root, writer }: LmdbHandles, leave: () => Promise<void>): Environment {
+function createEnvironment({ root, writer }: LmdbHandles, leave: () => Promise<void>): LmdbEnvironment {
   let released = false
   return {
     table: root,

@@ -3,7 +3,7 @@ import type { Layout } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import { type Documents, isExpired } from './documents.ts'
-import type { Environment } from './environment.ts'
+import type { LmdbEnvironment } from './environment.ts'
 
 /** A collection whose documents expire. */
 export interface Expiring {
@@ -31,7 +31,10 @@ export function withExpiry(layout: Layout): Layout {
 }
 
 /** Deletes expired documents, a limited number per pass. Readers never see expired documents anyway. */
-export async function deleteExpired(environment: Environment, expiring: readonly Expiring[]): Promise<void> {
+export async function deleteExpired(
+  environment: LmdbEnvironment,
+  expiring: readonly Expiring[],
+): Promise<void> {
   for (const { heads, documents } of expiring) {
     const keys = expiredKeys(environment, heads)
     while (keys.length > 0) {
@@ -48,7 +51,7 @@ function removeExpired(documents: Documents, keys: readonly string[]): void {
   }
 }
 
-function expiredKeys(environment: Environment, heads: KeyPrefixes): string[] {
+function expiredKeys(environment: LmdbEnvironment, heads: KeyPrefixes): string[] {
   const head = heads.indexes.find(({ index }) => index.name === INDEX)?.head
   const start = `${heads.prefix}${head} ${kindRange(new Date(0)).first}`
   const end = `${heads.prefix}${head} ${keyPartText(new Date(clock.now_ms() + 1))}`

@@ -10,26 +10,26 @@ export function findDocuments(
   table: Table,
   heads: KeyPrefixes,
   documents: Documents,
-  stretch: IndexRange,
+  range: IndexRange,
 ): Record<string, unknown>[] {
-  const head = heads.indexes.find(({ index }) => index === stretch.index)?.head
+  const head = heads.indexes.find(({ index }) => index === range.index)?.head
   const found: Record<string, unknown>[] = []
   const start = heads.prefix + (head ?? heads.documents)
   const skipped = head === undefined ? start.length + 1 : 0
-  for (const { key: entry, value } of table.getRange(rangeOf(start, stretch))) {
+  for (const { key: entry, value } of table.getRange(rangeOf(start, range))) {
     const key = skipped > 0 ? entry.slice(skipped) : Buffer.from(value).toString()
     const record = documents.read(key)
     if (record !== undefined) found.push(documentOf(record))
-    if (found.length === stretch.limit) break
+    if (found.length === range.limit) break
   }
   return found
 }
 
 /** The index range in LMDB's terms: the first key, the last key and the direction. */
-function rangeOf(head: string, stretch: IndexRange): Parameters<Table['getRange']>[0] {
-  const [low, high] = rangeBounds(stretch, head)
-  const after = positionOf(head, stretch)
-  if (stretch.reverse) {
+function rangeOf(head: string, range: IndexRange): Parameters<Table['getRange']>[0] {
+  const [low, high] = rangeBounds(range, head)
+  const after = positionOf(head, range)
+  if (range.reverse) {
     const start = after !== undefined && compareBytes(after, high) < 0 ? after : high
     return { start, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
   }

@@ -1,7 +1,7 @@
 import type { Layout } from '#lib/platform/store/layout.ts'
 import { type KeyPrefixes, markComplete } from './catalog.ts'
 import type { Documents } from './documents.ts'
-import type { Environment } from './environment.ts'
+import type { LmdbEnvironment } from './environment.ts'
 import { documentOf } from './record.ts'
 import type { PlannedWrite } from './writer.ts'
 
@@ -13,7 +13,7 @@ const GROUP_MAX = 200
  * when existing documents violate a new unique index.
  */
 export async function completeIndexes(
-  environment: Environment,
+  environment: LmdbEnvironment,
   layout: Layout,
   heads: KeyPrefixes,
   documents: Documents,

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
-import { type Environment, openEnvironment } from './environment.ts'
+import { type LmdbEnvironment, openEnvironment } from './environment.ts'
 import type { PlannedWrite } from './writer.ts'
 
 describe('the writer', () => {
   let directory: string
-  let environment: Environment
+  let environment: LmdbEnvironment
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'store-writer-'))
     environment = await openEnvironment(directory, 5_000)

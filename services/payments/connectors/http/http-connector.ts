@@ -25,7 +25,7 @@ const BODY_MAX_BYTES = 64 * 1024
 
 const connector_log = log.child('payments')
 
-interface Exchange {
+interface ProviderCall {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body: string
@@ -73,7 +73,7 @@ export function createHttpConnector(http: HttpClient): Connector {
 async function exchange(
   http: HttpClient,
   account: ProviderAccount,
-  { method, path, body, timeout_ms, signal }: Exchange,
+  { method, path, body, timeout_ms, signal }: ProviderCall,
 ): Promise<Reply> {
   const url = new URL(account.base_url + path)
   const request = { account_id: account.account_id, method, path: url.pathname, body: Buffer.from(body) }
