@@ -15,7 +15,7 @@ if ('skip' in server) {
 } else {
   test('two processes that contend for a shard on MongoDB lose no command and decide none twice', async () => {
     const database = `ledger-${randomHex(6)}`
-    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
+    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 })
     const stores = [await open(), await open()]
     const ledgers = []
     for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store)))

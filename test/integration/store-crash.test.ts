@@ -87,7 +87,7 @@ describe('the embedded store after kill -9', () => {
   }, 600_000)
 
   test('does not block other writers beyond the time limit when one writer is stopped', async () => {
-    const store = await openStore({ database: 'orders', directory, timeout_ms: 400 })
+    const store = await openStore({ database: 'orders', directory, timeout_ms: 2_000 })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const child = await startWriter('stopped', 50, new Map())
     for (let at = 0; at < 5; at += 1) {

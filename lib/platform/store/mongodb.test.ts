@@ -14,7 +14,7 @@ if ('skip' in server) {
   storeSuite('mongodb', async () => {
     const database = `contract-${randomHex(6)}`
     return {
-      open: () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 }),
+      open: () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 }),
       async remove() {
         const client = new MongoClient(server.uri)
         await client.db(database).dropDatabase()

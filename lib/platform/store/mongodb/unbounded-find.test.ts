@@ -17,7 +17,7 @@ if ('skip' in server) test.skip(`a find without bounds on MongoDB: ${server.skip
 else
   test('a find without bounds returns all documents of an index', async () => {
     const database = `attack-${randomHex(6)}`
-    const store = await openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
+    const store = await openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 })
     try {
       const notes = await store.collection<Note>({
         name: 'notes',
