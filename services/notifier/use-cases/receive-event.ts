@@ -14,10 +14,10 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
+import { newAttemptEffect } from '../domain/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
 import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
-import { newAttemptEffect } from '../effects/attempt-delivery.ts'
 import { eventKeyOf, insertEventOnce, RETENTION_MS } from '../store/events.ts'
 
 /** What receiving an event reads and writes. */
