@@ -8,6 +8,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 import { isUuid } from '#lib/platform/ids.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
@@ -36,14 +37,14 @@ function setEndpointsUnavailable(): void {
   findEndpoints = () => Promise.reject(new PublicError(2002))
 }
 
-const deliveries = (): Promise<Delivery[]> =>
+const deliveries = (): Promise<Stored<Delivery>[]> =>
   notifier.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
 const deliveryIds = async (): Promise<string[]> => (await deliveries()).map(({ delivery_id }) => delivery_id)
 
 /** Deletes a stored delivery, as if its process had crashed before it was inserted. */
-async function removeDelivery(delivery: Delivery | undefined): Promise<void> {
-  const { merchant_id = '', delivery_id = '' } = delivery ?? {}
-  await notifier.deliveries.delete({ merchant_id, delivery_id }, 1)
+async function removeDelivery(delivery: Stored<Delivery> | undefined): Promise<void> {
+  const { merchant_id = '', delivery_id = '', version = 0 } = delivery ?? {}
+  await notifier.deliveries.delete({ merchant_id, delivery_id }, version)
 }
 
 beforeEach(async () => {
