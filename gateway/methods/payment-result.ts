@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
-import { PUBLIC_OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
+import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
 import type { Caller } from '../auth/caller.ts'
 import { type JsonSchema, record, reference } from '../openapi/json-schema.ts'
 
@@ -128,7 +128,7 @@ export const PAYMENT_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
     description: 'One movement of money of a payment.',
     ...record({
       id: text(),
-      operation_type: { type: 'string', enum: PUBLIC_OPERATION_TYPES },
+      operation_type: { type: 'string', enum: OPERATION_TYPES.names },
       amount: reference('Amount'),
       timestamps: record({ created: instant() }),
       status: record({ ...STATUS_FIELDS, error: ERROR }),

@@ -1,7 +1,5 @@
+import type { Direction } from './direction.ts'
 import type { RouteCurrency } from './money.ts'
-
-/** The direction of a payment: `in` is a deposit, `out` a payout. */
-export type Direction = 'in' | 'out'
 
 type Pairs = Readonly<Record<string, readonly RouteCurrency[]>>
 

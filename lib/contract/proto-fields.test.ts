@@ -38,4 +38,14 @@ describe('an enum map', () => {
     expect(() => statuses.optional(2, 'status')).toThrow(unknown)
     expect(() => statuses.required(2, 'status')).toThrow(unknown)
   })
+
+  test('throws a TypeError for an absent or unknown value of its own system', () => {
+    expect(statuses.known(3, 'status')).toBe('blocked')
+    for (const value of [0, 2])
+      expect(() => statuses.known(value, 'status')).toThrow(new TypeError(`unknown status ${value}`))
+  })
+
+  test('lists its names', () => {
+    expect(statuses.names).toEqual(['active', 'blocked'])
+  })
 })

@@ -17,6 +17,10 @@ export interface EnumMap<Name extends string, Value extends number> {
   toProto(name: Name): Value
   /** The name of a value; `undefined` for 0 and for values that this version does not know. */
   fromProto(value: number): Name | undefined
+  /** All names, in the order of the record. */
+  readonly names: readonly Name[]
+  /** The name of a value that this system wrote itself. Throws `TypeError`, with `what`, for 0 and an unknown value. */
+  known(value: number, what: string): Name
   /** The name of a field that must be set. Throws 1005 for 0 and 9000 for an unknown value, both with its path. */
   required(value: number, path: string): Name
   /** The name of a field that may be absent: `undefined` for 0. Throws 9000 for an unknown value. */
@@ -40,6 +44,12 @@ export function createEnumMap<Name extends string, Value extends number>(
   return {
     toProto: (name) => values[name],
     fromProto: (value) => names.get(value),
+    names: [...names.values()],
+    known(value, what) {
+      const name = names.get(value)
+      if (name === undefined) throw new TypeError(`unknown ${what} ${value}`)
+      return name
+    },
     optional,
     required(value, path) {
       const name = optional(value, path)

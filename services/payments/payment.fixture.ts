@@ -1,4 +1,5 @@
-import type { Payment, PaymentStatus } from './domain/payment.ts'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
+import type { Payment } from './domain/payment.ts'
 import { createAtProviderEffect } from './domain/payment-effects.ts'
 
 /** All statuses of a payment. */

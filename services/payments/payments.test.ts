@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -41,6 +42,14 @@ describe('a deposit in the sandbox', () => {
     const [first, second] = await system.events(created.paymentId, 2)
     expect(first?.resource.value).toMatchObject({ status: PaymentStatus.CREATED })
     expect(second?.resource.value).toMatchObject({ status: SUCCESS, finishTime: expect.anything() })
+  })
+
+  test('is refused with 1005 when its request has no direction', async () => {
+    const request = { direction: Direction.UNSPECIFIED }
+    await expect(system.deposit(AMOUNT, { request })).rejects.toMatchObject({
+      code: 1005,
+      details: { description: 'direction' },
+    })
   })
 
   test('is in the balance when its completion event is published', async () => {

@@ -1,4 +1,3 @@
-import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type {
   HistoryEntry,
   Operation,
@@ -8,7 +7,8 @@ import type {
   Receiver,
   Redirect,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { type PublicOperationType, publicOperationType, type StatusRow, statusRow } from './public-status.ts'
+import { DIRECTIONS, type Direction } from '#lib/contract/direction.ts'
+import { OPERATION_TYPES, type PublicOperationType, type StatusRow, statusRow } from './public-status.ts'
 import { type AmountObject, amountObject, definedFields, instantText, safeNumber } from './public-values.ts'
 
 /** Where the payment object is shown: a create shows most fields, a callback fewest (spec: Payment object). */
@@ -40,7 +40,7 @@ export interface PaymentObject {
   readonly redirect?: object
   readonly status: StatusRow & { readonly error: number | null; readonly history: readonly HistoryObject[] }
   readonly timestamps: { readonly created: string; readonly updated: string; readonly finished?: string }
-  readonly destination: 'in' | 'out'
+  readonly destination: Direction
   readonly operations: readonly OperationObject[]
   readonly service_id?: number
 }
@@ -66,7 +66,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
       updated: instantText(payment.updateTime),
       ...finished,
     },
-    destination: destination(payment.direction),
+    destination: DIRECTIONS.known(payment.direction, 'direction'),
     operations: payment.operations.map(operationObject),
   }
 }
@@ -75,7 +75,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
 export function operationObject(operation: Operation): OperationObject {
   return {
     id: operation.operationId,
-    operation_type: publicOperationType(operation.type),
+    operation_type: OPERATION_TYPES.known(operation.type, 'operation type'),
     amount: amountObject(operation.amount),
     timestamps: { created: instantText(operation.createTime) },
     status: { ...statusRow(operation.status), error: operation.errorCode ?? null },
@@ -125,10 +125,4 @@ function receiverObject(receiver: Receiver, audience: Audience): object {
 function redirectObject({ toUrl, toLinks, onSuccess, onFail }: Redirect): object | undefined {
   const to = toUrl ?? (toLinks.length > 0 ? toLinks : undefined)
   return definedFields({ to, on_success: onSuccess, on_fail: onFail })
-}
-
-function destination(direction: Direction): 'in' | 'out' {
-  if (direction === Direction.IN) return 'in'
-  if (direction === Direction.OUT) return 'out'
-  throw new TypeError(`unknown direction ${direction}`)
 }

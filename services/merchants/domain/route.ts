@@ -1,6 +1,7 @@
+import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
-import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
+import { currenciesOf, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { checkCount, checkQuantity, invalid, missing } from './field-checks.ts'
 

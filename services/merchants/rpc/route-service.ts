@@ -1,11 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
-  Direction as DirectionProto,
   HIdFormat as FormatProto,
   type PayoutLimits as LimitsProto,
   type RouteSchema,
 } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
@@ -16,10 +16,6 @@ import { listRoutes } from '../use-cases/list-routes.ts'
 import { updateRoute } from '../use-cases/update-route.ts'
 import { timesToProto } from './times-to-proto.ts'
 
-const DIRECTIONS = createEnumMap<Route['direction'], DirectionProto>({
-  in: DirectionProto.IN,
-  out: DirectionProto.OUT,
-})
 const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
   uuid: FormatProto.UUID,
   numeric: FormatProto.NUMERIC,

@@ -1,6 +1,6 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Direction } from '#lib/contract/payment-methods.ts'
 import { now } from '#lib/platform/time.ts'
 import { checkInteger, checkText } from '../domain/field-checks.ts'
 import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'

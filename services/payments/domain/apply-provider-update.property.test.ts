@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { isFinal } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { recordAnomalyEffect } from './anomaly.ts'
 import { applyProviderUpdate, declineExpired } from './apply-provider-update.ts'
@@ -7,7 +8,7 @@ import type { CallResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { creditLedgerEffect, pollProviderEffect } from './payment-effects.ts'
 import { publishEventEffect } from './payment-event.ts'
-import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
+import { canTransition, EVENT_OF } from './transition-table.ts'
 
 const amount = fc.record({
   minor: fc.constantFrom(150_000n, 150_000n, 1n),

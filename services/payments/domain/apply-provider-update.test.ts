@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { type AnomalyKind, recordAnomalyEffect } from './anomaly.ts'
 import { applyProviderUpdate, declineExpired, type ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
-import type { Payment, PaymentStatus } from './payment.ts'
+import type { Payment } from './payment.ts'
 import {
   createAtProviderEffect,
   creditLedgerEffect,
@@ -11,7 +12,6 @@ import {
   pollProviderEffect,
 } from './payment-effects.ts'
 import { publishEventEffect } from './payment-event.ts'
-import { isFinal } from './transition-table.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)
 const poll_at = new Date(CREATED_AT.getTime() + 3_000)

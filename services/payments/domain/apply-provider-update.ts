@@ -1,11 +1,12 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
+import { isFinal } from '#lib/contract/payment-status.ts'
 import { type AnomalyKind, newAnomalyEffect } from './anomaly.ts'
 import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
-import { canTransition, isFinal } from './transition-table.ts'
+import { canTransition } from './transition-table.ts'
 
 /** What a provider call or a callback reported about one attempt, and when. */
 export interface ProviderUpdate {

@@ -1,32 +1,18 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
-import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import {
   OperationType,
   type PayerSchema,
   type Payment as PaymentProto,
   PaymentSchema,
-  PaymentStatus as PaymentStatusProto,
   type ReceiverSchema,
   type RedirectSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Payer, Payment, PaymentStatus } from './payment.ts'
-import { isFinal } from './transition-table.ts'
-
-/** The proto values of the statuses. */
-export const PAYMENT_STATUSES = createEnumMap<PaymentStatus, PaymentStatusProto>({
-  created: PaymentStatusProto.CREATED,
-  processing: PaymentStatusProto.PROCESSING,
-  success: PaymentStatusProto.SUCCESS,
-  error: PaymentStatusProto.ERROR,
-  canceled: PaymentStatusProto.CANCELED,
-  declined: PaymentStatusProto.DECLINED,
-  refunded: PaymentStatusProto.REFUNDED,
-  partially_refunded: PaymentStatusProto.PARTIALLY_REFUNDED,
-})
+import { isFinal, PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
+import type { Payer, Payment } from './payment.ts'
 
 /**
  * The payment as RPCs return it and as events store it: what the public payment object is made from, plus `payment_id`
@@ -47,7 +33,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
     utr: payment.utr,
     merchantId: payment.merchant_id,
     environment: environmentToProto(payment.environment),
-    direction: payment.direction === 'in' ? Direction.IN : Direction.OUT,
+    direction: DIRECTIONS.toProto(payment.direction),
     serviceId: payment.service_id,
     method: payment.method,
     amount: money,

@@ -1,17 +1,8 @@
+import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions } from './call-result.ts'
-
-/** The status of a payment, under its public name (spec: Payment statuses). */
-export type PaymentStatus =
-  | 'created'
-  | 'processing'
-  | 'success'
-  | 'error'
-  | 'canceled'
-  | 'declined'
-  | 'refunded'
-  | 'partially_refunded'
 
 /** A natural person's name. */
 export interface Person {
@@ -59,7 +50,7 @@ export interface Payment extends EffectDocument {
   readonly ids: readonly string[]
   readonly p_id?: string
   readonly utr?: string
-  readonly direction: 'in' | 'out'
+  readonly direction: Direction
   readonly service_id: string
   readonly method: string
   readonly currency: string

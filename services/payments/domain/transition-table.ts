@@ -1,5 +1,5 @@
 import type { EventName } from '#lib/contract/events.ts'
-import type { PaymentStatus } from './payment.ts'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 
 /** Every transition that a payment can make; all others are forbidden (P6). */
 const TRANSITIONS: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
@@ -16,11 +16,6 @@ const TRANSITIONS: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
 /** Whether the table allows a transition. */
 export function canTransition(from: PaymentStatus, to: PaymentStatus): boolean {
   return TRANSITIONS[from].includes(to)
-}
-
-/** Whether a status is final, as in the public `status.final`: no provider update can change it (P7). */
-export function isFinal(status: PaymentStatus): boolean {
-  return status !== 'created' && status !== 'processing'
 }
 
 /** The event of each status that a payment enters (P10). Entering `processing` has no event. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
+import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import type { PaymentStatus } from './payment.ts'
 import { creditLedgerEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
-import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
+import { canTransition, EVENT_OF } from './transition-table.ts'
 
 /** The transitions of P6, written a second time. */
 const ALLOWED = new Set([

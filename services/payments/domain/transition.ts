@@ -1,9 +1,10 @@
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { Payment, PaymentStatus } from './payment.ts'
+import type { Payment } from './payment.ts'
 import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
-import { canTransition, EVENT_OF, isFinal } from './transition-table.ts'
+import { canTransition, EVENT_OF } from './transition-table.ts'
 
 /** The details of a transition. */
 export interface TransitionDetails {

@@ -1,9 +1,9 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 import { createAtProviderEffect } from '../domain/payment-effects.ts'
-import { isFinal } from '../domain/transition-table.ts'
 import {
   applyResult,
   CALL_TRIES_MAX,

@@ -1,8 +1,8 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
-import { isFinal } from '../domain/transition-table.ts'
 import {
   applyResult,
   CALL_TRIES_MAX,

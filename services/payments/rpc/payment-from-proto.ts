@@ -1,6 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type { Payer as PayerProto } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type {
   CreatePaymentRequest as CreatePaymentRequestProto,
@@ -8,11 +7,12 @@ import type {
   ListPaymentsRequest,
   LookUpPaymentRequest,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { Payer } from '../domain/payment.ts'
-import { PAYMENT_STATUSES } from '../domain/payment-to-proto.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
 import type { PaymentFilter } from '../use-cases/list-payments.ts'
 import type { LookUpRequest } from '../use-cases/look-up-payment.ts'
@@ -26,7 +26,7 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
     policy: policyFromProto(request.policy),
     // A service_id without a route, 0 included, is refused with 1004 (E9).
     service_id: request.serviceId,
-    direction: request.direction === Direction.OUT ? 'out' : 'in',
+    direction: DIRECTIONS.required(request.direction, 'direction'),
     c_id: requiredText(request.cId, 'c_id'),
     amount: amount.minor,
     currency: requiredText(amount.currency, 'amount.currency'),

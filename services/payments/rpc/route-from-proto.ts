@@ -1,18 +1,20 @@
-import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import type { RouteEntry } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { PaymentRoute } from '../use-cases/create-payment.ts'
 
-/** Maps a route of the registry; `undefined` for an unknown route or an unknown environment. */
+/** Maps a route of the registry; `undefined` for an unknown route, environment or direction. */
 export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | undefined {
   const route = entry?.route
   const environment = route && ENVIRONMENTS.fromProto(route.environment)
-  if (!route || !environment) return undefined
+  const direction = route && DIRECTIONS.fromProto(route.direction)
+  if (!route || !environment || !direction) return undefined
   return {
     service_id: route.serviceId,
     merchant_id: route.merchantId,
     environment,
-    direction: route.direction === Direction.OUT ? 'out' : 'in',
+    direction,
     method: route.method,
     currency: route.currency,
     connector: route.connector,

@@ -1,3 +1,4 @@
+import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
@@ -18,7 +19,7 @@ export interface PaymentRoute {
   readonly service_id: string
   readonly merchant_id: string
   readonly environment: Environment
-  readonly direction: 'in' | 'out'
+  readonly direction: Direction
   readonly method: string
   readonly currency: string
   readonly connector: string
@@ -35,7 +36,7 @@ export interface CreatePaymentRequest {
   readonly environment: Environment
   readonly policy: Policy
   readonly service_id: string
-  readonly direction: 'in' | 'out'
+  readonly direction: Direction
   readonly c_id: string
   readonly amount: bigint
   readonly currency: string

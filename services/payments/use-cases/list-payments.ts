@@ -1,7 +1,8 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import type { Payment, PaymentStatus } from '../domain/payment.ts'
+import type { Payment } from '../domain/payment.ts'
 
 /** Which payments of a merchant to list. Without an environment both are listed; without statuses, all. */
 export interface PaymentFilter {

@@ -4,7 +4,7 @@ import {
   ResendCallbackResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { isFinal } from '../domain/transition-table.ts'
+import { isFinal } from '#lib/contract/payment-status.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 import { type CallbackRequestDeps, queueStatusEvent } from './request-notification.ts'
 
