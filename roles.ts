@@ -4,13 +4,19 @@ import { openBus } from '#lib/platform/bus/open.ts'
 import {
   type Config,
   ConfigError,
-  described,
-  field,
-  optional,
+  type ConfigSchema,
+  describedSetting,
+  optionalSetting,
   readConfig,
-  type Schema,
+  setting,
 } from '#lib/platform/config/config.ts'
-import { boolean, directory, integer, secret, text } from '#lib/platform/config/fields.ts'
+import {
+  booleanSetting,
+  directorySetting,
+  integerSetting,
+  secretSetting,
+  textSetting,
+} from '#lib/platform/config/settings.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
@@ -44,29 +50,29 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
 
 /** The infrastructure that all processes of a system share. */
 const INFRASTRUCTURE_SETTINGS = {
-  mongodb_uri: described(
+  mongodb_uri: describedSetting(
     'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
-    optional(secret('MONGODB_URI')),
+    optionalSetting(secretSetting('MONGODB_URI')),
   ),
-  mongodb_connections: described(
+  mongodb_connections: describedSetting(
     'The most connections of one role to each MongoDB server. Writes use at most 80 % of them.',
-    integer('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
+    integerSetting('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
   ),
-  nats_url: described(
+  nats_url: describedSetting(
     'The NATS server over which processes exchange events. One process with all roles needs none.',
-    optional(secret('NATS_URL')),
+    optionalSetting(secretSetting('NATS_URL')),
   ),
-  embedded_store: described(
+  embedded_store: describedSetting(
     'Allows embedded files in Kubernetes, which are refused there by default.',
-    boolean('MULTIHUB_EMBEDDED_STORE', false),
+    booleanSetting('MULTIHUB_EMBEDDED_STORE', false),
   ),
-  kubernetes: described(
+  kubernetes: describedSetting(
     'Set by Kubernetes itself. It shows that the process runs there.',
-    optional(text('KUBERNETES_SERVICE_HOST')),
+    optionalSetting(textSetting('KUBERNETES_SERVICE_HOST')),
   ),
 } as const
 
-const MASTER_KEYS = field<Keyring>(
+const MASTER_KEYS = setting<Keyring>(
   'MULTIHUB_MASTER_KEYS',
   'keys such as 2026a:64-hex-digits, separated by commas, the newest first, each id once',
   z.string().transform((keys, { addIssue }) => {
@@ -80,7 +86,7 @@ const MASTER_KEYS = field<Keyring>(
 )
 
 /** A database name of MongoDB and a token of a NATS subject. */
-const SYSTEM_NAME = field(
+const SYSTEM_NAME = setting(
   'MULTIHUB_SYSTEM_NAME',
   'a name of up to 20 of a-z 0-9 _ - that begins with a letter',
   z.string().regex(/^[a-z][a-z0-9_-]{0,19}$/),
@@ -89,13 +95,13 @@ const SYSTEM_NAME = field(
 
 /** The settings of every process, whichever roles it runs. */
 export const PROCESS_SETTINGS = {
-  home: described('The directory of the embedded files.', directory('MULTIHUB_HOME', '.local')),
+  home: describedSetting('The directory of the embedded files.', directorySetting('MULTIHUB_HOME', '.local')),
   ...INFRASTRUCTURE_SETTINGS,
-  system_name: described(
+  system_name: describedSetting(
     'The name of the system. It begins its database names and NATS subjects, so that several systems can share servers.',
     SYSTEM_NAME,
   ),
-  keyring: described('Encrypts stored secrets; see Keys.', MASTER_KEYS),
+  keyring: describedSetting('Encrypts stored secrets; see Keys.', MASTER_KEYS),
   ...RPC_SETTINGS,
 } as const
 
@@ -197,7 +203,7 @@ function readProcessSettings(
   variables: Readonly<Record<string, string | undefined>>,
 ): Config<typeof PROCESS_SETTINGS> {
   const problems = new Set<string>()
-  const read = <S extends Schema>(schema: S): Config<S> | undefined => {
+  const read = <S extends ConfigSchema>(schema: S): Config<S> | undefined => {
     try {
       return readConfig(schema, variables)
     } catch (error) {

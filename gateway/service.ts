@@ -2,8 +2,15 @@ import { z } from 'zod'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { described, readConfig } from '#lib/platform/config/config.ts'
-import { boolean, duration, integer, list, port, text } from '#lib/platform/config/fields.ts'
+import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
+import {
+  booleanSetting,
+  durationSetting,
+  integerSetting,
+  listSetting,
+  portSetting,
+  textSetting,
+} from '#lib/platform/config/settings.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
@@ -29,32 +36,32 @@ import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
 export const GATEWAY_CONFIG = {
-  host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: described('The port of the public interface.', port('MULTIHUB_HTTP_PORT', 8080)),
-  trusted_proxies: described(
+  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  port: describedSetting('The port of the public interface.', portSetting('MULTIHUB_HTTP_PORT', 8080)),
+  trusted_proxies: describedSetting(
     'The proxies whose X-Forwarded-For header is believed.',
-    list('MULTIHUB_TRUSTED_PROXIES', {
+    listSetting('MULTIHUB_TRUSTED_PROXIES', {
       of: 'addresses or address ranges',
       item: z.string().refine(isIpRange),
       fallback: [],
     }),
   ),
   callback_allow: CALLBACK_ALLOW_SETTING,
-  v1_window_ms: described(
+  v1_window_ms: describedSetting(
     'How far the timestamp of a v1 or resend request may differ from the clock.',
-    duration('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
+    durationSetting('MULTIHUB_V1_WINDOW', { min: 1_000, max: 3_600_000, fallback: V1_WINDOW_MS }),
   ),
-  failures_per_minute: described(
+  failures_per_minute: describedSetting(
     'How many authentications may fail per minute and network (an IPv4 address or an IPv6 /48) before further ' +
       'failures are answered with 429.',
-    integer('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
+    integerSetting('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
   ),
-  openapi: described(
+  openapi: describedSetting(
     'Serves the API reference at GET /openapi.json, without authentication.',
-    boolean('MULTIHUB_OPENAPI', false),
+    booleanSetting('MULTIHUB_OPENAPI', false),
   ),
   /** How long the payments service waits for a provider (P5); the gateway waits longer. */
-  create_timeout_ms: duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+  create_timeout_ms: durationSetting('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
 }
 
 /** The most time that a create needs in addition to its provider's response. */

@@ -2,7 +2,7 @@ import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readConfig } from '#lib/platform/config/config.ts'
-import { directory } from '#lib/platform/config/fields.ts'
+import { directorySetting } from '#lib/platform/config/settings.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
@@ -25,7 +25,7 @@ type Keys = z.infer<typeof keysSchema>
  * callbacks to this machine (R4). Given variables win. Its RPC callers are kept next to demo.json's operator.
  */
 export async function localVariables(given: Readonly<Record<string, string | undefined>>): Promise<LocalRun> {
-  const { home } = readConfig({ home: directory('MULTIHUB_HOME', '.local') }, given)
+  const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
   const keys = await keysOf(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
   const variables = {

@@ -1,4 +1,4 @@
-import { describeConfig, type FieldDescription, type Schema } from '#lib/platform/config/config.ts'
+import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/platform/config/config.ts'
 import { LOG_LEVEL_SETTING } from '#lib/platform/telemetry/log.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { PROCESS_SETTINGS } from '../../roles.ts'
@@ -11,7 +11,7 @@ import { SANDBOX_CONFIG } from '../../services/sandbox/service.ts'
 const ALL_ROLES = 'every process'
 
 /** The settings, by the role that reads them. */
-const SCHEMAS: Readonly<Record<string, Schema>> = {
+const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   [ALL_ROLES]: { ...PROCESS_SETTINGS, log_level: LOG_LEVEL_SETTING },
   gateway: GATEWAY_CONFIG,
   merchants: MERCHANTS_CONFIG,
@@ -21,7 +21,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   sandbox: SANDBOX_CONFIG,
 }
 
-type RoleDescription = FieldDescription & { readonly reader: string }
+type RoleDescription = SettingDescription & { readonly reader: string }
 
 /** The settings as a table. A setting that several roles read has one row, with all of them. */
 export function settingsTable(): string {

@@ -1,6 +1,6 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { described, optional, readConfig } from '#lib/platform/config/config.ts'
-import { text } from '#lib/platform/config/fields.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
+import { textSetting } from '#lib/platform/config/settings.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createForwardClient } from './forwarding/forward-client.ts'
 import { createLedger } from './ledger.ts'
@@ -11,9 +11,9 @@ import { openLedgerStore } from './store/ledger-store.ts'
 
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {
-  self_address: described(
+  self_address: describedSetting(
     'host:port at which other balances processes reach the gRPC port of this one; without it no commands are forwarded to or from this process.',
-    optional(text('MULTIHUB_BALANCES_SELF_ADDRESS')),
+    optionalSetting(textSetting('MULTIHUB_BALANCES_SELF_ADDRESS')),
   ),
 } as const
 

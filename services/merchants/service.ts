@@ -1,5 +1,5 @@
-import { described, readConfig } from '#lib/platform/config/config.ts'
-import { duration } from '#lib/platform/config/fields.ts'
+import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
+import { durationSetting } from '#lib/platform/config/settings.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
@@ -18,9 +18,9 @@ import type { MerchantsDeps } from './use-cases/deps.ts'
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
-  changes_overlap_ms: described(
+  changes_overlap_ms: describedSetting(
     'How far before the requested instant ListChanges reads: more than the delay until a write is visible plus the clock difference of two processes.',
-    duration('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
+    durationSetting('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
   ),
 }
 

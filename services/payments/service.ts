@@ -5,8 +5,14 @@ import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { described, optional, readConfig } from '#lib/platform/config/config.ts'
-import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
+import {
+  durationSetting,
+  portSetting,
+  secretSetting,
+  textSetting,
+  urlSetting,
+} from '#lib/platform/config/settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
@@ -32,27 +38,27 @@ import { providerCallbackPath, receiveProviderCallback } from './use-cases/recei
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
-  host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: described('The port for callbacks of providers.', port('MULTIHUB_PROVIDER_PORT', 9093)),
-  public_url: described(
+  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  port: describedSetting('The port for callbacks of providers.', portSetting('MULTIHUB_PROVIDER_PORT', 9093)),
+  public_url: describedSetting(
     'The URL at which providers reach that port, if it differs from the listening address.',
-    optional(url('MULTIHUB_PROVIDER_URL')),
+    optionalSetting(urlSetting('MULTIHUB_PROVIDER_URL')),
   ),
-  sandbox_url: described(
+  sandbox_url: describedSetting(
     'The URL of the sandbox, the provider of the test environment.',
-    url('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
+    urlSetting('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
   ),
-  sandbox_key: described(
+  sandbox_key: describedSetting(
     'The shared key by which payments and the sandbox authenticate each other.',
-    optional(secret('MULTIHUB_SANDBOX_KEY')),
+    optionalSetting(secretSetting('MULTIHUB_SANDBOX_KEY')),
   ),
-  providers_file: described(
+  providers_file: describedSetting(
     'The path of a JSON file with provider accounts, read at start.',
-    optional(text('MULTIHUB_PROVIDERS_FILE')),
+    optionalSetting(textSetting('MULTIHUB_PROVIDERS_FILE')),
   ),
-  create_timeout_ms: described(
+  create_timeout_ms: describedSetting(
     'How long a provider may take to answer a create.',
-    duration('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+    durationSetting('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
   ),
 }
 

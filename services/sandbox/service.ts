@@ -1,6 +1,12 @@
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
-import { described, optional, readConfig } from '#lib/platform/config/config.ts'
-import { duration, port, secret, text, url } from '#lib/platform/config/fields.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
+import {
+  durationSetting,
+  portSetting,
+  secretSetting,
+  textSetting,
+  urlSetting,
+} from '#lib/platform/config/settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
@@ -12,19 +18,19 @@ import { openOperations, operationKey } from './store/operations.ts'
 
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {
-  host: text('MULTIHUB_HOST', '127.0.0.1'),
-  port: described('The port of the sandbox.', port('MULTIHUB_SANDBOX_PORT', 9092)),
+  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  port: describedSetting('The port of the sandbox.', portSetting('MULTIHUB_SANDBOX_PORT', 9092)),
   /** Signs requests in both directions. The payments service has the same key. */
-  key: secret('MULTIHUB_SANDBOX_KEY'),
+  key: secretSetting('MULTIHUB_SANDBOX_KEY'),
   /** The base URL for callers, if it differs from the address that the sandbox listens on. */
-  public_url: optional(url('MULTIHUB_SANDBOX_URL')),
-  delay_ms: described(
+  public_url: optionalSetting(urlSetting('MULTIHUB_SANDBOX_URL')),
+  delay_ms: describedSetting(
     'How long an ordinary operation stays pending.',
-    duration('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
+    durationSetting('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
   ),
-  silence_ms: described(
+  silence_ms: describedSetting(
     'How long digits 903 keep a connection open without a response.',
-    duration('MULTIHUB_SANDBOX_SILENCE', { min: 1, max: 60_000, fallback: 60_000 }),
+    durationSetting('MULTIHUB_SANDBOX_SILENCE', { min: 1, max: 60_000, fallback: 60_000 }),
   ),
 }
 

@@ -1,19 +1,29 @@
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { ConfigError, describeConfig, described, optional, readConfig } from './config.ts'
-import { boolean, directory, duration, integer, list, port, secret, text, url } from './fields.ts'
+import { ConfigError, describeConfig, describedSetting, optionalSetting, readConfig } from './config.ts'
+import {
+  booleanSetting,
+  directorySetting,
+  durationSetting,
+  integerSetting,
+  listSetting,
+  portSetting,
+  secretSetting,
+  textSetting,
+  urlSetting,
+} from './settings.ts'
 
 const schema = {
-  http_port: port('T_PORT', 8080),
-  workers: described('How many work.', integer('T_WORKERS', { min: 1, max: 64, fallback: 4 })),
-  name: text('T_NAME'),
-  verbose: boolean('T_VERBOSE', false),
-  base_url: optional(url('T_BASE_URL')),
-  timeout_ms: duration('T_TIMEOUT', { min: 1, max: 60_000, fallback: 30_000 }),
-  mongodb_uri: optional(secret('T_MONGODB_URI')),
-  master_key: secret('T_MASTER_KEY'),
-  proxies: list('T_PROXIES', { of: 'CIDRs', item: z.cidrv4(), fallback: [] }),
-  home: directory('T_HOME', '/var/lib/multihub'),
+  http_port: portSetting('T_PORT', 8080),
+  workers: describedSetting('How many work.', integerSetting('T_WORKERS', { min: 1, max: 64, fallback: 4 })),
+  name: textSetting('T_NAME'),
+  verbose: booleanSetting('T_VERBOSE', false),
+  base_url: optionalSetting(urlSetting('T_BASE_URL')),
+  timeout_ms: durationSetting('T_TIMEOUT', { min: 1, max: 60_000, fallback: 30_000 }),
+  mongodb_uri: optionalSetting(secretSetting('T_MONGODB_URI')),
+  master_key: secretSetting('T_MASTER_KEY'),
+  proxies: listSetting('T_PROXIES', { of: 'CIDRs', item: z.cidrv4(), fallback: [] }),
+  home: directorySetting('T_HOME', '/var/lib/multihub'),
 }
 
 const least = { T_NAME: 'payments', T_MASTER_KEY: 'k' }
@@ -45,7 +55,7 @@ describe('readConfig', () => {
     expect(config.master_key.reveal()).toBe('k')
   })
 
-  test('reads every kind of field', () => {
+  test('reads every kind of setting', () => {
     const config = readConfig(schema, {
       ...least,
       T_PORT: '0',
@@ -114,7 +124,7 @@ describe('readConfig', () => {
   test.each(['1', '+5', '05x', '0x10', '4.0', ' ', '99999999999999999999', '-1', '١'])(
     'takes %j for an integer only when it is one in range',
     (text) => {
-      const small = { workers: integer('T_WORKERS', { min: 1, max: 9, fallback: 7 }) }
+      const small = { workers: integerSetting('T_WORKERS', { min: 1, max: 9, fallback: 7 }) }
       const read = (): unknown => readConfig(small, { T_WORKERS: text }).workers
       if (text === '1') expect(read()).toBe(1)
       else if (text === ' ') expect(read()).toBe(7)

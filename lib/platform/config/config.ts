@@ -5,7 +5,7 @@ import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
 /** One setting: its process variable, the expected content in words, and its default. */
-export interface Field<T> {
+export interface Setting<T> {
   readonly variable: string
   readonly expected: string
   /** What the setting is for, as one sentence for the documentation. */
@@ -18,15 +18,15 @@ export interface Field<T> {
 }
 
 /** The settings of one role, by their names in code. */
-export type Schema = Readonly<Record<string, Field<unknown>>>
+export type ConfigSchema = Readonly<Record<string, Setting<unknown>>>
 
 /** The values that a schema gives. */
-export type Config<S extends Schema> = {
-  readonly [Name in keyof S]: S[Name] extends Field<infer T> ? T : never
+export type Config<S extends ConfigSchema> = {
+  readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never
 }
 
 /** One row of the table of settings in the documentation. */
-export interface FieldDescription {
+export interface SettingDescription {
   readonly variable: string
   readonly purpose: string
   readonly expected: string
@@ -54,24 +54,24 @@ export class ConfigError extends Error {
  * `ConfigError`, so that an operator can correct them together. The result is frozen. An empty variable counts as
  * absent.
  */
-export function readConfig<S extends Schema>(
+export function readConfig<S extends ConfigSchema>(
   schema: S,
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Config<S> {
   const problems = new Set<string>()
   const values: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(schema)) {
-    const text = variables[field.variable]?.trim() ?? ''
-    const reading = text === '' ? field.absent() : field.read(text)
+  for (const [name, setting] of Object.entries(schema)) {
+    const text = variables[setting.variable]?.trim() ?? ''
+    const reading = text === '' ? setting.absent() : setting.read(text)
     if (reading.ok) values[name] = deepFreeze(reading.value)
-    else problems.add(`${field.variable} ${reading.problem}`)
+    else problems.add(`${setting.variable} ${reading.problem}`)
   }
   if (problems.size > 0) throw new ConfigError([...problems])
   return Object.freeze(values) as Config<S>
 }
 
 /** The settings of a role as rows for the documentation, in the order of the schema. */
-export function describeConfig(schema: Schema): readonly FieldDescription[] {
+export function describeConfig(schema: ConfigSchema): readonly SettingDescription[] {
   return Object.values(schema).map(({ variable, purpose = '', expected, default_text }) => ({
     variable,
     purpose,
@@ -80,13 +80,13 @@ export function describeConfig(schema: Schema): readonly FieldDescription[] {
   }))
 }
 
-/** Creates a field. `schema` converts the text of the variable into the value, or refuses it. */
-export function field<T>(
+/** Creates a setting. `schema` converts the text of the variable into the value, or refuses it. */
+export function setting<T>(
   variable: string,
   expected: string,
   schema: z.ZodType<T, string>,
   fallback?: { readonly value: T; readonly text: string },
-): Field<T> {
+): Setting<T> {
   return {
     variable,
     expected,
@@ -104,13 +104,13 @@ export function field<T>(
   }
 }
 
-/** The same field with its purpose for the documentation. */
-export function described<T>(purpose: string, field: Field<T>): Field<T> {
-  return { ...field, purpose }
+/** The same setting with its purpose for the documentation. */
+export function describedSetting<T>(purpose: string, setting: Setting<T>): Setting<T> {
+  return { ...setting, purpose }
 }
 
-/** The same field, whose value is `undefined` when the variable is absent. */
-export function optional<T>(required: Field<T>): Field<T | undefined> {
+/** The same setting, whose value is `undefined` when the variable is absent. */
+export function optionalSetting<T>(required: Setting<T>): Setting<T | undefined> {
   return { ...required, default_text: 'not set', absent: () => ({ ok: true, value: undefined }) }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
-import { described } from '#lib/platform/config/config.ts'
-import { list } from '#lib/platform/config/fields.ts'
+import { describedSetting } from '#lib/platform/config/config.ts'
+import { listSetting } from '#lib/platform/config/settings.ts'
 import { type AddressPolicy, allowPublicAddresses, allowPublicAddressesAnd } from './address-policy.ts'
 import { isIpRange } from './ip-ranges.ts'
 
@@ -9,9 +9,9 @@ import { isIpRange } from './ip-ranges.ts'
  * The setting that permits callbacks of the test environment to addresses that are not public, for development only
  * (N9, R4). Every role that checks or calls callback URLs reads it.
  */
-export const CALLBACK_ALLOW_SETTING = described(
+export const CALLBACK_ALLOW_SETTING = describedSetting(
   'Address ranges that are not public and may receive callbacks of the test environment; for development only.',
-  list('MULTIHUB_CALLBACK_ALLOW', {
+  listSetting('MULTIHUB_CALLBACK_ALLOW', {
     of: 'address ranges such as 127.0.0.1/32',
     item: z.string().refine(isIpRange),
     fallback: [],

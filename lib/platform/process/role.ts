@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { Bus } from '#lib/platform/bus/bus.ts'
-import type { Schema } from '#lib/platform/config/config.ts'
+import type { ConfigSchema } from '#lib/platform/config/config.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
@@ -49,6 +49,6 @@ export interface Role {
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
-  readonly settings: Schema
+  readonly settings: ConfigSchema
   start(context: RoleContext): Promise<RunningRole>
 }

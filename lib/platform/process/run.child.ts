@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
-import { integer, text } from '#lib/platform/config/fields.ts'
+import { integerSetting, textSetting } from '#lib/platform/config/settings.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -26,7 +26,7 @@ const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = 
   serve: (lifecycle) => serve(lifecycle, 0),
   port_taken: (lifecycle) => serve(lifecycle, Number(process.env['CHILD_PORT'])),
   config: async () => {
-    readConfig({ a: text('CHILD_NAME'), b: integer('CHILD_COUNT', { min: 1, max: 9 }) })
+    readConfig({ a: textSetting('CHILD_NAME'), b: integerSetting('CHILD_COUNT', { min: 1, max: 9 }) })
     return {}
   },
   unavailable: async () => {

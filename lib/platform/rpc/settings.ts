@@ -1,6 +1,12 @@
 import { z } from 'zod'
-import { type Config, described, type Field, field, optional } from '#lib/platform/config/config.ts'
-import { port, secret, text } from '#lib/platform/config/fields.ts'
+import {
+  type Config,
+  describedSetting,
+  optionalSetting,
+  type Setting,
+  setting,
+} from '#lib/platform/config/config.ts'
+import { portSetting, secretSetting, textSetting } from '#lib/platform/config/settings.ts'
 import type { CallerCertificate, CallerToken } from './authenticate.ts'
 import { CALLERS, type CallerName } from './service.ts'
 
@@ -8,17 +14,20 @@ const ENTRIES_MAX = 100
 
 /** The RPC settings of a process. */
 export const RPC_SETTINGS = {
-  host: described('The address to which all ports of the process bind.', text('MULTIHUB_HOST', '127.0.0.1')),
-  grpc_port: described('The port of gRPC.', port('MULTIHUB_GRPC_PORT', 9090)),
-  connect_port: described(
+  host: describedSetting(
+    'The address to which all ports of the process bind.',
+    textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  ),
+  grpc_port: describedSetting('The port of gRPC.', portSetting('MULTIHUB_GRPC_PORT', 9090)),
+  connect_port: describedSetting(
     'The port of the Connect and gRPC-Web protocols (JSON), with health and metrics.',
-    port('MULTIHUB_CONNECT_PORT', 9091),
+    portSetting('MULTIHUB_CONNECT_PORT', 9091),
   ),
-  token: described(
+  token: describedSetting(
     'The bearer token with which this process calls other processes.',
-    optional(secret('MULTIHUB_RPC_TOKEN')),
+    optionalSetting(secretSetting('MULTIHUB_RPC_TOKEN')),
   ),
-  callers: described(
+  callers: describedSetting(
     'The callers with a bearer token. A name may occur twice while its token is replaced.',
     pairs<CallerToken>(
       'MULTIHUB_RPC_CALLERS',
@@ -27,7 +36,7 @@ export const RPC_SETTINGS = {
       (name, sha256) => ({ name, sha256 }),
     ),
   ),
-  certificates: described(
+  certificates: describedSetting(
     'The callers with a client certificate.',
     pairs<CallerCertificate>(
       'MULTIHUB_RPC_CERTIFICATES',
@@ -36,17 +45,17 @@ export const RPC_SETTINGS = {
       (name, identity) => ({ name, identity }),
     ),
   ),
-  tls_key: described(
+  tls_key: describedSetting(
     'The PEM file of the private key for TLS between processes.',
-    optional(text('MULTIHUB_TLS_KEY')),
+    optionalSetting(textSetting('MULTIHUB_TLS_KEY')),
   ),
-  tls_certificate: described(
+  tls_certificate: describedSetting(
     'The PEM file of the certificate for that key.',
-    optional(text('MULTIHUB_TLS_CERTIFICATE')),
+    optionalSetting(textSetting('MULTIHUB_TLS_CERTIFICATE')),
   ),
-  tls_ca: described(
+  tls_ca: describedSetting(
     'The PEM file of the certificate authority of the processes. With it, gRPC callers must have a certificate.',
-    optional(text('MULTIHUB_TLS_CA')),
+    optionalSetting(textSetting('MULTIHUB_TLS_CA')),
   ),
   merchants_address: address('MULTIHUB_MERCHANTS_ADDRESS', 'merchants'),
   balances_address: address('MULTIHUB_BALANCES_ADDRESS', 'balances'),
@@ -58,10 +67,13 @@ export const RPC_SETTINGS = {
 export type RpcConfig = Config<typeof RPC_SETTINGS>
 
 /** The address of a role in another process: host and port, with IPv6 addresses in brackets. */
-function address(variable: string, role: string): Field<string | undefined> {
+function address(variable: string, role: string): Setting<string | undefined> {
   const schema = z.string().regex(/^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):\d{1,5}$/)
-  const required = field(variable, 'an address such as payments:9090', schema)
-  return described(`The gRPC address of the ${role} role, when another process runs it.`, optional(required))
+  const required = setting(variable, 'an address such as payments:9090', schema)
+  return describedSetting(
+    `The gRPC address of the ${role} role, when another process runs it.`,
+    optionalSetting(required),
+  )
 }
 
 function pairs<T>(
@@ -69,7 +81,7 @@ function pairs<T>(
   expected: string,
   form: RegExp,
   make: (name: CallerName, value: string) => T,
-): Field<readonly T[]> {
+): Setting<readonly T[]> {
   const schema = z.string().transform((text, { addIssue }) => {
     const parts = text.split(',').map((part) => part.trim())
     const read = parts.flatMap((part) => {
@@ -81,7 +93,7 @@ function pairs<T>(
     addIssue('not the expected pairs')
     return z.NEVER
   })
-  return field<readonly T[]>(variable, `up to ${ENTRIES_MAX} ${expected}`, schema, {
+  return setting<readonly T[]>(variable, `up to ${ENTRIES_MAX} ${expected}`, schema, {
     value: [],
     text: 'none',
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { described, field } from '#lib/platform/config/config.ts'
+import { describedSetting, setting } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { LogField } from './fields.ts'
@@ -19,9 +19,9 @@ const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LEVELS)[number]
 
 /** The setting of the level. A log needs it before its process reads settings, so `levelOf` reads it alone. */
-export const LOG_LEVEL_SETTING = described(
+export const LOG_LEVEL_SETTING = describedSetting(
   'The lowest level that is logged. An unknown word means info.',
-  field<LogLevel>('MULTIHUB_LOG_LEVEL', LEVELS.join(', '), z.enum(LEVELS), { value: 'info', text: 'info' }),
+  setting<LogLevel>('MULTIHUB_LOG_LEVEL', LEVELS.join(', '), z.enum(LEVELS), { value: 'info', text: 'info' }),
 )
 
 /** Writes one line of JSON per call, with the request id. `message` is a constant sentence and never holds data. */

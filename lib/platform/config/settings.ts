@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { type Field, field } from './config.ts'
+import { type Setting, setting } from './config.ts'
 
 interface Bounds {
   readonly min: number
@@ -15,17 +15,17 @@ function shown<T>(value: T | undefined, text = String(value)): { value: T; text:
 }
 
 /** A text of up to 4,096 characters. */
-export function text(variable: string, fallback?: string): Field<string> {
-  return field(variable, 'a text', z.string().max(4096), shown(fallback))
+export function textSetting(variable: string, fallback?: string): Setting<string> {
+  return setting(variable, 'a text', z.string().max(4096), shown(fallback))
 }
 
 /** A secret text of up to 8,192 characters: a key, a token, a URL with a password. */
-export function secret(variable: string): Field<Secret> {
+export function secretSetting(variable: string): Setting<Secret> {
   const schema = z
     .string()
     .max(8192)
     .transform((value) => new Secret(value))
-  return field(variable, 'a secret text', schema)
+  return setting(variable, 'a secret text', schema)
 }
 
 function integerSchema(min: number, max: number): z.ZodType<number, string> {
@@ -37,45 +37,45 @@ function integerSchema(min: number, max: number): z.ZodType<number, string> {
 }
 
 /** An integer from `min` to `max`, both included. */
-export function integer(variable: string, { min, max, fallback }: Bounds): Field<number> {
-  return field(variable, `an integer from ${min} to ${max}`, integerSchema(min, max), shown(fallback))
+export function integerSetting(variable: string, { min, max, fallback }: Bounds): Setting<number> {
+  return setting(variable, `an integer from ${min} to ${max}`, integerSchema(min, max), shown(fallback))
 }
 
 /** A TCP port to listen on; 0 takes a free one (R2). */
-export function port(variable: string, fallback?: number): Field<number> {
-  return field(variable, 'a port from 0 (any free one) to 65535', integerSchema(0, 65_535), shown(fallback))
+export function portSetting(variable: string, fallback?: number): Setting<number> {
+  return setting(variable, 'a port from 0 (any free one) to 65535', integerSchema(0, 65_535), shown(fallback))
 }
 
 /** `true` or `false`; 1 and 0 are accepted too. */
-export function boolean(variable: string, fallback?: boolean): Field<boolean> {
+export function booleanSetting(variable: string, fallback?: boolean): Setting<boolean> {
   const schema = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], case: 'sensitive' })
-  return field(variable, 'true or false', schema, shown(fallback))
+  return setting(variable, 'true or false', schema, shown(fallback))
 }
 
 /** An absolute URL with one of `protocols`, kept as written. Use `secret` for a URL that may hold a password. */
-export function url(
+export function urlSetting(
   variable: string,
   {
     protocols = ['http:', 'https:'],
     fallback,
   }: { readonly protocols?: readonly string[]; readonly fallback?: string } = {},
-): Field<string> {
+): Setting<string> {
   const schema = z
     .string()
     .max(2048)
     .refine((text) => protocols.includes(URL.parse(text)?.protocol ?? ''))
-  return field(variable, `a URL that begins with ${protocols.join('// or ')}//`, schema, shown(fallback))
+  return setting(variable, `a URL that begins with ${protocols.join('// or ')}//`, schema, shown(fallback))
 }
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/
 
 /** A duration in milliseconds, written with a unit (`250ms`, `30s`, `5m`, `2h`, `1d`). Bounds are in ms too. */
-export function duration(variable: string, { min, max, fallback }: Bounds): Field<number> {
+export function durationSetting(variable: string, { min, max, fallback }: Bounds): Setting<number> {
   const expected = `a time from ${durationText(min)} to ${durationText(max)}, such as 250ms, 30s or 5m`
   const schema = z.string().regex(DURATION).transform(toMilliseconds).pipe(z.int().min(min).max(max))
   const default_text = fallback === undefined ? undefined : durationText(fallback)
-  return field(variable, expected, schema, shown(fallback, default_text))
+  return setting(variable, expected, schema, shown(fallback, default_text))
 }
 
 function toMilliseconds(text: string): number {
@@ -93,7 +93,7 @@ function durationText(time_ms: number): string {
 }
 
 /** At most `max` texts separated by commas, without the spaces around them. `item` must accept each. */
-export function list(
+export function listSetting(
   variable: string,
   options: {
     readonly of?: string
@@ -101,7 +101,7 @@ export function list(
     readonly max?: number
     readonly fallback?: readonly string[]
   } = {},
-): Field<readonly string[]> {
+): Setting<readonly string[]> {
   const { of = 'texts', item = z.string(), max = 100, fallback } = options
   const schema = z
     .string()
@@ -113,15 +113,15 @@ export function list(
     )
     .pipe(z.array(item).max(max))
   const default_text = fallback?.length === 0 ? 'none' : fallback?.join(',')
-  return field(variable, `up to ${max} ${of} separated by commas`, schema, shown(fallback, default_text))
+  return setting(variable, `up to ${max} ${of} separated by commas`, schema, shown(fallback, default_text))
 }
 
 /** The path of a directory, made absolute. Whether it is writable shows when it is opened. */
-export function directory(variable: string, fallback?: string): Field<string> {
+export function directorySetting(variable: string, fallback?: string): Setting<string> {
   const schema = z
     .string()
     .max(4096)
     .refine((path) => !path.includes('\0'))
     .transform((path) => resolve(path))
-  return field(variable, 'the path of a directory', schema, shown(fallback && resolve(fallback), fallback))
+  return setting(variable, 'the path of a directory', schema, shown(fallback && resolve(fallback), fallback))
 }
