@@ -22,11 +22,20 @@ export const RECENT_ENTRIES_MIN = 8_192
 /** Most batches in one read of the journal. It bounds the memory and the time of a read. */
 export const BATCHES_PER_READ = 16
 
-/** Batches between two checkpoints. It bounds the part of the journal that is replayed when a shard is loaded. */
+/** Batches between two checkpoints. It bounds the number of documents that are read when a shard is loaded. */
 export const CHECKPOINT_INTERVAL_BATCHES = 256n
 
+/** Entries between two checkpoints. It bounds the entries that are replayed when a shard is loaded: some 0.3 s. */
+export const CHECKPOINT_INTERVAL_ENTRIES = 16_384
+
+/**
+ * Most rows of checkpoints that are written per new entry. It bounds the cost of checkpoints of a shard with many
+ * accounts; such a shard replays at most a quarter as many entries as it has rows.
+ */
+export const CHECKPOINT_ROWS_PER_ENTRY_MAX = 4
+
 /** Most rows of each kind (accounts, holds) in one document of a checkpoint. It bounds the size of the document. */
-export const CHECKPOINT_PART_ROWS = 2_000
+export const CHECKPOINT_PART_ROWS = 1_000
 
 /** Most shards in the memory of one process. Beyond it the least recently used idle shards are unloaded. */
 export const LOADED_SHARDS_MAX = 64

@@ -1,14 +1,18 @@
 import { holdIdOf } from './command.ts'
-import type { Entry } from './entry.ts'
+import { EARLY_RELEASE_CODE, type Entry, isEarlyRelease } from './entry.ts'
 import { CorruptJournal } from './hash-chain.ts'
 import type { Hold, LedgerView } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts } from './merchant-accounts.ts'
 
-/** The change that one entry makes to a shard: the new accounts, and at most one hold that opens or closes. */
+/**
+ * The change that one entry makes to a shard: the new accounts, and at most one hold that opens or closes.
+ * `early_release` says that a hold was released before it arrived (`is_waiting`), or that it arrived after that.
+ */
 export interface StateChange {
-  readonly accounts: MerchantAccounts
+  readonly accounts?: MerchantAccounts
   readonly opened_hold?: Hold
   readonly closed_hold_id?: string
+  readonly early_release?: { readonly hold_id: string; readonly is_waiting: boolean }
 }
 
 /**
@@ -17,17 +21,34 @@ export interface StateChange {
  * the state.
  */
 export function applyEntry(view: LedgerView, entry: Entry): StateChange {
+  if (isEarlyRelease(entry)) return earlyRelease(view, entry)
   const before = view.accounts(entry.merchant_id, entry.currency)
   const accounts = entry.refused_code === undefined ? applyMovement(before, entry) : before
   if (accounts === undefined) throw corrupt(view, entry, 'makes a balance exceed 64 bits')
   if (accounts.available !== entry.available || accounts.held !== entry.held)
     throw corrupt(view, entry, 'states a balance that does not follow from the entries before it')
   if (accounts.held < 0n) throw corrupt(view, entry, 'takes more than is held')
+  if (entry.kind === 'hold' && view.isReleasedEarly(entry.id))
+    return refusalOfReleasedHold(view, entry, accounts)
   if (entry.refused_code !== undefined) return { accounts }
   if (entry.kind === 'hold') return { accounts, opened_hold: holdOf(view, entry) }
   if (entry.kind === 'capture' || entry.kind === 'release')
     return { accounts, closed_hold_id: resolvedHoldId(view, entry) }
   return { accounts }
+}
+
+function earlyRelease(view: LedgerView, entry: Entry): StateChange {
+  const hold_id = holdIdOf(entry.id)
+  if (view.hold(hold_id)) throw corrupt(view, entry, 'leaves a hold open that it should have released')
+  if (entry.amount !== 0n || entry.available !== 0n || entry.held !== 0n)
+    throw corrupt(view, entry, 'states an amount although its hold is unknown')
+  return { early_release: { hold_id, is_waiting: true } }
+}
+
+function refusalOfReleasedHold(view: LedgerView, entry: Entry, accounts: MerchantAccounts): StateChange {
+  if (entry.refused_code !== EARLY_RELEASE_CODE)
+    throw corrupt(view, entry, 'accepts a hold that was released before')
+  return { accounts, early_release: { hold_id: entry.id, is_waiting: false } }
 }
 
 function holdOf(view: LedgerView, entry: Entry): Hold {

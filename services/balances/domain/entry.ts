@@ -7,7 +7,9 @@ export type EntryKind = Command['kind']
 
 /**
  * One permanent decision of the ledger: money moved from `debit` to `credit`. With a `refused_code` the movement was
- * refused and changed nothing. `available` and `held` are the balances after the entry.
+ * refused and changed nothing. `available` and `held` are the balances after the entry. A release that arrived before
+ * its hold has the code `EARLY_RELEASE_CODE`; its currency is empty and its numbers are 0, because only the hold would
+ * state them.
  */
 export interface Entry {
   readonly id: string
@@ -16,13 +18,21 @@ export interface Entry {
   readonly currency: string
   readonly debit: AccountName
   readonly credit: AccountName
-  /** Above zero, in minor units. */
+  /** Above zero, in minor units; 0 in the entry of an early release. */
   readonly amount: bigint
   readonly payment_id?: string
   readonly reason: string
   readonly refused_code?: ErrorCode
   readonly available: bigint
   readonly held: bigint
+}
+
+/** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */
+export const EARLY_RELEASE_CODE: ErrorCode = 8801
+
+/** Whether an entry records a release that arrived before its hold. */
+export function isEarlyRelease({ kind, refused_code }: Pick<Entry, 'kind' | 'refused_code'>): boolean {
+  return kind === 'release' && refused_code !== undefined
 }
 
 /** The place of a batch in the journal of its shard, and the time at which it was decided. */

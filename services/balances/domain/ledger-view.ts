@@ -18,6 +18,8 @@ export interface LedgerView {
   accounts(merchant_id: string, currency: string): MerchantAccounts
   /** A hold that is neither captured nor released. */
   hold(id: string): Hold | undefined
+  /** Whether the release of this hold was recorded and the hold has not arrived since. */
+  isReleasedEarly(hold_id: string): boolean
   /** The entry with this id when it is still in memory. Older entries are in the journal only. */
   recordedEntry(id: string): RecordedEntry | undefined
 }

@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals'
+import type { Batch } from '../domain/entry.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import type { ShardSnapshot } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts'
+import type { CheckpointPart } from '../store/checkpoints.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
+import { readCheckpoint, saveCheckpoint } from './checkpoint.ts'
 import { isSameSnapshot } from './compare-projections.ts'
 
 const SHARD = 3
@@ -18,16 +21,23 @@ function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
       currency: 'INR',
       amount: 1n,
     })),
+    early_releases: ['early'],
   }
 }
 
-test('loads a checkpoint of many holds as it was saved', async () => {
+/** Reads the checkpoint of a shard whose journal has a batch at every position. */
+async function readSnapshot({ checkpoints, journal }: LedgerStore): Promise<ShardSnapshot> {
+  const getBatch = async (_: number, seq: bigint): Promise<Batch> => ({ hash: `hash ${seq}` }) as Batch
+  const checkpoint = await readCheckpoint({ checkpoints, journal: { ...journal, getBatch } }, SHARD)
+  if (checkpoint?.status !== 'sound') throw new Error(`no sound checkpoint: ${checkpoint?.problem}`)
+  return checkpoint.snapshot
+}
+
+test('reads a checkpoint of many holds as it was saved', async () => {
   await using fixture = await openFixture()
-  const { checkpoints } = fixture.store
   const snapshot = snapshotAt(7n, 4_500)
-  await saveCheckpoint(checkpoints, snapshot)
-  const loaded = await loadCheckpoint(checkpoints, SHARD)
-  expect(loaded && isSameSnapshot(loaded, snapshot)).toBe(true)
+  await saveCheckpoint(fixture.store.checkpoints, snapshot)
+  expect(isSameSnapshot(await readSnapshot(fixture.store), snapshot)).toBe(true)
 })
 
 test('replaces a checkpoint only by a later one, and deletes the parts of the old one', async () => {
@@ -35,16 +45,49 @@ test('replaces a checkpoint only by a later one, and deletes the parts of the ol
   const { checkpoints } = fixture.store
   await Promise.all([5n, 9n, 7n, 2n].map((seq) => saveCheckpoint(checkpoints, snapshotAt(seq, 10))))
   await saveCheckpoint(checkpoints, snapshotAt(8n, 10))
-  expect((await loadCheckpoint(checkpoints, SHARD))?.head.seq).toBe(9n)
+  expect((await readSnapshot(fixture.store)).head.seq).toBe(9n)
   await saveCheckpoint(checkpoints, snapshotAt(10n, 1))
-  expect((await loadCheckpoint(checkpoints, SHARD))?.holds).toHaveLength(1)
+  expect((await readSnapshot(fixture.store)).holds).toHaveLength(1)
   for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.getPart(SHARD, seq, 0)).toBeUndefined()
 })
 
-test('refuses to load a checkpoint that lacks a part', async () => {
+test('replaces a damaged checkpoint also by an earlier one, but not the one that replaced it meanwhile', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
-  await saveCheckpoint(checkpoints, snapshotAt(5n, 10))
-  await checkpoints.deletePartsBefore(SHARD, 6n)
-  await expect(loadCheckpoint(checkpoints, SHARD)).rejects.toThrow('the checkpoint lacked parts')
+  await saveCheckpoint(checkpoints, snapshotAt(9n, 10))
+  const damaged = await checkpoints.getHead(SHARD)
+  await saveCheckpoint(checkpoints, snapshotAt(5n, 10), damaged?.version)
+  expect((await readSnapshot(fixture.store)).head.seq).toBe(5n)
+  await saveCheckpoint(checkpoints, snapshotAt(4n, 10), damaged?.version)
+  expect((await readSnapshot(fixture.store)).head.seq).toBe(5n)
+})
+
+test('overwrites a part that a crashed save left', async () => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  const { accounts, early_releases } = snapshotAt(7n, 10)
+  const rest: CheckpointPart = {
+    shard: SHARD,
+    format: 1,
+    seq: 7n,
+    part: 0,
+    accounts,
+    holds: [],
+    early_releases,
+  }
+  await checkpoints.putPart(rest)
+  await saveCheckpoint(checkpoints, snapshotAt(7n, 10))
+  expect((await readSnapshot(fixture.store)).holds).toHaveLength(10)
+})
+
+test('reads the later checkpoint when the one that it began with is replaced meanwhile', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await saveCheckpoint(store.checkpoints, snapshotAt(5n, 10))
+  const getPart: typeof store.checkpoints.getPart = async (shard, seq, part) => {
+    if (seq === 5n) await saveCheckpoint(store.checkpoints, snapshotAt(6n, 20))
+    return await store.checkpoints.getPart(shard, seq, part)
+  }
+  const snapshot = await readSnapshot({ ...store, checkpoints: { ...store.checkpoints, getPart } })
+  expect(isSameSnapshot(snapshot, snapshotAt(6n, 20))).toBe(true)
 })

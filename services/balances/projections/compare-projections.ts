@@ -26,7 +26,8 @@ export function isSameSnapshot(one: ShardSnapshot, other: ShardSnapshot): boolea
   return isDeepStrictEqual(byKey(one), byKey(other))
 }
 
-function byKey({ head, accounts, holds }: ShardSnapshot): unknown {
+function byKey({ head, accounts, holds, early_releases }: ShardSnapshot): unknown {
   const keyed = accounts.map((one): [string, unknown] => [`${one.currency} ${one.merchant_id}`, one])
-  return { head, accounts: new Map(keyed), holds: new Map(holds.map((hold) => [hold.id, hold])) }
+  const holds_by_id = new Map(holds.map((hold) => [hold.id, hold]))
+  return { head, accounts: new Map(keyed), holds: holds_by_id, early_releases: new Set(early_releases) }
 }

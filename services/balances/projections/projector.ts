@@ -1,33 +1,29 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, type Timer } from '#lib/platform/time.ts'
 import type { ShardState } from '../domain/shard-state.ts'
-import { BATCHES_PER_READ, CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
+import { BATCHES_PER_READ } from '../limits.ts'
 import { entryDocuments } from '../store/entries.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
 
-/** Writes the projection of entries and the checkpoints of one shard from its journal, in the background. */
+/** Writes the projection of entries of one shard from its journal, in the background. */
 export interface Projector {
   /** Starts projecting the new batches, unless that is under way. */
   wake(): void
   /** Resolves when the entries of all batches up to `seq` are in the projection. */
   waitFor(seq: bigint): Promise<void>
-  /** Finishes the work under way and saves a checkpoint, so that the next load of the shard is quick. */
+  /** Finishes the work under way. */
   stop(): Promise<void>
 }
 
 /**
- * Projects the journal into one `entries` document per entry, and saves a checkpoint every
- * `CHECKPOINT_INTERVAL_BATCHES`. It may lag behind, and several processes may project the same batches: every write
- * follows from the journal alone, and the stored progress only rises. `checkpoint_seq` is the batch of the checkpoint
- * that the shard was loaded from.
+ * Projects the journal into one `entries` document per entry. It may lag behind, and several processes may project the
+ * same batches: every write follows from the journal alone, and the stored progress only rises.
  */
-export function createProjector(state: ShardState, store: LedgerStore, checkpoint_seq: bigint): Projector {
+export function createProjector(state: ShardState, store: LedgerStore): Projector {
   const { shard } = state
   let projected_seq: bigint | undefined
-  let saved_seq = checkpoint_seq
   let current_pass: Promise<void> | undefined
   let retry: Timer | undefined
   let is_following = false
@@ -47,13 +43,6 @@ export function createProjector(state: ShardState, store: LedgerStore, checkpoin
       await store.entries.advanceProjectedSequence(shard, last.seq)
       projected_seq = last.seq
     }
-    if (state.head().seq - saved_seq >= CHECKPOINT_INTERVAL_BATCHES) await checkpoint()
-  }
-
-  async function checkpoint(): Promise<void> {
-    const snapshot = state.snapshot()
-    await saveCheckpoint(store.checkpoints, snapshot)
-    saved_seq = snapshot.head.seq
   }
 
   function sharePass(): Promise<void> {
@@ -92,7 +81,6 @@ export function createProjector(state: ShardState, store: LedgerStore, checkpoin
       is_stopped = true
       retry?.cancel()
       await current_pass?.catch(() => undefined)
-      if (state.head().seq > saved_seq) await checkpoint()
     },
   }
 }

@@ -4,7 +4,8 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { LOADED_SHARDS_MAX } from '../limits.ts'
-import { loadCheckpoint } from '../projections/checkpoint.ts'
+import { readCheckpoint } from '../projections/checkpoint.ts'
+import { type Checkpointer, createCheckpointer } from '../projections/checkpointer.ts'
 import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
@@ -14,6 +15,7 @@ import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 export interface LoadedShard {
   readonly processor: ShardProcessor
   readonly projector: Projector
+  readonly checkpointer: Checkpointer
 }
 
 /** The shards in the memory of this process. */
@@ -47,13 +49,15 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
     return slot
 
     async function loadState(): Promise<LoadedShard> {
-      const snapshot = await loadCheckpoint(store.checkpoints, shard)
-      const state = createShardState(snapshot ?? { shard })
-      await catchUp(state, store.journal, () => state.trimRecentEntries(state.head().seq))
-      const projector = createProjector(state, store, snapshot?.head.seq ?? 0n)
-      projector.wake()
+      const { state, checkpointer } = await loadShardState(store, shard)
+      const projector = createProjector(state, store)
+      const wake = (): void => {
+        projector.wake()
+        checkpointer.wake()
+      }
+      wake()
       slot.state = state
-      return { processor: createShardProcessor(state, store.journal, projector.wake), projector }
+      return { processor: createShardProcessor(state, store.journal, wake), projector, checkpointer }
     }
   }
 
@@ -79,16 +83,17 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
     // A failed load is not reported here: it was thrown to every user of the shard.
     const unloaded = slot.loading
       .then(
-        (loaded) => stopProjector(shard, loaded),
+        (loaded) => stopBackgroundWork(shard, loaded),
         () => undefined,
       )
       .finally(() => unloading.delete(unloaded))
     unloading.add(unloaded)
   }
 
-  async function stopProjector(shard: number, { projector }: LoadedShard): Promise<void> {
+  async function stopBackgroundWork(shard: number, { projector, checkpointer }: LoadedShard): Promise<void> {
+    await projector.stop()
     try {
-      await projector.stop()
+      await checkpointer.stop()
     } catch (error) {
       log.warn({ shard, error }, 'a shard was unloaded without a new checkpoint; its next load takes longer')
     }
@@ -116,4 +121,29 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
       await Promise.all(unloading)
     },
   }
+}
+
+/** Loads the state of a shard from its checkpoint and the journal after it, or from the journal alone. */
+async function loadShardState(
+  store: LedgerStore,
+  shard: number,
+): Promise<{ state: ShardState; checkpointer: Checkpointer }> {
+  const checkpoint = await readCheckpoint(store, shard)
+  const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
+  if (damaged) {
+    log.error(
+      { shard, seq: damaged.seq, reason: damaged.problem },
+      'a damaged checkpoint was ignored and the whole journal is replayed; run VerifyLedger and RebuildProjections',
+    )
+  }
+  const snapshot = checkpoint?.status === 'sound' ? checkpoint.snapshot : undefined
+  const state = createShardState(snapshot ?? { shard })
+  await catchUp(state, store.journal, () => state.trimRecentEntries(state.head().seq))
+  const checkpointer = createCheckpointer(
+    state,
+    store.checkpoints,
+    snapshot?.head.seq ?? 0n,
+    damaged?.version,
+  )
+  return { state, checkpointer }
 }

@@ -4,8 +4,9 @@ import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
-import { dropCheckpoint, loadCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
+import { readCheckpoint, type StoredCheckpoint, saveCheckpoint } from '../projections/checkpoint.ts'
 import type { EntryDocument } from '../store/entries.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -25,6 +26,12 @@ async function openUsedLedger(): Promise<LedgerFixture> {
   await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 1 })
   await ledger.stop()
   return fixture
+}
+
+async function soundCheckpoint(store: LedgerStore): Promise<StoredCheckpoint & { status: 'sound' }> {
+  const checkpoint = await readCheckpoint(store, SHARD)
+  if (checkpoint?.status !== 'sound') throw new Error('there is no sound checkpoint')
+  return checkpoint
 }
 
 async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryDocument> {
@@ -62,22 +69,39 @@ describe('finds and rebuilds a projection with', () => {
     [
       'a wrong balance in the checkpoint',
       async ({ store }) => {
-        const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
-        if (snapshot === undefined) throw new Error('there is no checkpoint')
-        await dropCheckpoint(store.checkpoints, SHARD)
-        const accounts = snapshot.accounts.map((one) => ({ ...one, available: one.available + 1n }))
-        await saveCheckpoint(store.checkpoints, { ...snapshot, accounts })
+        const checkpoint = await soundCheckpoint(store)
+        const accounts = checkpoint.snapshot.accounts.map((one) => ({
+          ...one,
+          available: one.available + 1n,
+        }))
+        await saveCheckpoint(store.checkpoints, { ...checkpoint.snapshot, accounts }, checkpoint.version)
       },
       /the checkpoint at batch 5 differs from the journal/,
     ],
     [
+      'an altered row in the checkpoint',
+      async ({ store: { checkpoints } }) => {
+        const part = await checkpoints.getPart(SHARD, 5n, 0)
+        if (part === undefined) throw new Error('there is no checkpoint')
+        const accounts = part.accounts.map((one) => ({ ...one, available: 999_999n }))
+        await checkpoints.putPart({ ...part, accounts })
+      },
+      /the checkpoint at batch 5 does not match its digest/,
+    ],
+    [
+      'a checkpoint without its parts',
+      async ({ store }) => {
+        await store.checkpoints.deletePartsBefore(SHARD, 6n)
+      },
+      /the checkpoint at batch 5 lacks a part/,
+    ],
+    [
       'a checkpoint ahead of the journal',
       async ({ store }) => {
-        const snapshot = await loadCheckpoint(store.checkpoints, SHARD)
-        if (snapshot === undefined) throw new Error('there is no checkpoint')
+        const { snapshot } = await soundCheckpoint(store)
         await saveCheckpoint(store.checkpoints, { ...snapshot, head: { ...snapshot.head, seq: 9n } })
       },
-      /the checkpoint is ahead of the journal/,
+      /the checkpoint at batch 9 is of a batch that is not in the journal/,
     ],
   ])('%s', async (_, corrupt, difference) => {
     await using fixture = await openUsedLedger()
@@ -90,6 +114,7 @@ describe('finds and rebuilds a projection with', () => {
     expect(await ledger.rebuildProjections()).toBe(1)
     expect(await ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
     expect(await store.entries.listBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
+    expect(await soundCheckpoint(store)).toMatchObject({ snapshot: { accounts: [{ available: 50n }] } })
   })
 })
 

@@ -1,9 +1,9 @@
 import type { Batch, Entry } from '../domain/entry.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { sumOfAccounts } from '../domain/merchant-accounts.ts'
-import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
+import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
-import { loadCheckpoint } from '../projections/checkpoint.ts'
+import { readCheckpoint, type StoredCheckpoint } from '../projections/checkpoint.ts'
 import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
 import { entryDocuments } from '../store/entries.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
@@ -18,7 +18,7 @@ export interface VerificationReport {
 /** A shard whose journal is being replayed. */
 interface Replay {
   readonly state: ShardState
-  readonly checkpoint: ShardSnapshot | undefined
+  readonly checkpoint: StoredCheckpoint | undefined
   /** The last batch whose entries are all in the projection. */
   readonly projected_seq: bigint
   /** The ids of the entries replayed so far. */
@@ -39,10 +39,11 @@ export async function verifyShard(
   const addDifference = (difference: string): void => report.addDifference(`shard ${shard}: ${difference}`)
   // The checkpoint and the projection are read before the end of the journal; otherwise a batch committed in between
   // would make them look ahead of it.
-  const checkpoint = await loadCheckpoint(store.checkpoints, shard)
+  const checkpoint = await readCheckpoint(store, shard)
   const projected_seq = await store.entries.projectedSequence(shard)
   const last_seq = await store.journal.lastSequence(shard)
-  if (checkpoint && checkpoint.head.seq > last_seq) addDifference('the checkpoint is ahead of the journal')
+  if (checkpoint?.status === 'damaged')
+    addDifference(`the checkpoint at batch ${checkpoint.seq} ${checkpoint.problem}`)
   if (projected_seq > last_seq) addDifference('the projection of entries is ahead of the journal')
   if (last_seq === 0n) return
   const state = createShardState({ shard })
@@ -67,7 +68,11 @@ function replayBatch({ state, checkpoint, addDifference }: Replay, batch: Batch)
   state.append(batch)
   state.trimRecentEntries(batch.seq)
   for (const entry of batch.entries) verifyFunds(entry, addDifference)
-  if (checkpoint?.head.seq === batch.seq && !isSameSnapshot(checkpoint, state.snapshot())) {
+  if (
+    checkpoint?.status === 'sound' &&
+    checkpoint.seq === batch.seq &&
+    !isSameSnapshot(checkpoint.snapshot, state.snapshot())
+  ) {
     addDifference(`the checkpoint at batch ${batch.seq} differs from the journal`)
   }
 }

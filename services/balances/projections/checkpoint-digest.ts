@@ -1,0 +1,43 @@
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import type { Hold } from '../domain/ledger-view.ts'
+import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
+import type { CheckpointHead, CheckpointPart } from '../store/checkpoints.ts'
+
+/**
+ * Digest of the fields of a head and, through the digests of its parts, of all rows. Like the hash chain of the journal,
+ * it is computed over JSON with a fixed order of fields, so that it does not depend on how a store keeps documents.
+ */
+export function digestOfCheckpoint(
+  { shard, format, seq, time, hash, parts }: Omit<CheckpointHead, 'digest'>,
+  part_digests: readonly string[],
+): string {
+  const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts])
+  return sha256Hex([head, ...part_digests].join('\n'))
+}
+
+/** Digest of one part and its rows, in their order. */
+export function digestOfPart(part: CheckpointPart): string {
+  const { format, shard, seq, part: number, accounts, holds, early_releases } = part
+  const lines = [JSON.stringify([format, shard, String(seq), number, accounts.length, holds.length])]
+  for (const one of accounts) lines.push(lineOfAccounts(one))
+  for (const hold of holds) lines.push(lineOfHold(hold))
+  for (const hold_id of early_releases) lines.push(JSON.stringify(hold_id))
+  return sha256Hex(lines.join('\n'))
+}
+
+function lineOfAccounts(accounts: MerchantAccounts): string {
+  return JSON.stringify([
+    accounts.merchant_id,
+    accounts.currency,
+    String(accounts.available),
+    String(accounts.held),
+    String(accounts.clearing),
+    String(accounts.fees),
+    String(accounts.chargebacks),
+    String(accounts.adjustments),
+  ])
+}
+
+function lineOfHold({ id, merchant_id, currency, amount, payment_id }: Hold): string {
+  return JSON.stringify([id, merchant_id, currency, String(amount), payment_id ?? null])
+}

@@ -1,0 +1,108 @@
+import { expect, test } from '@jest/globals'
+import { emptyAccounts } from '../domain/merchant-accounts.ts'
+import { shardOf } from '../domain/shard.ts'
+import { createShardState, type ShardSnapshot } from '../domain/shard-state.ts'
+import { credit, openFixture } from '../ledger.fixture.ts'
+import { createLedger } from '../ledger.ts'
+import {
+  CHECKPOINT_INTERVAL_BATCHES,
+  CHECKPOINT_INTERVAL_ENTRIES,
+  CHECKPOINT_ROWS_PER_ENTRY_MAX,
+} from '../limits.ts'
+import type { Checkpoints } from '../store/checkpoints.ts'
+import { createCheckpointer } from './checkpointer.ts'
+
+const SHARD = shardOf('1000', 'test')
+
+test('checkpoints are written under steady load while the projection lags behind', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  const gate = Promise.withResolvers<void>()
+  const entries: typeof store.entries = {
+    ...store.entries,
+    async insert(document) {
+      await gate.promise
+      await store.entries.insert(document)
+    },
+  }
+  const ledger = createLedger({ ...store, entries })
+  let is_loaded = true
+  const load = Array.from({ length: 4 }, async (_, worker) => {
+    for (let number = 0; is_loaded; number += 1)
+      await ledger.submit('test', credit(`${worker} ${number}`, 1n))
+  })
+  try {
+    for (const times of [1n, 2n, 3n]) {
+      const due = times * CHECKPOINT_INTERVAL_BATCHES
+      while ((await store.journal.lastSequence(SHARD)) < due + 200n) await ledger.accounts('test', '1000')
+      expect((await store.checkpoints.getHead(SHARD))?.seq).toBeGreaterThanOrEqual(due)
+    }
+  } finally {
+    is_loaded = false
+    gate.resolve()
+    await Promise.all(load)
+    await ledger.stop()
+  }
+  expect(await ledger.verify()).toMatchObject({ differences: [] })
+}, 120_000)
+
+/** A state of which only the size is known, and the checkpoints that a checkpointer saves of it. */
+function countingCheckpointer(accounts: number) {
+  const head = { seq: 0n, time_ms: 0, hash: '' }
+  const size = { entries: 0 }
+  const rows = Array.from({ length: accounts }, (_, at) => emptyAccounts(`m${at}`, 'INR'))
+  const snapshot = (): ShardSnapshot => ({
+    shard: SHARD,
+    head: { ...head },
+    accounts: rows,
+    holds: [],
+    early_releases: [],
+  })
+  const state = {
+    ...createShardState({ shard: SHARD }),
+    head: () => head,
+    snapshot,
+    rowCount: () => rows.length,
+    appendedEntries: () => size.entries,
+  }
+  const saved: bigint[] = []
+  const written = { rows: 0 }
+  const checkpoints: Checkpoints = {
+    getHead: async () => undefined,
+    getPart: async () => undefined,
+    putPart: async (part) => {
+      written.rows += part.accounts.length
+    },
+    advanceHead: async ({ seq }) => {
+      saved.push(seq)
+    },
+    deletePartsBefore: async () => false,
+    deleteHead: async () => undefined,
+  }
+  const checkpointer = createCheckpointer(state, checkpoints, 0n)
+  async function append(entries: number): Promise<void> {
+    head.seq += 1n
+    size.entries += entries
+    checkpointer.wake()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { append, checkpointer, saved, written }
+}
+
+test('a checkpoint is due after a number of entries, also when they are in few batches', async () => {
+  const { append, saved } = countingCheckpointer(10)
+  for (let batch = 0; batch < 64; batch += 1) await append(512)
+  expect(saved).toEqual([
+    BigInt(CHECKPOINT_INTERVAL_ENTRIES / 512),
+    BigInt((2 * CHECKPOINT_INTERVAL_ENTRIES) / 512),
+  ])
+})
+
+test('the rows of checkpoints are bounded by the entries, also at the end', async () => {
+  const { append, checkpointer, saved, written } = countingCheckpointer(5_000)
+  for (let batch = 1; batch <= 3_000; batch += 1) await append(1)
+  expect(saved).toEqual([1_250n, 2_500n])
+  await checkpointer.stop()
+  expect(saved).toEqual([1_250n, 2_500n])
+  expect(written.rows).toBeLessThanOrEqual(3_000 * CHECKPOINT_ROWS_PER_ENTRY_MAX)
+})

@@ -1,0 +1,88 @@
+import { log } from '#lib/platform/telemetry/log.ts'
+import { clock, type Timer } from '#lib/platform/time.ts'
+import type { ShardState } from '../domain/shard-state.ts'
+import {
+  CHECKPOINT_INTERVAL_BATCHES,
+  CHECKPOINT_INTERVAL_ENTRIES,
+  CHECKPOINT_ROWS_PER_ENTRY_MAX,
+} from '../limits.ts'
+import type { Checkpoints } from '../store/checkpoints.ts'
+import { saveCheckpoint } from './checkpoint.ts'
+
+const RETRY_MS = 1_000
+
+/** Saves checkpoints of one shard in the background, so that the next load of the shard is quick. */
+export interface Checkpointer {
+  /** Starts saving a checkpoint when one is due, unless that is under way. */
+  wake(): void
+  /** Finishes the save under way, and saves what was decided since. */
+  stop(): Promise<void>
+}
+
+/**
+ * Saves a checkpoint every `CHECKPOINT_INTERVAL_BATCHES` or `CHECKPOINT_INTERVAL_ENTRIES`, whichever comes first, while
+ * the shard goes on deciding. Its cost is bounded: a checkpoint of many rows waits until there are enough new entries
+ * that at most `CHECKPOINT_ROWS_PER_ENTRY_MAX` rows are written per entry. `loaded_seq` is the batch of the checkpoint
+ * that the shard was loaded from, 0 for none. `damaged_version` is the version of a damaged checkpoint to be replaced.
+ */
+export function createCheckpointer(
+  state: ShardState,
+  checkpoints: Checkpoints,
+  loaded_seq: bigint,
+  damaged_version?: number,
+): Checkpointer {
+  const { shard } = state
+  let saved_seq = loaded_seq
+  let saved_entries = 0
+  let saving: Promise<void> | undefined
+  let retry: Timer | undefined
+  let is_stopped = false
+
+  const newEntries = (): number => state.appendedEntries() - saved_entries
+
+  const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= state.rowCount()
+
+  function isDue(): boolean {
+    const is_long =
+      state.head().seq - saved_seq >= CHECKPOINT_INTERVAL_BATCHES ||
+      newEntries() >= CHECKPOINT_INTERVAL_ENTRIES
+    return is_long && isAffordable()
+  }
+
+  async function save(): Promise<void> {
+    const entries = state.appendedEntries()
+    const snapshot = state.snapshot()
+    await saveCheckpoint(checkpoints, snapshot, damaged_version)
+    saved_entries = entries
+    saved_seq = snapshot.head.seq
+  }
+
+  async function saveWhileDue(): Promise<void> {
+    try {
+      while (!is_stopped && isDue()) await save()
+    } catch (error) {
+      log.warn({ shard, error }, 'saving the checkpoint of a shard failed and will be retried')
+      retry = clock.after(RETRY_MS, () => {
+        retry = undefined
+        wake()
+      })
+    } finally {
+      saving = undefined
+    }
+  }
+
+  function wake(): void {
+    if (saving || retry || is_stopped || !isDue()) return
+    saving = saveWhileDue()
+  }
+
+  return {
+    wake,
+    async stop() {
+      is_stopped = true
+      await saving
+      retry?.cancel()
+      if (state.head().seq > saved_seq && isAffordable()) await save()
+    },
+  }
+}
