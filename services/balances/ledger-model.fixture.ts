@@ -31,6 +31,7 @@ export function createModel(): LedgerModel {
     string,
     { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }
   >()
+  const released_early = new Set<string>()
   const balance = (owner: string, account: string): bigint => accounts.get(`${owner} ${account}`) ?? 0n
 
   function move({ owner, from, to, amount }: ModelMovement): boolean {
@@ -45,6 +46,10 @@ export function createModel(): LedgerModel {
   function decideNew(command: Command): string {
     if (command.kind === 'capture' || command.kind === 'release') {
       const hold = open.get(command.hold_id)
+      if (!hold && command.kind === 'release') {
+        released_early.add(command.hold_id)
+        return '8801'
+      }
       if (!hold || hold.merchant_id !== command.merchant_id) return 'hold_not_open'
       const to = command.kind === 'capture' ? 'clearing' : 'available'
       if (!move({ owner: hold.owner, from: 'held', to, amount: hold.amount })) return 'overflow'
@@ -59,6 +64,7 @@ export function createModel(): LedgerModel {
     }
     if (amount <= 0n || amount > INT64_MAX) return 'malformed'
     if (kind === 'hold') {
+      if (released_early.has(command.id)) return '8801'
       if (balance(owner, 'available') < amount) return '6004'
       if (!move({ owner, from: 'available', to: 'held', amount })) return '6001'
       open.set(command.id, { owner, merchant_id, amount })
@@ -77,7 +83,7 @@ export function createModel(): LedgerModel {
       if ('amount' in command && command.kind !== 'adjustment' && command.amount <= 0n) return 'malformed'
       if (existing) return existing.content === content ? existing.result : 'id_conflict'
       const result = decideNew(command)
-      if (result === 'accepted' || result.startsWith('6')) results.set(command.id, { content, result })
+      if (result === 'accepted' || /^\d/.test(result)) results.set(command.id, { content, result })
       return result
     },
     balances() {

@@ -67,7 +67,8 @@ describe('the ledger', () => {
       Array.from({ length: 50 }, (_, index) => resolve(index % 2 ? 'capture' : 'release', `h${index}`)),
     )
     expect(ends.filter(wasAccepted)).toHaveLength(50)
-    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 125n })
+    // 50 credits, 50 holds, the ends of the 25 accepted holds, and the 12 releases of refused holds.
+    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 137n })
     const accepted_odd = holds
       .slice(0, 50)
       .filter((result, index) => index % 2 === 1 && wasAccepted(result)).length
@@ -101,6 +102,23 @@ describe('the ledger', () => {
     expect(await later.submit('test', hold('h', 10n))).toEqual(refused)
     expect(await later.submit('test', hold('h', 11n))).toEqual({ not_recorded: 'id_conflict' })
     await later.stop()
+  })
+
+  test('refuses a hold whose release arrived first, also after a restart, and moves no money', async () => {
+    await using fixture = await openFixture()
+    const { ledger, store } = fixture
+    await ledger.submit('test', credit('a', 100n))
+    const released = await ledger.submit('test', resolve('release', 'h'))
+    expect(released).toMatchObject({ recorded: { entry: { id: 'h:resolve', refused_code: 8801 } } })
+    await ledger.stop()
+    const later = createLedger(store)
+    const refused = await later.submit('test', hold('h', 40n))
+    expect(refused).toMatchObject({ recorded: { entry: { refused_code: 8801, available: 100n, held: 0n } } })
+    expect(await later.submit('test', hold('h', 40n))).toEqual(refused)
+    expect(await later.submit('test', resolve('release', 'h'))).toEqual(released)
+    expect(await later.accounts('test', '1000')).toMatchObject([{ currency: 'INR', available: 100n }])
+    await later.stop()
+    expect(await later.verify()).toEqual({ consistent: true, transfers: 3n, differences: [] })
   })
 
   test('rejects a bad command without affecting its batch', async () => {

@@ -3,6 +3,7 @@ import { credit, hold, resolve } from '../ledger.fixture.ts'
 import { adjustmentId, type Command } from './command.ts'
 import { type CommandResult, decideCommand } from './decide-command.ts'
 import type { BatchPosition } from './entry.ts'
+import { sealBatch } from './hash-chain.ts'
 import { type BatchDraft, createBatchDraft, createShardState } from './shard-state.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
@@ -84,11 +85,57 @@ describe('holds', () => {
     expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
   })
 
-  test("does not resolve a hold that is unknown, refused or another merchant's", () => {
+  test("does not capture a hold that is unknown or refused, and does not resolve another merchant's", () => {
     const { decide } = decider(credit('a', 10n), hold('mine', 4n), hold('much', 400n))
     for (const id of ['none', 'much'])
       expect(decide(resolve('capture', id))).toEqual({ not_recorded: 'hold_not_open' })
-    expect(decide(resolve('release', 'mine', '2000'))).toEqual({ not_recorded: 'hold_not_open' })
+    for (const kind of ['capture', 'release'] as const)
+      expect(decide(resolve(kind, 'mine', '2000'))).toEqual({ not_recorded: 'hold_not_open' })
+  })
+})
+
+describe('a release that arrives before its hold', () => {
+  test('is recorded once, and refuses the hold when it arrives', () => {
+    const { draft, decide } = decider(credit('a', 10n))
+    const released = decide(resolve('release', 'h'))
+    expect(released).toMatchObject({
+      recorded: { entry: { id: 'h:resolve', refused_code: 8801, amount: 0n } },
+    })
+    const late = decide(hold('h', 4n))
+    expect(late).toMatchObject(refused(8801))
+    expect(decide(resolve('release', 'h'))).toEqual(released)
+    expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
+    expect(decide(hold('h', 4n))).toEqual(late)
+    expect(decide(hold('h', 5n))).toEqual({ not_recorded: 'id_conflict' })
+    expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 10n, held: 0n })
+    expect(draft.entries.map(({ id }) => id)).toEqual(['a', 'h:resolve', 'h'])
+  })
+
+  test('refuses the hold of any merchant, because the hold could not be resolved', () => {
+    const { decide } = decider(credit('a', 10n), resolve('release', 'h', '2000'))
+    expect(decide(hold('h', 4n))).toMatchObject(refused(8801))
+  })
+
+  test('is remembered when its batch was committed, and in a snapshot, until the hold arrives', () => {
+    const { draft } = decider(credit('a', 10n), resolve('release', 'h'))
+    const state = createShardState({ shard: 1 })
+    state.append(sealBatch(AT, '', draft.entries, 'token'))
+    expect(state.accountsOf('1000')).toHaveLength(1)
+    const snapshot = state.snapshot()
+    expect(snapshot.early_releases).toEqual(['h'])
+    const loaded = createShardState(snapshot)
+    const at: BatchPosition = { ...AT, seq: 2n }
+    const next = createBatchDraft(loaded, at)
+    expect(decideCommand(next, hold('h', 4n), at)).toMatchObject(refused(8801))
+    loaded.append(sealBatch(at, '', next.entries, 'token'))
+    expect(loaded.snapshot()).toMatchObject({ early_releases: [], holds: [] })
+  })
+
+  test('in a journal, a hold that was accepted after it is corrupt', () => {
+    const { draft } = decider(credit('a', 10n), hold('h', 4n))
+    const accepted = draft.entries.at(-1)
+    const { draft: other } = decider(credit('a', 10n), resolve('release', 'h'))
+    expect(() => accepted && other.record(accepted)).toThrow('accepts a hold that was released before')
   })
 })
 

@@ -1,6 +1,12 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { type Command, isWellFormed, type ResolveCommand } from './command.ts'
-import type { BatchPosition, Entry, EntryKind, RecordedEntry } from './entry.ts'
+import {
+  type BatchPosition,
+  EARLY_RELEASE_CODE,
+  type Entry,
+  type EntryKind,
+  type RecordedEntry,
+} from './entry.ts'
 import type { Hold } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
 import type { BatchDraft } from './shard-state.ts'
@@ -8,7 +14,8 @@ import type { BatchDraft } from './shard-state.ts'
 /**
  * Why no entry was recorded for a command. A repeat is decided again. A refusal is not a reason here: it is an entry.
  * `malformed`: a field breaks a rule. `id_conflict`: the id belongs to a command with other content. `hold_not_open`:
- * the merchant has no open hold with this id. `overflow`: a balance would exceed 64 bits; the fact can be posted later.
+ * the merchant has no open hold with this id, so that it cannot be captured. `overflow`: a balance would exceed 64
+ * bits; the fact can be posted later.
  */
 export type NotRecordedReason = 'malformed' | 'id_conflict' | 'hold_not_open' | 'overflow'
 
@@ -30,11 +37,12 @@ export function decideCommand(draft: BatchDraft, command: Command, position: Bat
   const existing = draft.recordedEntry(command.id)
   if (existing) return resultOfRepeat(existing, command)
   const posting = postingOf(command, draft)
-  if (posting === undefined) return { not_recorded: 'hold_not_open' }
+  if (posting === undefined) return withoutHold(draft, command, position)
   const before = draft.accounts(posting.merchant_id, posting.currency)
   const after = applyMovement(before, posting)
   if (after === undefined && !isRefusable(posting)) return { not_recorded: 'overflow' }
-  const refused_code = refusalOf(posting, before, after)
+  const is_released = posting.kind === 'hold' && draft.isReleasedEarly(posting.id)
+  const refused_code = is_released ? EARLY_RELEASE_CODE : refusalOf(posting, before, after)
   const { available, held } = refused_code === undefined && after ? after : before
   const entry: Entry = {
     ...posting,
@@ -69,6 +77,26 @@ function refusalOf(
 ): ErrorCode | undefined {
   if (posting.kind !== 'adjustment' && isRefusable(posting) && before.available < posting.amount) return 6004
   return after === undefined ? 6001 : undefined
+}
+
+/**
+ * Decides the end of a hold that is not open. A release is recorded: the hold may still be on its way, and it must be
+ * refused when it arrives, because its caller has given it up. The id of a hold of another merchant cannot be taken.
+ */
+function withoutHold(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
+  if (command.kind !== 'release' || draft.hold(command.hold_id)) return { not_recorded: 'hold_not_open' }
+  const { id, kind, merchant_id, reason } = command
+  const money = {
+    currency: '',
+    debit: 'held',
+    credit: 'available',
+    amount: 0n,
+    available: 0n,
+    held: 0n,
+  } as const
+  const entry: Entry = { id, kind, merchant_id, ...money, reason, refused_code: EARLY_RELEASE_CODE }
+  draft.record(entry)
+  return { recorded: { ...position, entry } }
 }
 
 function postingOf(command: Command, draft: BatchDraft): Posting | undefined {

@@ -55,6 +55,8 @@ const everyKind: readonly Command[] = [
   hold('j', 10n),
   resolve('release', 'j'),
   resolve('release', 'none'),
+  hold('none', 1n),
+  resolve('capture', 'absent'),
   { ...credit('a', 101n) },
   credit('too much', 2n ** 63n - 1n),
   {

@@ -34,6 +34,16 @@ describe('LedgerService', () => {
     await expect(ledger.postTransfer(transfer('u', 2n ** 63n - 1n))).rejects.toMatchObject({ code: 6001 })
   })
 
+  test('returns the entry of a release that arrives before its hold, and refuses the hold', async () => {
+    await using rpcs = await openRpcs()
+    const ledger = rpcs.ledger()
+    const end = { ...owner, holdId: 'h', resolution: HoldResolution.RELEASE, reason: 'payout' }
+    expect(await ledger.resolveHold(end)).toMatchObject({
+      entry: { entryId: 'h:resolve', refusedCode: 8801, amount: { minor: 0n, currency: '' } },
+    })
+    expect(await ledger.placeHold(holdOf('h', 60n))).toMatchObject({ entry: { refusedCode: 8801 } })
+  })
+
   test.each<CallerName>(['gateway', 'operator'])('refuses a hold of the caller %s', async (caller) => {
     await using rpcs = await openRpcs()
     await expect(rpcs.ledger(caller).placeHold(holdOf('h', 1n))).rejects.toThrow()

@@ -45,7 +45,7 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   credit: LedgerAccount;
 
   /**
-   * amount is above zero.
+   * amount is above zero. It is 0, with an empty currency, when a release arrived before its hold.
    *
    * @generated from field: multihub.common.v1.Money amount = 4;
    */
@@ -66,7 +66,8 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   reason: string;
 
   /**
-   * refused_code is a code of the error table when the command was refused and no money moved; 0 otherwise.
+   * refused_code is a code of the error table when the command was refused and no money moved; 0 otherwise. It is 8801
+   * for a release that arrived before its hold, and for that hold when it arrives.
    *
    * @generated from field: int32 refused_code = 7;
    */

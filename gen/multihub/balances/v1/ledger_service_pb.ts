@@ -244,7 +244,7 @@ export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PUR
  */
 export type ResolveHoldResponse = Message<"multihub.balances.v1.ResolveHoldResponse"> & {
   /**
-   * entry is the one that ended the hold.
+   * entry is the one that ended the hold. Its refused_code is 8801 when there was no hold to release.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
@@ -466,7 +466,7 @@ export const NotRecordedReason = {
   ID_CONFLICT: 2,
 
   /**
-   * NOT_RECORDED_REASON_HOLD_NOT_OPEN means that the merchant has no open hold with this id.
+   * NOT_RECORDED_REASON_HOLD_NOT_OPEN means that the merchant has no open hold with this id, so that it cannot be captured.
    *
    * @generated from enum value: NOT_RECORDED_REASON_HOLD_NOT_OPEN = 3;
    */
@@ -529,7 +529,8 @@ export const LedgerService: GenService<{
     output: typeof PlaceHoldResponseSchema;
   },
   /**
-   * ResolveHold captures or releases a hold, once.
+   * ResolveHold captures or releases a hold, once. A release of a hold that is not there is recorded too: the hold is
+   * refused when it arrives later. Such a capture fails with 8801.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.ResolveHold
    */
