@@ -5,14 +5,13 @@ import type { Batch, RecordedEntry } from './entry.ts'
 export interface RecentEntries {
   get(id: string): RecordedEntry | undefined
   add(batch: Batch): void
-  /** Removes whole batches, the oldest first, down to the limit, but no batch after `keep_after`. */
-  trim(keep_after: bigint): void
+  /** Removes whole batches, the oldest first, down to the limit. */
+  trim(): void
 }
 
 /**
- * Keeps at least `limit` entries. They answer quick repeats without a look-up in the journal. They also close a gap: a
- * command whose id was absent from the journal at batch n must be found here if a later batch contains it, so the
- * batches after n are kept until that command is decided.
+ * Keeps at least `limit` entries. They answer quick repeats without a look-up in the journal. They are only a cache: the
+ * unique index of the journal refuses a batch that repeats an id.
  */
 export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
   const entries = new Map<string, RecordedEntry>()
@@ -25,12 +24,8 @@ export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
       batches.push(batch)
       for (const entry of batch.entries) entries.set(entry.id, { shard, seq, time, entry })
     },
-    trim(keep_after) {
-      for (
-        let batch = batches[oldest];
-        batch !== undefined && batch.seq <= keep_after;
-        batch = batches[oldest]
-      ) {
+    trim() {
+      for (let batch = batches[oldest]; batch !== undefined; batch = batches[oldest]) {
         if (entries.size - batch.entries.length < limit) break
         for (const { id } of batch.entries) entries.delete(id)
         oldest += 1

@@ -22,8 +22,8 @@ export interface ShardState extends LedgerView {
   accountsOf(merchant_id: string): MerchantAccounts[]
   /** Applies one committed batch. Throws `CorruptJournal` and changes nothing when the batch contradicts the state. */
   append(batch: Batch): void
-  /** Removes the oldest recent entries beyond the limit, but none of a batch after `keep_after`. */
-  trimRecentEntries(keep_after: bigint): void
+  /** Removes the oldest recent entries beyond the limit. */
+  trimRecentEntries(): void
   snapshot(): ShardSnapshot
   /** The number of rows in a snapshot. */
   rowCount(): number
@@ -89,7 +89,7 @@ export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<Sh
       recent.add(batch)
       head = { seq: batch.seq, time_ms: batch.time.getTime(), hash: batch.hash }
     },
-    trimRecentEntries: (keep_after) => recent.trim(keep_after),
+    trimRecentEntries: recent.trim,
     snapshot: () => ({
       shard: from.shard,
       head,

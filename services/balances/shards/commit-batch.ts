@@ -7,12 +7,14 @@ import { COMMIT_RESOLVE_MAX_MS } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 
 /**
- * The result of a commit. `superseded`: another batch has the position permanently. `unknown`: the store did not say in
- * time whether the batch was written; `cause` is the last error.
+ * The result of a commit. `superseded`: another batch has the position permanently. `repeated_id`: an earlier batch has
+ * one of the ids permanently, so this batch was not and cannot be written. `unknown`: the store did not say in time
+ * whether the batch was written; `cause` is the last error.
  */
 export type CommitResult =
   | { readonly status: 'committed' }
   | { readonly status: 'superseded' }
+  | { readonly status: 'repeated_id' }
   | { readonly status: 'unknown'; readonly cause: unknown }
 
 const RETRY_BACKOFF = { first_ms: 10, max_ms: 500 }
@@ -33,10 +35,13 @@ export async function commitBatch(
   let cause: unknown
   for (let failures = 1; ; failures++) {
     try {
-      if ((await journal.append(batch)) === 'appended') return { status: 'committed' }
+      const result = await journal.append(batch)
+      if (result === 'appended') return { status: 'committed' }
       is_unclear = true
       const stored = await journal.getBatch(batch.shard, batch.seq)
       if (stored) return { status: stored.token === batch.token ? 'committed' : 'superseded' }
+      // The position is empty, so it is not this batch that has the id already.
+      if (result === 'repeated_id') return { status: 'repeated_id' }
     } catch (error) {
       if (!is_unclear) throw error
       cause = error

@@ -138,7 +138,7 @@ async function loadShardState(
   }
   const snapshot = checkpoint?.status === 'sound' ? checkpoint.snapshot : undefined
   const state = createShardState(snapshot ?? { shard })
-  await catchUp(state, store.journal, () => state.trimRecentEntries(state.head().seq))
+  await catchUp(state, store.journal, state.trimRecentEntries)
   const checkpointer = createCheckpointer(
     state,
     store.checkpoints,

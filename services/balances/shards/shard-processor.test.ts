@@ -5,8 +5,9 @@ import { clock, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
+import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
@@ -125,7 +126,7 @@ describe('while the store cannot be reached', () => {
     const manual = createManualClock()
     const restoreClock = useClock(manual)
     try {
-      let is_down = true
+      let is_down = false
       const { journal } = fixture.store
       const appended: string[] = []
       const ledger = createLedger(
@@ -144,6 +145,7 @@ describe('while the store cannot be reached', () => {
         }),
       )
       await ledger.accounts('test', '1000')
+      is_down = true
       const first = await settle(manual, ledger.submit('test', credit('a', 5n)))
       expect(first).toBeInstanceOf(Unavailable)
       const second = await settle(manual, ledger.submit('test', credit('b', 7n)))
@@ -178,36 +180,105 @@ test('reads the batches of another process that committed first, and decides aga
   await other.stop()
 })
 
-test('finds an id that another process used after the look-up, however many batches follow', async () => {
-  await using fixture = await openFixture()
-  const { store, ledger } = fixture
-  await ledger.submit('test', credit('a', 1n))
-  const looked_up = Promise.withResolvers<void>()
-  const gate = Promise.withResolvers<void>()
-  const slow_ledger = createLedger(
-    withJournal(store, {
-      async findByEntryId(shard, id, limit) {
-        const found = await store.journal.findByEntryId(shard, id, limit)
-        looked_up.resolve()
-        await gate.promise
-        return found
-      },
-    }),
-  )
-  const waiting = slow_ledger.submit('test', credit('late', 5n))
-  await looked_up.promise
-  const first = await ledger.submit('test', credit('late', 5n))
-  for (let round = 0; round < 4; round += 1) {
-    const commands = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, index) =>
-      credit(`${round} ${index}`, 1n),
-    )
+describe('one outcome per id', () => {
+  test('the journal refuses a batch with an id that an earlier batch has', async () => {
+    await using fixture = await openFixture()
+    const { journal } = fixture.store
+    const entry = { ...credit('a', 1n), available: 1n, held: 0n }
+    const at = { shard: SHARD, time: new Date(0) }
+    expect(await journal.append(sealBatch({ ...at, seq: 1n }, '', [entry], 'first'))).toBe('appended')
+    const repeated = sealBatch({ ...at, seq: 2n }, '', [{ ...entry, id: 'b' }, entry], 'second')
+    expect(await journal.append(repeated)).toBe('repeated_id')
+    expect(await journal.append({ ...repeated, shard: SHARD + 1 })).toBe('appended')
+  })
+
+  test('new ids are decided without a look-up', async () => {
+    await using fixture = await openFixture()
+    let lookups = 0
+    const { journal } = fixture.store
+    const findByEntryId: Journal['findByEntryId'] = async (shard, id, limit) => {
+      lookups += 1
+      return await journal.findByEntryId(shard, id, limit)
+    }
+    const ledger = createLedger(withJournal(fixture.store, { findByEntryId }))
+    const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
-    await slow_ledger.accounts('test', '1000')
-  }
-  gate.resolve()
-  expect(await waiting).toEqual(first)
-  await slow_ledger.stop()
-  expect(await ledger.verify()).toMatchObject({ differences: [] })
+    await Promise.all(commands.map((command) => ledger.submit('test', command)))
+    expect(lookups).toBe(0)
+    await ledger.stop()
+  })
+
+  test('ids that are not in memory any more keep their outcome, and do not disturb their batch', async () => {
+    await using fixture = await openFixture()
+    const { ledger } = fixture
+    const most = 2n ** 63n - 1n
+    const old: Command[] = [
+      credit('a', 100n),
+      hold('open', 10n),
+      hold('captured', 20n),
+      resolve('capture', 'captured'),
+      hold('released', 30n),
+      resolve('release', 'released'),
+      hold('much', 1_000n),
+      resolve('release', 'early'),
+      hold('early', 1n),
+      credit('full', most, '1000', 'MXN'),
+    ]
+    const outcomes: CommandResult[] = []
+    for (const command of old) outcomes.push(await ledger.submit('test', command))
+    for (let round = 0; round < 4; round += 1) {
+      const others = Array.from({ length: RECENT_ENTRIES_MIN / 2 }, (_, at) => credit(`${round} ${at}`, 1n))
+      await Promise.all(others.map((command) => ledger.submit('test', command)))
+    }
+    const before = await ledger.accounts('test', '1000')
+    // One by one, and in one batch together with a new command.
+    for (const [at, command] of old.entries())
+      expect(await ledger.submit('test', command)).toEqual(outcomes[at])
+    const other = createLedger(fixture.store)
+    const batch = [...old, { ...credit('a', 101n) }, resolve('capture', 'absent'), hold('new', 1n)]
+    const results = await Promise.all(batch.map((command) => other.submit('test', command)))
+    expect(results.slice(0, old.length)).toEqual(outcomes)
+    expect(results.slice(old.length)).toMatchObject([
+      { not_recorded: 'id_conflict' },
+      { not_recorded: 'hold_not_open' },
+      { recorded: { entry: { id: 'new' } } },
+    ])
+    await other.stop()
+    const [{ available: left = 0n } = {}] = before
+    expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: left - 1n, held: 11n }, {}])
+    expect(await ledger.verify()).toMatchObject({ differences: [] })
+  })
+
+  test('a batch that was written but not acknowledged is not taken for a repetition', async () => {
+    await using fixture = await openFixture()
+    const { journal } = fixture.store
+    const answers = ['repeated_id', 'unknown'] as const
+    for (const [at, answer] of answers.entries()) {
+      const append: Journal['append'] = async (batch) => {
+        await journal.append(batch)
+        return answer
+      }
+      const ledger = createLedger(withJournal(fixture.store, { append }))
+      const result = await ledger.submit('test', credit(answer, 1n))
+      expect(result).toMatchObject({ recorded: { seq: BigInt(at + 1) } })
+      await ledger.stop()
+    }
+    expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 2n, differences: [] })
+  })
+
+  test('a repetition is recognized also when its commit is unclear at first', async () => {
+    await using fixture = await openFixture()
+    const { store, ledger } = fixture
+    const first = await ledger.submit('test', credit('a', 1n))
+    await ledger.stop()
+    let answers = 0
+    const append: Journal['append'] = async (batch) =>
+      answers++ === 0 ? 'unknown' : await store.journal.append(batch)
+    const later = createLedger(withJournal(store, { append }))
+    expect(await later.submit('test', credit('a', 1n))).toEqual(first)
+    await later.stop()
+    expect(await store.journal.lastSequence(SHARD)).toBe(1n)
+  })
 })
 
 test('a process whose clock is behind is not ready, and its batches have no earlier time', async () => {

@@ -4,14 +4,15 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
-import { type Batch, type BatchPosition, findEntry } from '../domain/entry.ts'
+import type { Batch, BatchPosition, RecordedEntry } from '../domain/entry.ts'
 import { CorruptJournal, sealBatch } from '../domain/hash-chain.ts'
+import type { LedgerView } from '../domain/ledger-view.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
-import { WAITING_COMMANDS_MAX } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { catchUp } from './catch-up.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitBatch, unknownCommitError } from './commit-batch.ts'
+import { readEarlierEntries, readRepeatedHolds, withEarlierEntries } from './earlier-entries.ts'
 
 /** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
 export interface ShardProcessor {
@@ -29,8 +30,9 @@ export interface ShardProcessor {
 /**
  * Decides the waiting commands batch by batch. Only this processor changes `state`. When idle, it decides at once; when
  * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
- * other processes: when another process commits first, its batches are read and the same commands decided again.
- * `onCommitted` is called after each committed batch.
+ * other processes: when another process commits first, its batches are read and the same commands decided again. It
+ * decides without looking up whether an id has an entry already: the unique index of ids refuses the batch then, the
+ * entries are read, and the commands decided again. `onCommitted` is called after each committed batch.
  */
 export function createShardProcessor(
   state: ShardState,
@@ -38,16 +40,9 @@ export function createShardProcessor(
   onCommitted: () => void,
 ): ShardProcessor {
   const queue = createCommandQueue()
-  const lookups = new Set<{ readonly after: bigint }>()
   let is_running = false
   let unresolved: Batch | undefined
   let corruption: CorruptJournal | undefined
-
-  // A command whose id was looked up at some batch must find later batches in memory until it is decided.
-  const trimRecentEntries = (): void => {
-    const [oldest] = lookups
-    state.trimRecentEntries(oldest?.after ?? state.head().seq)
-  }
 
   const nextPosition = (): BatchPosition => {
     const { seq, time_ms } = state.head()
@@ -60,29 +55,46 @@ export function createShardProcessor(
     const result = await commitBatch(journal, unresolved, true)
     if (result.status === 'unknown') throw unknownCommitError(unresolved, result.cause)
     if (result.status === 'committed') append(unresolved)
-    else await catchUp(state, journal, trimRecentEntries)
+    else await catchUp(state, journal, state.trimRecentEntries)
     unresolved = undefined
   }
 
   function append(batch: Batch): void {
     state.append(batch)
-    trimRecentEntries()
+    state.trimRecentEntries()
     onCommitted()
   }
 
   /**
    * Decides, commits and resolves the work. Returns `false` when it must be decided again after catching up: another
-   * process committed first, or there is nothing to commit and the state is not known to be current. `is_current` says
-   * that the journal was read to its end after the work was taken.
+   * process committed first, an id has an entry already, or there is nothing to commit and the state is not known to be
+   * current. `is_current` says that the journal was read to its end after the work was taken. `earlier` has the entries
+   * of the work's ids that were read from the journal.
    */
-  async function tryBatch(work: QueuedBatch, is_current: boolean): Promise<boolean> {
+  async function tryBatch(
+    work: QueuedBatch,
+    earlier: Map<string, RecordedEntry>,
+    is_current: boolean,
+  ): Promise<boolean> {
+    const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
+    const commands = work.commands.map(({ command }) => command)
+    await readRepeatedHolds(journal, state, commands, earlier)
     const position = nextPosition()
-    const draft = createBatchDraft(state, position)
-    const results = work.commands.map(({ command }) => decideCommand(draft, command, position))
+    const draft = createBatchDraft(base, position)
+    const results = commands.map((command) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {
       const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16))
       const commit = await commitBatch(journal, batch)
       if (commit.status === 'superseded') return false
+      if (commit.status === 'repeated_id') {
+        await readEarlierEntries(
+          journal,
+          state.shard,
+          draft.entries.map(({ id }) => id),
+          earlier,
+        )
+        return false
+      }
       if (commit.status === 'unknown') {
         unresolved = batch
         throw unknownCommitError(batch, commit.cause)
@@ -91,16 +103,17 @@ export function createShardProcessor(
     } else if (!is_current) {
       return false
     }
-    work.resolve(results)
+    work.resolve(await withEarlierEntries(journal, state.shard, commands, results))
     return true
   }
 
   async function processBatch(): Promise<void> {
     await resolveUnknownCommit()
     const work = queue.takeBatch()
+    const earlier = new Map<string, RecordedEntry>()
     try {
-      for (let is_current = false; !(await tryBatch(work, is_current)); is_current = true) {
-        await catchUp(state, journal, trimRecentEntries)
+      for (let is_current = false; !(await tryBatch(work, earlier, is_current)); is_current = true) {
+        await catchUp(state, journal, state.trimRecentEntries)
         if (work.isOverdue()) {
           throw new Unavailable(
             `shard ${state.shard}: other processes always committed first; repeat the command with the same id`,
@@ -145,17 +158,7 @@ export function createShardProcessor(
       if (!isWellFormed(command)) return { not_recorded: 'malformed' }
       const recent = state.recordedEntry(command.id)
       if (recent) return resultOfRepeat(recent, command)
-      if (lookups.size >= WAITING_COMMANDS_MAX)
-        throw new Unavailable(`shard ${state.shard}: too many commands wait; try again later`)
-      const lookup = { after: state.head().seq }
-      lookups.add(lookup)
-      try {
-        const [batch] = await journal.findByEntryId(state.shard, command.id, 1)
-        const existing = batch && findEntry(batch, command.id)
-        return existing ? resultOfRepeat(existing, command) : await enqueue(command)
-      } finally {
-        lookups.delete(lookup)
-      }
+      return await enqueue(command)
     },
     async read(query) {
       if (corruption) throw corruption

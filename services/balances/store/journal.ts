@@ -5,13 +5,15 @@ import { CorruptJournal } from '../domain/hash-chain.ts'
 
 /**
  * The result of an insert into the journal. `occupied`: a batch has this position already, perhaps this very one.
- * `unknown`: the insert may or may not have happened.
+ * `repeated_id`: a batch contains one of the ids already, perhaps this very one. `unknown`: the insert may or may not
+ * have happened.
  */
-export type AppendResult = 'appended' | 'occupied' | 'unknown'
+export type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
 
 /**
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
- * fence between processes that decide the same shard.
+ * fence between processes that decide the same shard. The ids of the entries are unique per shard, so that each id has
+ * one outcome, whatever a process remembers.
  */
 export interface Journal {
   /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
@@ -22,7 +24,7 @@ export interface Journal {
   listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]>
   /** The `seq` of the last batch, 0 when there is none. */
   lastSequence(shard: number): Promise<bigint>
-  /** The batches that contain an entry with this id. A sound journal has at most one. */
+  /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
   findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]>
 }
 
@@ -38,7 +40,7 @@ export async function openJournal(store: Store): Promise<Journal> {
       name: 'journal',
       partition: ['shard'],
       key: ['shard', 'seq'],
-      indexes: { by_entry_id: { fields: ['shard', 'ids[]'] } },
+      indexes: { by_entry_id: { fields: ['shard', 'ids[]'], unique: true } },
     }),
   )
 }
@@ -50,7 +52,7 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
         await collection.insert({ ...batch, ids: batch.entries.map(({ id }) => id) })
         return 'appended'
       } catch (error) {
-        if (error instanceof Duplicate) return 'occupied'
+        if (error instanceof Duplicate) return error.index === 'key' ? 'occupied' : 'repeated_id'
         if (error instanceof Ambiguous) return 'unknown'
         throw error
       }

@@ -33,7 +33,7 @@ async function rebuildShard(store: LedgerStore, shard: number): Promise<number> 
     for (const batch of batches) {
       assertFollows(state.head(), batch)
       state.append(batch)
-      state.trimRecentEntries(batch.seq)
+      state.trimRecentEntries()
       repaired += await repairEntries(store, shard, batch.seq, entryDocuments(batch))
       if (batch.seq === checkpoint?.seq) expected = state.snapshot()
     }

@@ -66,7 +66,7 @@ export async function verifyShard(
 function replayBatch({ state, checkpoint, addDifference }: Replay, batch: Batch): void {
   assertFollows(state.head(), batch)
   state.append(batch)
-  state.trimRecentEntries(batch.seq)
+  state.trimRecentEntries()
   for (const entry of batch.entries) verifyFunds(entry, addDifference)
   if (
     checkpoint?.status === 'sound' &&
