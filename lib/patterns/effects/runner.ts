@@ -81,15 +81,7 @@ export function createEffectRunner<D extends EffectDocument>(
     bound: BoundEffect<D>,
     batcher: OutcomeBatcher<D>,
   ): Promise<Stored<D>> {
-    let apply: DocumentChange<D>
-    try {
-      const change = await withoutDeadline(() => bound.run(effect, document))
-      apply = (current) =>
-        change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
-    } catch (error) {
-      const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
-      apply = recordFailure(effect, bound.tries_max, wait_ms, error)
-    }
+    const apply = await runHandler(document, effect, bound)
     try {
       const stored = await batcher.finish({ effect, apply })
       return stored ? runLeased(stored, batcher) : document
@@ -134,11 +126,7 @@ export function createEffectRunner<D extends EffectDocument>(
     runEffects,
     runEffectsInBackground: (document) => void inBackground(runEffects(document), document.effects[0]),
     async retry(key, effect_id) {
-      const stored = await writes.update(key, (current) => {
-        if (!current.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
-        const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
-        return { ...current, effects: current.effects.map(reset) }
-      })
+      const stored = await writes.update(key, (current) => resetStuckEffect(current, effect_id))
       return stored && runEffects(stored)
     },
     start() {
@@ -157,4 +145,26 @@ export function createEffectRunner<D extends EffectDocument>(
       while (background.size > 0) await Promise.allSettled(background)
     },
   }
+}
+
+/** Runs the handler once. Returns the change that removes the effect and applies its result, or the one that records a failed try. */
+async function runHandler<D extends EffectDocument>(
+  document: Stored<D>,
+  effect: Effect,
+  bound: BoundEffect<D>,
+): Promise<DocumentChange<D>> {
+  try {
+    const change = await withoutDeadline(() => bound.run(effect, document))
+    return (current) => change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
+  } catch (error) {
+    const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
+    return recordFailure(effect, bound.tries_max, wait_ms, error)
+  }
+}
+
+/** Gives a stuck effect all its tries again; `undefined` when the document has no such effect. */
+function resetStuckEffect<D extends EffectDocument>(document: D, effect_id: string): D | undefined {
+  if (!document.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
+  const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
+  return { ...document, effects: document.effects.map(reset) }
 }
