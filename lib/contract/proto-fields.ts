@@ -1,4 +1,4 @@
-import { fieldError, PublicError } from './errors/public-error.ts'
+import { fieldError } from './errors/public-error.ts'
 
 /** A text field that must not be empty. Throws 1005 with `path`, its dotted name in the request. */
 export function requiredText(text: string, path: string): string {
@@ -38,8 +38,7 @@ export function createEnumMap<Name extends string, Value extends number>(
     if (value === 0) return undefined
     const name = names.get(value)
     if (name !== undefined) return name
-    const reason = `one of ${[...names.values()].join(', ')}`
-    throw new PublicError(9000, { details: { description: path, reason } })
+    throw fieldError(9000, path, `one of ${[...names.values()].join(', ')}`)
   }
   return {
     toProto: (name) => values[name],

@@ -36,7 +36,10 @@ export class PublicError extends Error {
   }
 }
 
-/** An error about one field: 1005, 9000 or a specific code. `path` is its dotted path in the request (E4, E5). */
-export function fieldError(code: ErrorCode, path: string): PublicError {
-  return new PublicError(code, { details: { description: path } })
+/**
+ * An error about one field: 1005, 9000 or a specific code. `path` is its dotted path in the request (E4, E5). `reason`
+ * states what the field may hold instead.
+ */
+export function fieldError(code: ErrorCode, path: string, reason?: string): PublicError {
+  return new PublicError(code, { details: { description: path, ...(reason !== undefined && { reason }) } })
 }

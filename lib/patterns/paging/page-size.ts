@@ -1,4 +1,4 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 
 const PAGE_SIZE_DEFAULT = 25
 const PAGE_SIZE_MAX = 100
@@ -7,6 +7,5 @@ const PAGE_SIZE_MAX = 100
 export function checkPageSize(requested: number): number {
   if (requested === 0) return PAGE_SIZE_DEFAULT
   if (requested >= 1 && requested <= PAGE_SIZE_MAX) return requested
-  const reason = `an integer from 1 to ${PAGE_SIZE_MAX}`
-  throw new PublicError(9000, { details: { description: 'page_size', reason } })
+  throw fieldError(9000, 'page_size', `an integer from 1 to ${PAGE_SIZE_MAX}`)
 }

@@ -1,4 +1,5 @@
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { INT64_MAX } from '#lib/contract/money.ts'
 
 /** A place in a list: the fields of its index and key, as the last item of a page has them. */
 export type Position = Readonly<Record<string, string | number | bigint | Date>>
@@ -19,7 +20,6 @@ export type PositionOf<F extends PositionFields> = { readonly [Name in keyof F]:
 /** Twice the length of the longest token that we make. A longer text would not fit a key of every store. */
 const TOKEN_MAX = 1_024
 const INT64 = /^[1-9][0-9]{0,18}$/
-const INT64_MAX = 2n ** 63n - 1n
 
 /**
  * Encodes a position as a page token of an internal list. A token is opaque to the caller, but neither secret nor

@@ -1,9 +1,10 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { METHODS, type MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
-import { checkCount, checkInteger, checkQuantity, checkWords, invalid, notFound } from './field-checks.ts'
+import { checkCount, checkInteger, checkQuantity, checkWords, notFound } from './field-checks.ts'
 import { parseNumericId } from './numeric-id.ts'
 import type { Route } from './route.ts'
 
@@ -103,7 +104,8 @@ export function checkServiceIds(
     const path = `service_ids.${place}`
     const route = routes_by_id.get(parseNumericId(service_id) ?? 0)
     if (!route) throw notFound(1004, path)
-    if (route.environment !== environment) throw invalid(path, `a route of the ${environment} environment`)
+    if (route.environment !== environment)
+      throw fieldError(9000, path, `a route of the ${environment} environment`)
     return route.service_id
   })
   return [...new Set(checked)]
@@ -114,7 +116,11 @@ function checkAllowlist(ranges: readonly string[]): string[] {
   checkCount(ranges, 'ip_allowlist', ALLOWLIST_MAX)
   const wrong = ranges.findIndex((range) => !isIpRange(range))
   if (wrong >= 0)
-    throw invalid(`ip_allowlist.${wrong}`, 'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24')
+    throw fieldError(
+      9000,
+      `ip_allowlist.${wrong}`,
+      'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24',
+    )
   return [...new Set(ranges)]
 }
 
@@ -122,7 +128,7 @@ function checkRateLimits(limits: Readonly<Record<string, number>>): RateLimit[] 
   return Object.entries(limits).map(([name, per_minute]) => {
     const path = `rate_limits.${name}`
     const method = LIMITED_METHODS.find((known) => known === name)
-    if (method === undefined) throw invalid(path, `the name of a public method, or ${RESEND_BUCKET}`)
+    if (method === undefined) throw fieldError(9000, path, `the name of a public method, or ${RESEND_BUCKET}`)
     return { method, per_minute: checkInteger(per_minute, path, 1, RATE_MAX) }
   })
 }

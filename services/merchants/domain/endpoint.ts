@@ -1,7 +1,9 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type CallbackUrlRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
-import { checkInteger, checkWords, invalid, missing } from './field-checks.ts'
+import { checkInteger, checkWords } from './field-checks.ts'
 
 /** A merchant's callback address, as it is stored. */
 export interface Endpoint {
@@ -24,9 +26,9 @@ const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
 /** Accepts a URL by those rules of N9 that need no DNS look-up. The others are checked before each delivery. */
 export function checkUrl(text: string, rules: CallbackUrlRules): string {
-  if (text === '') throw missing('url')
+  requiredText(text, 'url')
   const checked = checkCallbackUrl(text, rules)
-  if (!checked.ok) throw invalid('url', checked.reason)
+  if (!checked.ok) throw fieldError(9000, 'url', checked.reason)
   return text
 }
 

@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { checkText, invalid, missing } from './field-checks.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
+import { checkText } from './field-checks.ts'
 
 /** A customer of the operator, as it is stored. */
 export interface Merchant {
@@ -20,7 +21,7 @@ const OWNED_MAX = 500
 
 /** Accepts the operator's name for a merchant: 1 to 128 characters. */
 export function checkName(name: string): string {
-  if (name === '') throw missing('name')
+  requiredText(name, 'name')
   return checkText(name, 'name', NAME_MAX)
 }
 
@@ -29,9 +30,9 @@ export function checkName(name: string): string {
  * depends on daylight saving time.
  */
 export function checkTimezone(timezone: string): string {
-  if (timezone === '') throw missing('timezone')
+  requiredText(timezone, 'timezone')
   if (!TIMEZONE.test(timezone) || !isKnownTimezone(timezone)) {
-    throw invalid('timezone', 'an IANA name, such as Asia/Kolkata')
+    throw fieldError(9000, 'timezone', 'an IANA name, such as Asia/Kolkata')
   }
   return timezone
 }
@@ -51,7 +52,7 @@ function isKnownTimezone(timezone: string): boolean {
  */
 export function checkEnvironmentOf(merchant: Merchant, environment: Environment): Environment {
   if (merchant.environments.includes(environment)) return environment
-  throw invalid('environment', `one of the merchant's: ${merchant.environments.join(', ')}`)
+  throw fieldError(9000, 'environment', `one of the merchant's: ${merchant.environments.join(', ')}`)
 }
 
 /** Refuses with 1003 a further credential, route or endpoint of a merchant that has 500 of that kind. */

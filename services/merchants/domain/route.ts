@@ -1,9 +1,11 @@
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
 import { currenciesOf, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
-import { checkCount, checkQuantity, invalid, missing } from './field-checks.ts'
+import { checkCount, checkQuantity } from './field-checks.ts'
 
 /** The form of the public payment ids of a route (P1). */
 export type HIdFormat = 'uuid' | 'numeric'
@@ -64,14 +66,19 @@ const ACCOUNTS_MAX = 10
 
 /** Accepts a currency that the payment method has in this direction (P13). */
 export function checkMethod(direction: Direction, method: string, currency: string): RouteCurrency {
-  if (method === '') throw missing('method')
-  if (currency === '') throw missing('currency')
+  requiredText(method, 'method')
+  requiredText(currency, 'currency')
   const currencies = currenciesOf(direction, method)
   if (currencies.length === 0) {
-    throw invalid('method', `one of ${Object.keys(PAYMENT_METHODS[direction]).join(', ')} for this direction`)
+    throw fieldError(
+      9000,
+      'method',
+      `one of ${Object.keys(PAYMENT_METHODS[direction]).join(', ')} for this direction`,
+    )
   }
   const match = currencies.find((known) => known === currency)
-  if (match === undefined) throw invalid('currency', `one of ${currencies.join(', ')} for this method`)
+  if (match === undefined)
+    throw fieldError(9000, 'currency', `one of ${currencies.join(', ')} for this method`)
   return match
 }
 
@@ -80,23 +87,24 @@ export function checkMethod(direction: Direction, method: string, currency: stri
  * cannot reach a provider of the other environment (spec: What the service does, 7).
  */
 export function checkConnector(environment: Environment, connector: string): string {
-  if (connector === '') throw missing('connector')
-  if (!CONNECTOR.test(connector)) throw invalid('connector', 'the name of a connector in lower case')
-  if (environment === 'test' && connector !== SANDBOX) throw invalid('connector', `${SANDBOX} in test`)
+  requiredText(connector, 'connector')
+  if (!CONNECTOR.test(connector)) throw fieldError(9000, 'connector', 'the name of a connector in lower case')
+  if (environment === 'test' && connector !== SANDBOX)
+    throw fieldError(9000, 'connector', `${SANDBOX} in test`)
   if (environment === 'production' && connector === SANDBOX) {
-    throw invalid('connector', `not ${SANDBOX} in production`)
+    throw fieldError(9000, 'connector', `not ${SANDBOX} in production`)
   }
   return connector
 }
 
 /** Accepts 1 to 10 different provider accounts, in the order in which they are tried. */
 export function checkAccounts(accounts: readonly string[]): readonly string[] {
-  if (accounts.length === 0) throw missing('provider_accounts')
+  if (accounts.length === 0) throw fieldError(1005, 'provider_accounts')
   checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
   for (const [place, account] of accounts.entries()) {
     const path = `provider_accounts.${place}`
-    if (!isAccountId(account)) throw invalid(path, 'the name of a provider account')
-    if (accounts.indexOf(account) !== place) throw invalid(path, 'each account once')
+    if (!isAccountId(account)) throw fieldError(9000, path, 'the name of a provider account')
+    if (accounts.indexOf(account) !== place) throw fieldError(9000, path, 'each account once')
   }
   return accounts
 }
@@ -106,17 +114,22 @@ export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutL
   for (const [name, value] of Object.entries(limits)) {
     checkQuantity(value, `payout_limits.${name}`)
     if (direction === 'in' && value > 0n) {
-      throw invalid(`payout_limits.${name}`, '0 on a deposit route: only withdrawals have payout limits')
+      throw fieldError(
+        9000,
+        `payout_limits.${name}`,
+        '0 on a deposit route: only withdrawals have payout limits',
+      )
     }
   }
   if (limits.maximum > 0n && limits.maximum < limits.minimum) {
-    throw invalid('payout_limits.maximum', 'not below the minimum')
+    throw fieldError(9000, 'payout_limits.maximum', 'not below the minimum')
   }
   return limits
 }
 
 /** Accepts the minimum amount of a payment on the route, in minor units. */
 export function checkMinimum(minimum: bigint): bigint {
-  if (minimum < 0n || minimum > AMOUNT_MAX) throw invalid('minimum_amount', 'an integer from 0 to 2^53-1')
+  if (minimum < 0n || minimum > AMOUNT_MAX)
+    throw fieldError(9000, 'minimum_amount', 'an integer from 0 to 2^53-1')
   return minimum
 }

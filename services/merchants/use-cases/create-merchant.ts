@@ -1,7 +1,7 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { now } from '#lib/platform/time.ts'
-import { missing } from '../domain/field-checks.ts'
 import { checkName, checkTimezone, type Merchant } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 
@@ -14,7 +14,7 @@ export interface NewMerchant {
 
 /** Creates a merchant under the next merchant id. */
 export async function createMerchant(deps: MerchantsDeps, input: NewMerchant): Promise<Merchant> {
-  if (input.environments.length === 0) throw missing('environments')
+  if (input.environments.length === 0) throw fieldError(1005, 'environments')
   const content = {
     name: checkName(input.name),
     timezone: checkTimezone(input.timezone),

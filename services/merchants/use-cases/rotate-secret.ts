@@ -1,9 +1,10 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { now } from '#lib/platform/time.ts'
 import type { StoredSecret } from '../domain/credential.ts'
-import { checkInteger, invalid, notFound } from '../domain/field-checks.ts'
+import { checkInteger, notFound } from '../domain/field-checks.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getCredential } from './get-credential.ts'
 
@@ -41,5 +42,9 @@ function keepOlder(secrets: readonly StoredSecret[], previous_expires_at: Date):
     .map(({ sealed, expires_at = previous_expires_at }) => ({ sealed, expires_at }))
     .filter(({ expires_at }) => expires_at > now())
   if (older.length <= OLDER_SECRETS_MAX) return older
-  throw invalid('overlap_seconds', `0, which ends them, while ${OLDER_SECRETS_MAX} older secrets verify`)
+  throw fieldError(
+    9000,
+    'overlap_seconds',
+    `0, which ends them, while ${OLDER_SECRETS_MAX} older secrets verify`,
+  )
 }

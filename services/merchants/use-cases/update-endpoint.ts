@@ -1,9 +1,10 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import { checkDeliverySettings, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
-import { missing, notFound } from '../domain/field-checks.ts'
+import { notFound } from '../domain/field-checks.ts'
 import type { MerchantsDeps } from './deps.ts'
 
 /**
@@ -51,7 +52,7 @@ async function writeChanges(
   endpoint_id: string,
   decide: (current: Endpoint) => Partial<Endpoint>,
 ): Promise<Endpoint> {
-  if (endpoint_id === '') throw missing('endpoint_id')
+  requiredText(endpoint_id, 'endpoint_id')
   const endpoint = isUuid(endpoint_id) && (await deps.store.endpoints.update(endpoint_id, decide))
   if (!endpoint) throw notFound(1003, 'endpoint_id')
   await deps.announceChange(ChangeKind.ENDPOINT, endpoint_id, endpoint.merchant_id)

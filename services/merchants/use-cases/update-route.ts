@@ -1,5 +1,6 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { checkInteger, checkText, missing, notFound } from '../domain/field-checks.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { checkInteger, checkText, notFound } from '../domain/field-checks.ts'
 import { parseNumericId } from '../domain/numeric-id.ts'
 import {
   checkAccounts,
@@ -29,7 +30,7 @@ export async function updateRoute(
   input: RouteChanges,
 ): Promise<Route> {
   // A request without the id carries 0.
-  if (service_id === '' || service_id === '0') throw missing('service_id')
+  if (service_id === '' || service_id === '0') throw fieldError(1005, 'service_id')
   const id = parseNumericId(service_id)
   const changes = (current: Route): Partial<Route> => checkChanges(current, input)
   const route = id === undefined ? undefined : await deps.store.routes.update(id, changes)
