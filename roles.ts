@@ -221,14 +221,14 @@ function readProcessSettings(
   return config
 }
 
-/** Refuses a process that would start alone, without the database or bus that it must share with the others. */
+/** Refuses a process that would start without the database or bus that it must share with the others. */
 function missingInfrastructure(
   roles: readonly Role[],
   config: Config<typeof INFRASTRUCTURE_SETTINGS>,
 ): readonly string[] {
   const problems = []
-  const alone = roles.length === 1 && roles[0]?.name === 'sandbox'
-  if (roles.length < ROLES.length && !alone && config.nats_url === undefined) {
+  const is_sandbox_only = roles.length === 1 && roles[0]?.name === 'sandbox'
+  if (roles.length < ROLES.length && !is_sandbox_only && config.nats_url === undefined) {
     problems.push('NATS_URL is missing: roles in several processes exchange events over NATS')
   }
   if (config.kubernetes !== undefined && config.mongodb_uri === undefined && !config.embedded_store) {

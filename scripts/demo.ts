@@ -14,7 +14,7 @@ import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ReadyUrls } from '#lib/platform/process/run.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
-import { readDemo, writePrivately } from './local.ts'
+import { readDemoSecrets, writePrivately } from './local.ts'
 
 const MERCHANTS = [
   { name: 'alpha', timezone: 'Asia/Kolkata' },
@@ -60,7 +60,7 @@ export async function writeDemo(
     balances: clientOf(BalanceService),
   }
   const path = join(home, 'demo.json')
-  const secrets = await readDemo(path)
+  const secrets = await readDemoSecrets(path)
   const { merchants: existing } = await services.merchants.listMerchants({ pageSize: 100 })
   const merchants = []
   for (const spec of MERCHANTS) {

@@ -122,7 +122,7 @@ const demoSchema = z.object({
 })
 
 /** The secrets in the demo.json of an earlier run, by application id; empty when the file is absent or damaged. */
-export async function readDemo(path: string): Promise<ReadonlyMap<number, string>> {
+export async function readDemoSecrets(path: string): Promise<ReadonlyMap<number, string>> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const demo = demoSchema.safeParse(parseJsonOrUndefined(text))
   if (!demo.success) return new Map()

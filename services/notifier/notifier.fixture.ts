@@ -28,7 +28,7 @@ export interface TestNotifier extends DeliveryServiceDeps {
  */
 export async function openNotifier(
   directory: string,
-  endpointsNotOlderThan: DeliveryServiceDeps['endpointsNotOlderThan'] = async () => [],
+  endpointsReadAfter: DeliveryServiceDeps['endpointsReadAfter'] = async () => [],
 ): Promise<TestNotifier> {
   const store = await openStore({ database: 'notifier', directory })
   const events = await openEvents(store)
@@ -50,7 +50,7 @@ export async function openNotifier(
     events,
     deliveries,
     runner,
-    endpointsNotOlderThan,
+    endpointsReadAfter,
     async close() {
       await runner.stop()
       await http.close()

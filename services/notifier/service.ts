@@ -58,7 +58,7 @@ export const role: Role = {
     })
     await registryCache.start()
     runner.start()
-    const deps = { events, deliveries, runner, endpointsNotOlderThan: registryCache.endpointsNotOlderThan }
+    const deps = { events, deliveries, runner, endpointsReadAfter: registryCache.endpointsReadAfter }
     const receipts = createReceiptSender(context.bus)
     const subscription = await context.bus.subscribe(
       ALL_EVENTS_SUBJECT,

@@ -125,14 +125,14 @@ export const role: Role = {
         findAccount(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
     }
-    const callback_request_deps = {
+    const notification_deps = {
       payments,
       idempotency: createIdempotency(store.idempotency_records),
       notifier: context.client(DeliveryService),
     }
     await registryCache.start()
     return {
-      services: [createPaymentRpc(store, create_deps, callback_request_deps)],
+      services: [createPaymentRpc(store, create_deps, notification_deps)],
       async open() {
         const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
         const deps = { payments, runner, findAccount }

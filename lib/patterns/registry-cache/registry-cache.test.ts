@@ -260,7 +260,7 @@ test('lists an endpoint that was added before the given instant', async () => {
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(1)
   registry.state.endpoints = 2
   await clock.advance(50)
-  expect(await registryCache.endpointsNotOlderThan('1001', 'test', now())).toHaveLength(2)
+  expect(await registryCache.endpointsReadAfter('1001', 'test', now())).toHaveLength(2)
   expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 

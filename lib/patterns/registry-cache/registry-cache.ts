@@ -57,7 +57,7 @@ export interface RegistryCache {
   /** The endpoints of a merchant in the order of their creation, secrets sealed for `ownerOfEndpointSecret`. */
   merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
   /** The endpoints by a read that began after `instant`, so that an endpoint added before an event receives it. */
-  endpointsNotOlderThan(
+  endpointsReadAfter(
     merchant_id: string,
     environment: Environment,
     instant: Date,
@@ -147,7 +147,7 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
       (await routeLists.get(keyOf(merchant_id, environment))) ?? [],
     merchantEndpoints: async (merchant_id, environment) =>
       (await endpointLists.get(keyOf(merchant_id, environment))) ?? [],
-    endpointsNotOlderThan: async (merchant_id, environment, instant) =>
+    endpointsReadAfter: async (merchant_id, environment, instant) =>
       (await endpointLists.getReadAfter(keyOf(merchant_id, environment), instant)) ?? [],
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,

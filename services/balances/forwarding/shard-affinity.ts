@@ -26,7 +26,7 @@ export interface ShardAffinity {
 }
 
 /** The cached answer to where a shard's commands go. Times are of the monotonic clock. */
-interface CachedLease {
+interface CachedHolder {
   /** The address to send commands to; `undefined` when they are decided here. */
   readonly address: string | undefined
   readonly since_ms: number
@@ -37,10 +37,10 @@ interface CachedLease {
 
 /** Creates the affinity of a process that the others reach at `self_address`. */
 export function createShardAffinity(leases: ShardLeases, self_address: string): ShardAffinity {
-  const cache = new Map<number, CachedLease>()
-  const acquiring = new Map<number, Promise<CachedLease>>()
+  const cache = new Map<number, CachedHolder>()
+  const acquiring = new Map<number, Promise<CachedHolder>>()
 
-  async function acquire(shard: number): Promise<CachedLease> {
+  async function acquire(shard: number): Promise<CachedHolder> {
     const since_ms = clock.monotonic_ms()
     const stored = await leases.get(shard)
     const left_ms = stored ? stored.expires_at.getTime() - clock.now_ms() : 0
@@ -54,11 +54,11 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
     return { address: undefined, since_ms, until_ms: since_ms + LEASE_MS, version }
   }
 
-  function shareAcquire(shard: number): Promise<CachedLease> {
+  function shareAcquire(shard: number): Promise<CachedHolder> {
     const under_way = acquiring.get(shard)
     if (under_way !== undefined) return under_way
     const acquired = acquire(shard)
-      .catch((error: unknown): CachedLease => {
+      .catch((error: unknown): CachedHolder => {
         log.warn({ shard, error }, 'the lease of a shard could not be read; its commands are decided here')
         return decideHereForNow()
       })
@@ -108,7 +108,7 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
   }
 }
 
-function decideHereForNow(): CachedLease {
+function decideHereForNow(): CachedHolder {
   const since_ms = clock.monotonic_ms()
   return { address: undefined, since_ms, until_ms: since_ms + UNREACHABLE_MS }
 }

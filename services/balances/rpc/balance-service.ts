@@ -9,7 +9,7 @@ import { recordCommand } from './record-command.ts'
 import { ownerOf } from './request-fields.ts'
 
 /** The callers that each RPC permits. */
-const CALLERS = {
+const PERMISSIONS = {
   getBalances: ['gateway', 'operator', 'internal', 'payments'],
   adjust: ['operator'],
   listEntries: ['operator', 'internal'],
@@ -19,7 +19,7 @@ const CALLERS = {
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's corrections and verification. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
-  return rpcService(BalanceService, CALLERS, {
+  return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {
       const { environment, merchant_id } = ownerOf(request)
       const accounts = await ledger.accounts(environment, merchant_id)

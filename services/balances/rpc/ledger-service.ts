@@ -7,7 +7,7 @@ import { forwardFromProto, resultToProto } from './forward-proto.ts'
 import { recordCommand } from './record-command.ts'
 
 /** The callers that each RPC permits. */
-const CALLERS = {
+const PERMISSIONS = {
   postTransfer: ['payments', 'balances'],
   placeHold: ['payments', 'balances'],
   resolveHold: ['payments', 'balances'],
@@ -16,7 +16,7 @@ const CALLERS = {
 
 /** Implements `LedgerService`: the money movements that other services ask for, and forwarding between processes. */
 export function createLedgerRpc(ledger: Ledger): RpcService {
-  return rpcService(LedgerService, CALLERS, {
+  return rpcService(LedgerService, PERMISSIONS, {
     async postTransfer(request) {
       return { entry: entryToProto(await recordCommand(ledger, transferFromProto(request))) }
     },

@@ -248,9 +248,9 @@ describe('two processes with caches', () => {
       .client(EndpointService)
       .createEndpoint({ merchantId, environment, url: 'https://example.com/2' })
     await clock.advance(100)
-    expect(
-      await registryCache.endpointsNotOlderThan(merchantId, 'test', new Date(clock.now_ms())),
-    ).toHaveLength(2)
+    expect(await registryCache.endpointsReadAfter(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(
+      2,
+    )
     await registryCache.stop()
     await silentBus.close()
   })

@@ -14,7 +14,7 @@ import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
 import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
 
-type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsNotOlderThan']>>
+type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsReadAfter']>>
 
 let directory: string
 let notifier: TestNotifier

@@ -26,7 +26,7 @@ export interface ReceiveEventDeps {
   /** Inserts deliveries and runs their attempts. */
   readonly runner: EffectRunner<Delivery>
   /** The endpoints of a merchant, from a read that began after `instant`. */
-  endpointsNotOlderThan(
+  endpointsReadAfter(
     merchant_id: string,
     environment: Environment,
     instant: Date,
@@ -72,7 +72,7 @@ async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Prom
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event. */
 async function findDestinations(
-  { endpointsNotOlderThan }: ReceiveEventDeps,
+  { endpointsReadAfter }: ReceiveEventDeps,
   event: EventHead,
 ): Promise<Destination[]> {
   const environment = environmentOfEvent(event)
@@ -82,7 +82,7 @@ async function findDestinations(
     return [{ delivery_id: uuidv7(), url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS }]
   }
   const instant = event.createTime ? timestampDate(event.createTime) : now()
-  const endpoints = await endpointsNotOlderThan(event.merchantId, environment, instant)
+  const endpoints = await endpointsReadAfter(event.merchantId, environment, instant)
   return endpoints.flatMap(({ endpoint }) => {
     if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
     const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint

@@ -35,12 +35,14 @@ export function transition(
     ...(error_code === undefined ? {} : { error_code }),
     ...(is_final ? { finished_at: finished_at ?? at } : {}),
   }
-  const kept = is_final ? payment.effects.filter((effect) => !waitsForProvider(effect)) : payment.effects
+  const kept = is_final
+    ? payment.effects.filter((effect) => !isForUnfinishedPayment(effect))
+    : payment.effects
   return { ...changed, effects: [...kept, ...effectsOf(changed, at)] }
 }
 
 /** Polls and the expiry have no purpose once the payment is final. */
-function waitsForProvider(effect: Effect): boolean {
+function isForUnfinishedPayment(effect: Effect): boolean {
   return pollProviderEffect.matches(effect) || expirePaymentEffect.matches(effect)
 }
 

@@ -3,7 +3,7 @@ import { type Address, type Listening, listen } from '#lib/platform/process/list
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
-import type { ProviderCallbackStatus } from '../use-cases/receive-provider-callback.ts'
+import type { CallbackHttpStatus } from '../use-cases/receive-provider-callback.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
 /** A provider sends its few hundred bytes at once, so a slower body is not from a provider. */
@@ -17,7 +17,7 @@ const CONNECTIONS_MAX = 10_000
  * callback that could not be stored gets 503, so that the provider repeats it.
  */
 export async function serveProviderCallbacks(
-  receive: (callback: ProviderCallback) => Promise<ProviderCallbackStatus>,
+  receive: (callback: ProviderCallback) => Promise<CallbackHttpStatus>,
   address: Address,
 ): Promise<Listening> {
   let in_progress = 0

@@ -14,7 +14,7 @@ import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
 import { lookUpPayment } from '../use-cases/look-up-payment.ts'
-import { type CallbackRequestDeps, requestNotification } from '../use-cases/request-notification.ts'
+import { type NotificationDeps, requestNotification } from '../use-cases/request-notification.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { createRequestFromProto, filterFromProto, lookUpFromProto, optional } from './payment-from-proto.ts'
@@ -35,7 +35,7 @@ const PERMISSIONS = {
 export function createPaymentRpc(
   { payments, anomalies }: PaymentsStore,
   create_deps: CreatePaymentDeps,
-  callback_request_deps: CallbackRequestDeps,
+  notification_deps: NotificationDeps,
 ): RpcService {
   return rpcService(PaymentService, PERMISSIONS, {
     async createPayment(request) {
@@ -46,14 +46,14 @@ export function createPaymentRpc(
       return { payment: paymentToProto(await lookUpPayment(payments, lookUpFromProto(request))) }
     },
     async notifyPayment(request) {
-      return requestNotification(callback_request_deps, {
+      return requestNotification(notification_deps, {
         ...lookUpFromProto(request),
         ...optional('operation_id', request.operationId),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
     async resendCallback(request) {
-      return resendCallback(callback_request_deps, {
+      return resendCallback(notification_deps, {
         ...lookUpFromProto(request),
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),

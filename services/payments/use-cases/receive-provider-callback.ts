@@ -15,7 +15,7 @@ export interface ReceiveProviderCallbackDeps {
 }
 
 /** The HTTP status of the answer. A provider repeats its callback after any status but 200. */
-export type ProviderCallbackStatus = 200 | 401 | 404
+export type CallbackHttpStatus = 200 | 401 | 404
 
 const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
 
@@ -37,7 +37,7 @@ export function providerCallbackPath(
 export async function receiveProviderCallback(
   deps: ReceiveProviderCallbackDeps,
   callback: ProviderCallback,
-): Promise<ProviderCallbackStatus> {
+): Promise<CallbackHttpStatus> {
   const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
   const connected = deps.findAccount(account_id, environment)
   if (!connected) return 404

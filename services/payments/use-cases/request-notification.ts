@@ -15,7 +15,7 @@ import { EVENT_OF } from '../domain/transition-table.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 
 /** What the merchant's requests for callbacks need: `requestNotification` and `resendCallback`. */
-export interface CallbackRequestDeps {
+export interface NotificationDeps {
   readonly payments: Collection<Payment>
   readonly idempotency: Idempotency
   readonly notifier: Pick<Client<typeof DeliveryService>, 'queueEvent'>
@@ -39,7 +39,7 @@ const MINUTE_KEY_LIFETIME_MS = 86_400_000
  * used with another payload, and 1003 when there is no callback destination.
  */
 export async function requestNotification(
-  deps: CallbackRequestDeps,
+  deps: NotificationDeps,
   request: NotificationRequest,
 ): Promise<NotifyPaymentResponse> {
   const payment = await lookUpPayment(deps.payments, request)
@@ -74,7 +74,7 @@ function idempotencyKey(
  * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once.
  */
 export async function queueStatusEvent(
-  { notifier }: CallbackRequestDeps,
+  { notifier }: NotificationDeps,
   payment: Payment,
   id: SeededId,
 ): Promise<readonly string[]> {

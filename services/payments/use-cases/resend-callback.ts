@@ -6,7 +6,7 @@ import {
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
-import { type CallbackRequestDeps, queueStatusEvent } from './request-notification.ts'
+import { type NotificationDeps, queueStatusEvent } from './request-notification.ts'
 
 /** A merchant's request for another callback about the final status of a payment. */
 export interface ResendCallbackRequest extends LookUpRequest {
@@ -20,7 +20,7 @@ export interface ResendCallbackRequest extends LookUpRequest {
  * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `requestNotification`.
  */
 export async function resendCallback(
-  deps: CallbackRequestDeps,
+  deps: NotificationDeps,
   request: ResendCallbackRequest,
 ): Promise<ResendCallbackResponse> {
   const payment = await lookUpPayment(deps.payments, request)
