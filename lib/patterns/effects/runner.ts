@@ -147,7 +147,10 @@ export function createEffectRunner<D extends EffectDocument>(
   }
 }
 
-/** Runs the handler once. Returns the change that removes the effect and applies its result, or the one that records a failed try. */
+/**
+ * Runs the handler once. Returns the change that removes the effect and applies its result, or the change that records
+ * a failed try.
+ */
 async function runHandler<D extends EffectDocument>(
   document: Stored<D>,
   effect: Effect,
