@@ -56,7 +56,7 @@ const post = async (base_url: string, request: object, secret = SECRET): Promise
   return fetch(base_url + V1_PATH, { method: 'POST', headers: signedHeaders(body, secret), body })
 }
 
-test('serves from open to stop, and finishes requests under way', async () => {
+test('serves from open to stop, and finishes requests in progress', async () => {
   const balance_called = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const balances = {
@@ -73,13 +73,13 @@ test('serves from open to stop, and finishes requests under way', async () => {
   expect(await (await post(base_url, PING)).json()).toMatchObject({
     success: true,
   })
-  const under_way = post(base_url, { method: 'balance.get', params: {} })
+  const in_progress = post(base_url, { method: 'balance.get', params: {} })
   await balance_called.promise
   stop.abort()
   expect((await post(base_url, PING)).status).toBe(503)
   const stopped = running.stop()
   gate.resolve()
-  expect((await under_way).status).toBe(200)
+  expect((await in_progress).status).toBe(200)
   await stopped
   await expect(post(base_url, {})).rejects.toThrow()
 })

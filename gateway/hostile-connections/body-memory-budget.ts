@@ -17,7 +17,7 @@ export interface BodyReservation {
 /**
  * Makes the budget of one gateway.
  *
- * The first `short_body_bytes` of each body need no reservation, because the number of requests under way bounds them.
+ * The first `short_body_bytes` of each body need no reservation, because the number of requests in progress bounds them.
  * So requests of ordinary size are read however many long bodies are unfinished. Longer bodies share
  * `network_body_memory_bytes` of their network and `body_memory_bytes` of the process.
  */

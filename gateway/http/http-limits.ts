@@ -32,9 +32,9 @@ export const HTTP_LIMITS = {
    * client reads it, and only a client that never reads sends more requests ahead than this.
    */
   pending_responses_max: 32,
-  /** Requests under way in the process. Clients that wait for their responses never reach it. */
+  /** Requests in progress in the process. Clients that wait for their responses never reach it. */
   requests_max: 10_000,
-  /** Requests under way of one merchant, so that a slow provider of one merchant delays no other merchant. */
+  /** Requests in progress of one merchant, so that a slow provider of one merchant delays no other merchant. */
   merchant_requests_max: 2_500,
   /** The time for a head to arrive. A head is one or two packets; slow heads only occupy a connection (Slowloris). */
   head_timeout_ms: 10_000,

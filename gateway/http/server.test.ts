@@ -153,7 +153,7 @@ test('survives callers that disconnect at any point', async () => {
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('answers 2002 beyond the requests under way of one merchant', async () => {
+test('answers 2002 beyond the requests in progress of one merchant', async () => {
   const { merchant_requests_max: most } = HTTP_LIMITS
   const pending = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
@@ -166,7 +166,7 @@ test('answers 2002 beyond the requests under way of one merchant', async () => {
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('answers 2002 beyond the requests under way of the process', async () => {
+test('answers 2002 beyond the requests in progress of the process', async () => {
   const { requests_max: most } = HTTP_LIMITS
   const gate = Promise.withResolvers<void>()
   const lines: string[] = []
@@ -188,7 +188,7 @@ test('answers 2002 beyond the requests under way of the process', async () => {
 })
 
 test.each([
-  ['requests under way', requestText(BALANCE)],
+  ['requests in progress', requestText(BALANCE)],
   ['the reference', 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'],
 ])('closes a connection with too many pending responses: %s', async (_what, text) => {
   const { closed_by_gateway } = await sendBytes(app, text.repeat(HTTP_LIMITS.pending_responses_max + 1))
@@ -228,7 +228,7 @@ test.each([
   expect(codesIn(await sendBytes(app, text))).toEqual(codes)
 })
 
-test('finishes the request under way when it is closed', async () => {
+test('finishes the request in progress when it is closed', async () => {
   const pending = sendBytes(app, requestText(BALANCE))
   await balance_called
   const closed = app.close()

@@ -53,9 +53,9 @@ export function createServer({ paths, responder, log, isServing }: ServerDeps): 
     responder.sendFailure(beginExchange(request, response), new PublicError(is_wrong_verb ? 1007 : 1001))
   }
   const app = createFastify(createInvalidRequestHandler(log), refuseUnknown)
-  let under_way = 0
+  let in_progress = 0
   const finishRequest = (): void => {
-    under_way -= 1
+    in_progress -= 1
   }
   for (const { path, target, verb = 'POST', serve } of paths) {
     const handler: RouteHandlerMethod = ({ raw: request }, reply) => {
@@ -64,8 +64,9 @@ export function createServer({ paths, responder, log, isServing }: ServerDeps): 
       if (!isServing()) return void response.writeHead(503, { connection: 'close' }).end()
       if (!matchesTarget(request, target)) return refuseUnknown(request, response)
       const exchange = beginExchange(request, response)
-      if (under_way >= HTTP_LIMITS.requests_max) return responder.sendFailure(exchange, new PublicError(2002))
-      under_way += 1
+      if (in_progress >= HTTP_LIMITS.requests_max)
+        return responder.sendFailure(exchange, new PublicError(2002))
+      in_progress += 1
       serve(exchange).then(finishRequest, (error: unknown) => {
         finishRequest()
         log.error(

@@ -86,13 +86,13 @@ test.each<[string, Failure[]]>([
 
 test('keeps an idle lease together with tokens acquired while the store refuses the return', async () => {
   const [write, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let under_way: string | undefined
+  let in_progress: string | undefined
   let calls = 0
   const limits = start(
     interceptCalls(gateway_store.counters, async (kind, work) => {
       calls += 1
       if (calls === 4) {
-        under_way = kind
+        in_progress = kind
         await write.promise
         throw write_refused
       }
@@ -103,7 +103,7 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
   await admit(1, limits)
   await clock.advance(IDLE_MS)
   await eventually(
-    async () => under_way,
+    async () => in_progress,
     (kind) => kind === 'write',
   )
   const taking = admit(1, limits)

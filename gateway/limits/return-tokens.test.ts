@@ -236,12 +236,12 @@ describe('a gateway with more leases than its cache holds', () => {
 })
 
 describe('a gateway that stops', () => {
-  test('returns unused tokens, also of an acquisition under way, and admits no more calls', async () => {
+  test('returns unused tokens, also of an acquisition in progress, and admits no more calls', async () => {
     const limits = start()
     await admit(3, limits)
-    const under_way = limits.useMethodQuota('payment.status', caller)
+    const in_progress = limits.useMethodQuota('payment.status', caller)
     await limits.close()
-    await under_way
+    await in_progress
     expect(await usedOf(OFTEN)).toBe(3)
     expect(await usedOf('payment.status')).toBe(1)
     expect(await admit(1, limits)).toMatchObject({ unavailable: 1 })

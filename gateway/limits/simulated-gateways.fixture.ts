@@ -77,7 +77,7 @@ function createFaultyCounters(
 ) {
   const history: Stored<QuotaCounter>[] = []
   let writes = 0
-  let under_way = 0
+  let in_progress = 0
   let healed = false
 
   const turn = (): Promise<void> => scheduler.schedule(Promise.resolve())
@@ -93,14 +93,14 @@ function createFaultyCounters(
         await turn()
         const fault = nextFault(kind)
         if (life.over || fault === 'unavailable') throw new Unavailable('the write did not arrive')
-        under_way += 1
+        in_progress += 1
         try {
           const result = await work()
           if (kind === 'write') history.push(result as Stored<QuotaCounter>)
           if (fault === 'ambiguous') throw new Ambiguous('the reply was lost')
           return result
         } finally {
-          under_way -= 1
+          in_progress -= 1
           await turn()
         }
       }),
@@ -110,7 +110,7 @@ function createFaultyCounters(
       while (scheduler.count() > 0) {
         await scheduler.waitOne()
         do await settled()
-        while (under_way > 0)
+        while (in_progress > 0)
       }
     },
   }

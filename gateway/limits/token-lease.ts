@@ -21,7 +21,7 @@ export interface TokenLease {
   /** The tokens that are held; they are void once their window has ended. */
   remaining(): number
   /**
-   * Returns the unused tokens to the counter, if their window is still open. It waits for acquisitions under way first;
+   * Returns the unused tokens to the counter, if their window is still open. It waits for acquisitions in progress first;
    * the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
    */
   returnUnused(): Promise<void>

@@ -183,10 +183,10 @@ describe('a request fails as not_sent', () => {
     expect(requests()).toBe(2)
   })
 
-  test('when too many are in flight', async () => {
+  test('when too many are in progress', async () => {
     const clock = stopClock()
     const { url, read } = await serveHostile(() => {})
-    const http = client({ in_flight_max: 1 })
+    const http = client({ in_progress_max: 1 })
     const first = failure(http.request(post(url)))
     expect(await failure(http.request(post(url)))).toBe('not_sent busy')
     await read(1)

@@ -13,7 +13,7 @@ export interface HttpClientOptions {
   /** Connections to one origin; further requests wait for one within their own time limit. 64 unless given. */
   readonly connections_per_host?: number
   /** Requests to all origins; a request beyond it fails at once as `busy`. 10,000 unless given. */
-  readonly in_flight_max?: number
+  readonly in_progress_max?: number
   readonly connect_timeout_ms?: number
   /** How long an idle connection stays open for the next request; 0 closes it at once. At most 10 s. */
   readonly keep_alive_ms?: number
@@ -38,7 +38,7 @@ const CLOSE_TIMEOUT_MS = 2_000
  * nothing, repeats nothing, and ignores proxy settings in the environment.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { in_flight_max = 10_000, connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
+  const { in_progress_max = 10_000, connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
   const agent = new Agent({
     connect: createConnect(options.allow, options.resolve ?? createHostResolver(), connect_timeout_ms),
     connections: options.connections_per_host ?? 64,
@@ -53,23 +53,23 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     allowH2: false,
   })
   const closing = new AbortController()
-  const in_flight = new Set<Promise<unknown>>()
+  const in_progress = new Set<Promise<unknown>>()
 
   return {
     async request(request) {
       const url = URL.parse(request.url)
       if (url === null || !isHttpWithoutUserInfo(url)) throw new HttpFailure('not_sent', 'bad_request')
-      if (in_flight.size >= in_flight_max) throw new HttpFailure('not_sent', 'busy')
+      if (in_progress.size >= in_progress_max) throw new HttpFailure('not_sent', 'busy')
       const response = sendRequest(agent, url, request, closing.signal)
-      in_flight.add(response)
+      in_progress.add(response)
       try {
         return await response
       } finally {
-        in_flight.delete(response)
+        in_progress.delete(response)
       }
     },
     async close() {
-      await withTimeout(Promise.allSettled(in_flight), CLOSE_TIMEOUT_MS)
+      await withTimeout(Promise.allSettled(in_progress), CLOSE_TIMEOUT_MS)
       closing.abort()
       await agent.destroy()
     },

@@ -18,7 +18,7 @@ export interface Listening {
   readonly port: number
   /** `host:port` as in a URL. */
   readonly host_and_port: string
-  /** Accepts no new connection, gives requests under way at most `grace_ms` to end, then closes all connections. */
+  /** Accepts no new connection, gives requests in progress at most `grace_ms` to end, then closes all connections. */
   close(grace_ms?: number): Promise<void>
 }
 

@@ -39,7 +39,7 @@ export interface RunningRole {
   open?(): Promise<Readonly<Record<string, string>>>
   /** Throws when the role cannot do its work now. The readiness check calls it at most once per second. */
   check?(): Promise<void>
-  /** Takes no new work, finishes the work under way, and releases its leases and connections. */
+  /** Takes no new work, finishes the work in progress, and releases its leases and connections. */
   stop(): Promise<void>
 }
 

@@ -67,7 +67,7 @@ async function urlOf(child: Child): Promise<string> {
 // R5
 describe('an orderly stop', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s answers the requests under way and exits with 0',
+    '%s answers the requests in progress and exits with 0',
     async (signal) => {
       const child = run('serve')
       const url = await urlOf(child)
@@ -89,7 +89,7 @@ describe('an orderly stop', () => {
     expect((await child.exited).code).toBe(0)
   })
 
-  test('happens also while the start is under way', async () => {
+  test('happens also while the start is in progress', async () => {
     const child = run('slow_start')
     await child.until('got slow_start')
     child.process.kill('SIGTERM')

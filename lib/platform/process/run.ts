@@ -66,7 +66,7 @@ async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<voi
 async function stopInOrder(lifecycle: OwnedLifecycle, started: Promise<void> | undefined): Promise<void> {
   const began_ms = clock.monotonic_ms()
   lifecycle.announceStop()
-  // A start that is still under way may register more parts, so it gets time to end, but not all of the time.
+  // A start that is still in progress may register more parts, so it gets time to end, but not all of the time.
   if (started !== undefined) await withTimeout(started, STOP_LIMIT_MS / 2)
   const used_ms = clock.monotonic_ms() - began_ms
   await lifecycle.stop(STOP_LIMIT_MS - used_ms)

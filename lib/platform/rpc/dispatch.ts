@@ -42,7 +42,7 @@ export type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
  * authentication, permissions, deadlines, errors, log and metrics are the same for all.
  */
 export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
-  let under_way = 0
+  let in_progress = 0
   const identify = ({ caller }: IncomingCall): CallerName | undefined => {
     if (typeof caller === 'string') return caller
     try {
@@ -64,7 +64,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
       return withRequest(context, async () => {
         try {
           admit(method, caller, permitted)
-          if (under_way > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are under way`)
+          if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
           const answer = await run(method, handler, incoming, context.deadline_ms, report)
           report.answered(started_ms)
           return answer
@@ -80,11 +80,11 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     return {
       method,
       async call(incoming) {
-        under_way += 1
+        in_progress += 1
         try {
           return await serve(incoming, clock.monotonic_ms())
         } finally {
-          under_way -= 1
+          in_progress -= 1
         }
       },
     }

@@ -34,7 +34,7 @@ export interface GrpcServer {
   readonly port: number
   /** Sets the gRPC health status of a service; the empty name means the whole process. */
   setServing(service: string, serving: boolean): void
-  /** Accepts no new call, gives calls under way at most `grace_ms` to end, then closes all connections. */
+  /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
   close(grace_ms: number): Promise<void>
 }
 
@@ -48,7 +48,7 @@ const SERVER_OPTIONS: ServerOptions = {
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.max_connection_idle_ms': 300_000,
-  // Makes clients reconnect from time to time, so that they find new processes. Calls under way may end.
+  // Makes clients reconnect from time to time, so that they find new processes. Calls in progress may end.
   'grpc.max_connection_age_ms': 300_000,
   'grpc.max_connection_age_grace_ms': CALL_TIMEOUT_MAX_MS + 10_000,
 }

@@ -7,7 +7,7 @@ export const CALL_TIMEOUT_MS = 10_000
 /** The longest time that a server works on one call, whatever deadline the caller set. */
 export const CALL_TIMEOUT_MAX_MS = 120_000
 
-/** The most calls under way in one process. Further calls are refused with 2002 at once. */
+/** The most calls in progress in one process. Further calls are refused with 2002 at once. */
 export const CALLS_MAX = 10_000
 
 /** The most calls on one connection. Calls that wait long for a provider must not block others on it. */

@@ -222,14 +222,14 @@ describe('closing', () => {
         new Promise((resolve) => (finish = () => resolve({ merchant: { merchantId: '9' } }))),
     })
     await post(served, 'ListMerchants', '{}')
-    const under_way = post(served, 'GetMerchant', '{}')
+    const in_progress = post(served, 'GetMerchant', '{}')
     await eventually(
       async () => finish,
       (seen) => seen !== undefined,
     )
     const closed = served.close(60_000)
     finish?.()
-    expect(await (await under_way).json()).toMatchObject({ merchant: { merchantId: '9' } })
+    expect(await (await in_progress).json()).toMatchObject({ merchant: { merchantId: '9' } })
     await closed
     await expect(post(served, 'ListMerchants', '{}')).rejects.toThrow()
   })

@@ -116,14 +116,14 @@ describe('a server that stops and starts', () => {
     watched.on('error', () => {})
     browsing.on('error', () => {})
     await new Promise((resolve) => watched.once('data', resolve))
-    const under_way = merchants.getMerchant({})
+    const in_progress = merchants.getMerchant({})
     await eventually(
       async () => finish,
       (seen) => seen !== undefined,
     )
     const closed = served.close(60_000)
     finish?.()
-    expect((await under_way).merchant?.merchantId).toBe('9')
+    expect((await in_progress).merchant?.merchantId).toBe('9')
     await closed
     expect(await outcome(idle.listMerchants({}))).toBe(2002)
   })

@@ -24,7 +24,7 @@ export interface ServingRpc {
   setRoleServing(role: string, serving: boolean): void
   /** Sets the gRPC health status of the whole process. */
   setServing(serving: boolean): void
-  /** Accepts no new call, gives calls under way at most `grace_ms` to end, then closes all connections. */
+  /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
   close(grace_ms: number): Promise<void>
 }
 

@@ -29,17 +29,17 @@ interface PendingCommand {
   readonly reject: (error: unknown) => void
 }
 
-/** The commands of one shard that wait to be sent to one address, and the number of calls under way for them. */
+/** The commands of one shard that wait to be sent to one address, and the number of calls in progress for them. */
 interface ForwardQueue {
   waiting: PendingCommand[]
   calls: number
 }
 
-/** Most calls under way per shard and address. */
+/** Most calls in progress per shard and address. */
 const CALLS_MAX = 4
 
 /**
- * Creates a forwarder. While fewer than `CALLS_MAX` calls are under way, a command is sent at once; otherwise the
+ * Creates a forwarder. While fewer than `CALLS_MAX` calls are in progress, a command is sent at once; otherwise the
  * waiting commands go together in the next call.
  */
 export function createCommandForwarder(forward: ForwardCommands): CommandForwarder {

@@ -55,8 +55,8 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
   }
 
   function shareAcquire(shard: number): Promise<CachedHolder> {
-    const under_way = acquiring.get(shard)
-    if (under_way !== undefined) return under_way
+    const in_progress = acquiring.get(shard)
+    if (in_progress !== undefined) return in_progress
     const acquired = acquire(shard)
       .catch((error: unknown): CachedHolder => {
         log.warn({ shard, error }, 'the lease of a shard could not be read; its commands are decided here')

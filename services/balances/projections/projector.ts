@@ -9,11 +9,11 @@ const RETRY_MS = 1_000
 
 /** Writes the projection of entries of one shard from its journal, in the background. */
 export interface Projector {
-  /** Starts projecting the new batches, unless that is under way. */
+  /** Starts projecting the new batches, unless that is in progress. */
   wake(): void
   /** Resolves when the entries of all batches up to `seq` are in the projection. */
   waitFor(seq: bigint): Promise<void>
-  /** Finishes the work under way. */
+  /** Finishes the work in progress. */
   stop(): Promise<void>
 }
 

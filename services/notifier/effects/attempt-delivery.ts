@@ -24,20 +24,20 @@ const LEASE_SLACK_MS = 10_000
 const TRIES_MAX = 10
 /** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
-const IN_FLIGHT_MAX = 256
+const IN_PROGRESS_MAX = 256
 
 /**
  * The handler of the effect: signs the stored body, posts it and records the result. The lease counts the try before
  * the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
 export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Delivery> {
-  let in_flight = 0
+  let in_progress = 0
   return attemptDeliveryEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: TRIES_MAX,
-    capacity: () => IN_FLIGHT_MAX - in_flight,
+    capacity: () => IN_PROGRESS_MAX - in_progress,
     async run(_effect, delivery) {
-      in_flight += 1
+      in_progress += 1
       const started_at = now()
       const began_ms = clock.monotonic_ms()
       try {
@@ -53,7 +53,7 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
         log.warn({ error, delivery_id: delivery.delivery_id }, 'delivery attempt postponed')
         return (current) => postponeAttempt(current, now())
       } finally {
-        in_flight -= 1
+        in_progress -= 1
       }
     },
   })

@@ -15,7 +15,7 @@ export interface LmdbEnvironment {
   write<T>(decide: () => PlannedWrite<T>): Promise<T>
   /** Runs `read` on the newest state, including writes of other processes. Throws `Unavailable` after `release`. */
   read<T>(read: () => T): T
-  /** Closes the environment when its last user releases it, after the writes under way. */
+  /** Closes the environment when its last user releases it, after the writes in progress. */
   release(): Promise<void>
 }
 
