@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
+import { clock } from '#lib/platform/time.ts'
+import type { Connector, ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import { createHttpConnector } from '../../services/payments/connectors/http/http-connector.ts'
+import type { ProviderAccount } from '../../services/payments/connectors/provider-accounts.ts'
+import type { CallResult } from '../../services/payments/domain/call-result.ts'
+import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
+import { sandboxAccount } from '../../services/sandbox/sandbox.fixture.ts'
+
+const TIMEOUT_MS = 100_000
+let directory: string
+let http: HttpClient
+let connector: Connector
+let receiver: CallbackReceiver
+let children: ChildProcess[] = []
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
+  http = createHttpClient({ allow: allowAnyAddress })
+  connector = createHttpConnector(http)
+  receiver = await startReceiver(connector, sandboxAccount('http://unused'))
+})
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child)
+  await receiver.close()
+  await http.close()
+  await rm(directory, { recursive: true })
+})
+
+async function startChild(): Promise<{ child: ChildProcess; account: ProviderAccount }> {
+  const script = join(import.meta.dirname, 'sandbox.child.ts')
+  const child = spawn(process.execPath, [script], {
+    env: { ...process.env, NODE_OPTIONS: '', CHILD_DIRECTORY: directory },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children = [...children, child]
+  const exited = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
+  const [line] = await Promise.race([once(child.stdout, 'data'), exited])
+  exited.catch(() => {})
+  return { child, account: sandboxAccount(String(line).trim()) }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+function orderOf(number: number): ProviderOrder {
+  return {
+    kind: 'deposit',
+    idempotency_key: `deposit-${number}`,
+    amount: { minor: 1_000_000n, currency: 'INR' },
+    method: 'upi',
+    callback_url: receiver.url,
+    expires_at: new Date(clock.now_ms() + 3_600_000),
+    payer: {},
+  }
+}
+
+test('a kill during many creates loses no confirmed operation and no callback', async () => {
+  const first = await startChild()
+  receiver.respondWith(503)
+  const orders = Array.from({ length: 400 }, (_, number) => orderOf(number))
+  const outcomes = new Map<ProviderOrder, CallResult>()
+  let killed: Promise<void> | undefined
+  const queue = orders.values()
+  const work = async (): Promise<void> => {
+    for (const order of queue) {
+      outcomes.set(order, await connector.create(first.account, order, TIMEOUT_MS))
+      if (outcomes.size === 150) killed = kill(first.child)
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, work))
+  await killed
+
+  const { account } = await startChild()
+  receiver.respondWith(204)
+  const kinds = [...outcomes.values()].map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
+  expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
+  for (const [order, outcome] of outcomes) {
+    const found = await connector.lookUp(account, order.idempotency_key, 'deposit', TIMEOUT_MS)
+    if (outcome.kind === 'pending') expect(['pending', 'success']).toContain(found.kind)
+    if (outcome.kind === 'not_sent') expect(found.kind).toBe('not_found')
+    if (found.kind !== 'not_found') continue
+    const again = await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)
+    expect(again.kind).toBe('pending')
+  }
+  for (const order of orders) await receiver.acknowledged(order.idempotency_key)
+  expect(receiver.rejected()).toBe(0)
+})
