@@ -25,7 +25,7 @@ export const NOTIFIER_CONFIG = {
 }
 
 /** How many events from the bus are handled at once. */
-const EVENTS_IN_FLIGHT_MAX = 256
+const EVENTS_IN_PROGRESS_MAX = 256
 
 /** The notifier: stores each event once, then delivers it to each of its destinations as a signed callback. */
 export const role: Role = {
@@ -67,7 +67,7 @@ export const role: Role = {
         const receipt_to = headers[RECEIPT_SUBJECT_HEADER]
         if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
       },
-      { queue: 'notifier', concurrency: EVENTS_IN_FLIGHT_MAX },
+      { queue: 'notifier', concurrency: EVENTS_IN_PROGRESS_MAX },
     )
     return {
       services: [createDeliveryRpc(deps)],
