@@ -7,7 +7,7 @@ import { closeAfterResponse, closeLingering } from './lingering-close.ts'
  * much processor time as one of a thousand.
  */
 export function isTooFragmented(fragments: number, bytes: number): boolean {
-  return fragments > HTTP_LIMITS.body_fragments_min + bytes / HTTP_LIMITS.bytes_per_fragment
+  return fragments > HTTP_LIMITS.body_fragments_base + bytes / HTTP_LIMITS.bytes_per_fragment
 }
 
 /**

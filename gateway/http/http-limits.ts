@@ -20,7 +20,7 @@ export const HTTP_LIMITS = {
    */
   body_memory_bytes: 128 * 1024 * 1024,
   /** Fragments that any body may have; see `bytes_per_fragment`. Discarded bodies count too. */
-  body_fragments_min: 256,
+  body_fragments_base: 256,
   /** A body may have one more fragment for each of these many bytes. Legitimate clients never send smaller fragments. */
   bytes_per_fragment: 256,
   /** Open connections. New ones beyond it are closed at once, so that existing ones keep their files and memory. */

@@ -7,7 +7,7 @@ import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import { singleHeader } from './headers.ts'
 
-/** Sends responses. The only place that renders, signs, sends and logs them. */
+/** Sends responses. It renders, signs, sends and logs every response to a parsed request of a signed path. */
 export interface Responder {
   sendSuccess(exchange: Exchange, result: unknown): void
   /** Sends any thrown value: a `PublicError` as it is, everything else as 2001 with its cause in the log only (E7). */

@@ -33,7 +33,7 @@ export interface ServerDeps {
   readonly paths: readonly PublicPath[]
   readonly responder: Responder
   readonly log: Log
-  /** While this is `false`, every request gets HTTP 503 and its connection is closed. */
+  /** While this is `false`, every request to a known path gets HTTP 503 and its connection is closed. */
   readonly isServing: () => boolean
 }
 

@@ -4,7 +4,7 @@ import { readIntegers, restoreIntegers, writePlaceholders } from './lossless-int
 import { type JsonMeasures, measureJson } from './measure-json.ts'
 
 /**
- * A JSON value as `parseJson` returns it. An integer literal is a number while a double holds it exactly, otherwise a
+ * A JSON value as `parseJson` returns it. An integer literal is a number while it is a safe integer, otherwise a
  * bigint; with more than 19 digits it is ±10^19. A number written in any other way (`100.0`, `1e2`) is ±0.5, so that no
  * check accepts it as an integer.
  */

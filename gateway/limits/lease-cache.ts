@@ -28,7 +28,7 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
   const leases = new LRUCache<string, TokenLease>({
     max: leases_max,
     dispose(lease, _key, reason) {
-      // When the store is so far behind, the tokens of this lease are lost until its window ends.
+      // When the list is full, because the store is slow, the tokens of this lease are lost until its window ends.
       if (reason === 'evict' && evicted.length < EVICTED_MAX) evicted.push(lease)
     },
   })

@@ -27,15 +27,16 @@ export interface TokenGrant {
 /** Quotas up to this limit are granted one token at a time, so that no process holds unused tokens of them. */
 const SINGLE_TOKEN_LIMIT_MAX = 1_000
 const LEASE_MAX = 1_000
-/** A lease is at most this fraction of what remains, so that near the limit no process holds tokens that others need. */
-const LEASE_FRACTION = 64
+/** A lease is at most what remains divided by this, so that near the limit no process holds tokens that others need. */
+const LEASE_DIVISOR = 64
 /** How long a document outlives its window at least: far longer than clocks differ. */
 const RETENTION_MIN_MS = 3_600_000
 /** How far the clock of another gateway may be ahead of this one. */
 const CLOCK_AHEAD_MAX_MS = 300_000
 
 /**
- * Whether the window that opened at `opened_at_ms` is the current window of the quota.
+ * Whether the stored window that opened at `opened_at_ms` belongs to the quota. A daily quota names its window itself, so each
+ * of its documents does.
  *
  * A window from the near future is current: a gateway whose clock is ahead opened it, and otherwise the two gateways would
  * reset each other's counter endlessly. A window from the far future is not current: a clock that was wrong once must not
@@ -67,7 +68,7 @@ export function decideGrant(
 
 function leaseSize(limit: number, remaining: number): number {
   if (limit <= SINGLE_TOKEN_LIMIT_MAX) return 1
-  return Math.min(LEASE_MAX, Math.max(1, Math.floor(remaining / LEASE_FRACTION)))
+  return Math.min(LEASE_MAX, Math.max(1, Math.floor(remaining / LEASE_DIVISOR)))
 }
 
 function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now_ms: number): QuotaCounter {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './refusal.ts'
 
@@ -48,7 +48,7 @@ describe('the headers of a refusal', () => {
   test.each([
     ['payment.notification', 'Retry-After-Payment-Notification'],
     ['ticket.description.update', 'Retry-After-Ticket-Description-Update'],
-    [RESEND_BUCKET, 'Retry-After-Webhook-Resend'],
+    [RESEND_METHOD, 'Retry-After-Webhook-Resend'],
   ])('of %s are Retry-After and %s', (bucket, name) => {
     expect(retryHeaders(refusal(bucket))).toEqual(['Retry-After', '13', name, '13'])
   })

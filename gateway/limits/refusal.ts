@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { methodTitle } from '../methods/method.ts'
 
@@ -41,7 +41,7 @@ export function retryHeaderName(method: string): string {
 }
 
 const METHOD_HEADERS: ReadonlyMap<unknown, string> = new Map(
-  [...METHODS, RESEND_BUCKET].map((name) => [name, retryHeaderName(name)]),
+  [...METHODS, RESEND_METHOD].map((name) => [name, retryHeaderName(name)]),
 )
 
 /**

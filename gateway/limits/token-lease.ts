@@ -18,7 +18,7 @@ export interface TokenLease {
   acquire(): Promise<void>
   /** When a token was last requested, on the monotonic clock. */
   lastUsedMs(): number
-  /** The tokens that are held; they are void once their window has ended. */
+  /** The tokens that are held. Those of an ended window admit no call. */
   remaining(): number
   /**
    * Returns the unused tokens to the counter, if their window is still open. It waits for acquisitions in progress first;

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import type { MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import type { MethodName, RESEND_METHOD } from '#lib/contract/methods.ts'
 import type { Scope } from '#lib/contract/scopes.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
@@ -11,7 +11,7 @@ import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
 
 /** The name of a public method. The resend path counts as one, although it has a path of its own. */
-export type PublicMethodName = MethodName | typeof RESEND_BUCKET
+export type PublicMethodName = MethodName | typeof RESEND_METHOD
 
 /** What the handlers of the methods work with. */
 export interface MethodDeps {

@@ -4,7 +4,13 @@ import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { described, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
-import { MERCHANT_REFERENCE, METHOD, NAMED_PAYMENT, optionalText, STORED_ROUTE } from './request-fields.ts'
+import {
+  IGNORED_SERVICE_ID,
+  MERCHANT_REFERENCE,
+  METHOD,
+  NAMED_PAYMENT,
+  optionalText,
+} from './request-fields.ts'
 
 const OPERATION_ID =
   'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013. ' +
@@ -17,8 +23,8 @@ export const paymentNotification = defineMethod({
   summary: 'Sends the callback of a payment’s current status again',
   description:
     'Queues the callback and answers as `payment.status`, without waiting for the delivery. A status that has no event ' +
-    'of its own is sent as `payment.created`. If the payment has no callback address, the answer is 1003. Repeating ' +
-    'exactly the same request queues nothing.',
+    'of its own is sent as `payment.created`. If the payment has no callback address, the answer is 1003. With an ' +
+    '`operation_id`, repeating exactly the same request queues nothing.',
   example: {
     method: 'payment.notification',
     operation_id: 'notify-order-1',
@@ -26,7 +32,7 @@ export const paymentNotification = defineMethod({
   },
   request: object({
     method: METHOD,
-    service_id: STORED_ROUTE,
+    service_id: IGNORED_SERVICE_ID,
     operation_id: described(OPERATION_ID, optionalText(MERCHANT_REFERENCE)),
     params: NAMED_PAYMENT,
   }),

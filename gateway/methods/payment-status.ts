@@ -3,7 +3,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { notApplicable, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
-import { METHOD, NAMED_PAYMENT, STORED_ROUTE } from './request-fields.ts'
+import { IGNORED_SERVICE_ID, METHOD, NAMED_PAYMENT } from './request-fields.ts'
 
 /** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost answer to a create (P2). */
 export const paymentStatus = defineMethod({
@@ -16,7 +16,7 @@ export const paymentStatus = defineMethod({
   example: { method: 'payment.status', params: { payment: { identifiers: { c_id: 'order-1' } } } },
   request: object({
     method: METHOD,
-    service_id: STORED_ROUTE,
+    service_id: IGNORED_SERVICE_ID,
     operation_id: notApplicable(),
     params: NAMED_PAYMENT,
   }),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from './registry.ts'
 
 const GATEWAY = join(import.meta.dirname, '..')
@@ -17,7 +17,7 @@ describe('the registry of methods', () => {
   })
 
   test('is generated: only the file of a method names it in code', () => {
-    for (const { name } of PUBLIC_METHODS.filter((method) => method.name !== RESEND_BUCKET)) {
+    for (const { name } of PUBLIC_METHODS.filter((method) => method.name !== RESEND_METHOD)) {
       const own = `methods/${name.replaceAll('.', '-')}.ts`
       const naming = sources.filter(({ path, text }) => path !== own && text.includes(`'${name}'`))
       expect(naming.map(({ path }) => path)).toEqual([])

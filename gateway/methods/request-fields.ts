@@ -19,7 +19,7 @@ export function optionalText(rule: TextRule): Schema<string, 'optional'> {
 }
 
 /** The route in a request for an existing payment. It is accepted, but the route of the stored payment counts (E9). */
-export const STORED_ROUTE = described(
+export const IGNORED_SERVICE_ID = described(
   'Accepted, but has no effect: the route that the payment was created with counts.',
   optional(serviceId()),
 )

@@ -1,7 +1,7 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { text } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
@@ -12,7 +12,7 @@ import { MERCHANT_REFERENCE } from './request-fields.ts'
 
 /** The resend path: queues the callback of a payment with a final status once more (spec: Webhook resend). */
 export const webhookResend = defineMethod({
-  name: RESEND_BUCKET,
+  name: RESEND_METHOD,
   scope: 'webhooks.update',
   default_quota: 10,
   summary: 'Sends the callback of a finished payment again',

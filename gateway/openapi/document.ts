@@ -31,7 +31,7 @@ not described here is refused with 9000, and so is a text with U+0000 or a lone 
 the wrong type, null included, is refused with 1005. Write integers as plain digits: \`100.0\` and \`1e2\` are refused.
 Lengths of texts count code points.
 
-In an answer, look at \`success\` first. Values that are not known are absent. Answers may get new fields at any time, so
+In an answer, look at \`success\` first. Values that are not known are absent, except \`success\` and \`error\`, which are null while they do not apply. Answers may get new fields at any time, so
 ignore fields that you do not know. Times are UTC, such as \`2026-11-21T10:00:00.000Z\`. Amounts are in minor units.`
 
 const CALL_DESCRIPTION =

@@ -35,4 +35,4 @@ export const METHODS = [
 export type MethodName = (typeof METHODS)[number]
 
 /** The rate-limit bucket of the resend path (E10). No request envelope names it, but it is counted like a method. */
-export const RESEND_BUCKET = 'webhook.resend'
+export const RESEND_METHOD = 'webhook.resend'

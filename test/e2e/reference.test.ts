@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { answerName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
@@ -80,7 +80,7 @@ function faultsOfSuccess({ sent, answer }: RecordedExchange): readonly string[] 
   const { pointer } = operationOf(sent)
   return [
     ...acceptedBy(`${pointer}/requestBody/${CONTENT}`)(request),
-    ...describedBy(`#/components/schemas/${answerName(request.method ?? RESEND_BUCKET)}`)(answer.body),
+    ...describedBy(`#/components/schemas/${answerName(request.method ?? RESEND_METHOD)}`)(answer.body),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
 import type { Operator } from '../support/operator.ts'
 import type { FuzzCredential } from './signing.ts'
 
@@ -19,7 +19,7 @@ export interface FuzzMerchant {
 const PER_MINUTE = 1_000_000
 
 const RATE_LIMITS = Object.fromEntries(
-  [...METHODS, RESEND_BUCKET].filter((name) => name !== 'gateway.ping').map((name) => [name, PER_MINUTE]),
+  [...METHODS, RESEND_METHOD].filter((name) => name !== 'gateway.ping').map((name) => [name, PER_MINUTE]),
 )
 
 const MERCHANTS = 'multihub.merchants.v1'

@@ -64,7 +64,7 @@ export function createEffectRunner<D extends EffectDocument>(
 
   const writes = createEffectWrites<D>({ collection, keyOf, leaseMs, isStopping: () => stopping })
 
-  /** Tracks work on an effect that only `stop` waits for. The returned promise never rejects. */
+  /** Tracks work on an effect, so that `stop` waits for it. The returned promise never rejects. */
   function inBackground(work: Promise<unknown>, effect: Effect | undefined): Promise<unknown> {
     const tracked: Promise<unknown> = work
       .catch((error: unknown) =>

@@ -28,8 +28,8 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
   readonly free: boolean
   /**
-   * Set when the record has a lifetime or is free. A free record is not deleted at once, because its version could
-   * then return while a slow caller still holds it.
+   * Set when the record has a lifetime or is free. A free record is replaced, which keeps its versions increasing; the
+   * store deletes it only after its last slow caller is gone.
    */
   readonly expires_at?: Date
 }

@@ -18,8 +18,8 @@ export type Value =
 export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 
 /**
- * A stored document: its content, and the version that the next guarded write must name. A version is unique per life of
- * a document: after a deletion and a new insert under the same key, earlier versions do not match.
+ * A stored document: its content, and the version that the next guarded write must name. Versions begin at
+ * a random number: after a deletion and a new insert under the same key, earlier versions do not match.
  */
 export type Stored<D> = D & { readonly version: number }
 
@@ -39,7 +39,7 @@ export interface IndexSpec {
 
 /**
  * The declaration of a collection, in a `store/` folder. `key` is the unique identity of a document. It begins with
- * `partition`, the fields by which a cluster splits the collection. `find('key', ...)` reads the key like an index.
+ * `partition`, the fields that each find and each unique index begin with. `find('key', ...)` reads the key like an index.
  * `expires` names a Date field after which the document counts as deleted. A key, and an index entry with its key, has
  * at most 1,950 bytes. The definition of an index never changes under the same name.
  */

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { METHODS, type MethodName, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { METHODS, type MethodName, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
@@ -21,7 +21,7 @@ export interface StoredSecret {
 }
 
 /** What has a rate limit of its own and can be disabled: every public method, and the resend path. */
-export type LimitedMethod = MethodName | typeof RESEND_BUCKET
+export type LimitedMethod = MethodName | typeof RESEND_METHOD
 
 /**
  * A rate limit that replaces the default of one method. Stored in a list, because the store refuses dots in field
@@ -71,7 +71,7 @@ export interface PolicyInput {
 const ALLOWLIST_MAX = 256
 const SERVICE_IDS_MAX = 500
 const RATE_MAX = 1_000_000
-const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_BUCKET]
+const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_METHOD]
 
 /** Checks every given field of a policy except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
 export function checkCredentialPolicy(
@@ -128,7 +128,7 @@ function checkRateLimits(limits: Readonly<Record<string, number>>): RateLimit[] 
   return Object.entries(limits).map(([name, per_minute]) => {
     const path = `rate_limits.${name}`
     const method = LIMITED_METHODS.find((known) => known === name)
-    if (method === undefined) throw fieldError(9000, path, `the name of a public method, or ${RESEND_BUCKET}`)
+    if (method === undefined) throw fieldError(9000, path, `the name of a public method, or ${RESEND_METHOD}`)
     return { method, per_minute: checkInteger(per_minute, path, 1, RATE_MAX) }
   })
 }

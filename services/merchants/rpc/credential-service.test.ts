@@ -7,7 +7,7 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { METHODS, RESEND_BUCKET } from '#lib/contract/methods.ts'
+import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
@@ -76,7 +76,7 @@ describe('CreateCredential', () => {
       ipAllowlist: ['203.0.113.7', '198.51.100.0/24', '2001:db8::/32', '::1', '0.0.0.0/0', ...MAPPED],
       dailyLimit: 10_000n,
       rateLimits: { 'payment.in': 5, 'webhook.resend': 2 },
-      disabledMethods: [...METHODS, RESEND_BUCKET],
+      disabledMethods: [...METHODS, RESEND_METHOD],
     }
     const { credential } = await credentials().createCredential(given)
     expect(credential).toMatchObject({ ...given, scopes: [...SCOPES], serviceIds: [routeIds.test] })

@@ -48,7 +48,7 @@ export async function verifyIndexes<T extends Document>(
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name).join(', ')
   throw new Unavailable(
-    `the collection ${documents.namespace} lacks the indexes ${names}: run "node main.ts migrate"`,
+    `the collection ${documents.namespace} lacks the indexes ${names}: run "node scripts/run.mjs main.ts migrate"`,
   )
 }
 
