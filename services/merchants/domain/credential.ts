@@ -33,7 +33,7 @@ export interface RateLimit {
 }
 
 /** The permissions and limits of a credential. The operator can change all of them. An empty list restricts nothing. */
-export interface CredentialPolicy {
+export interface CredentialSettings {
   readonly scopes: readonly Scope[]
   readonly service_ids: readonly number[]
   readonly currencies: readonly RouteCurrency[]
@@ -45,7 +45,7 @@ export interface CredentialPolicy {
 }
 
 /** What a merchant's program authenticates with, as it is stored. */
-export interface Credential extends CredentialPolicy {
+export interface Credential extends CredentialSettings {
   readonly application_id: number
   readonly merchant_id: string
   readonly api_version: ApiVersion
@@ -57,8 +57,8 @@ export interface Credential extends CredentialPolicy {
   readonly updated_at: Date
 }
 
-/** The policy of a request, before it is checked. */
-export interface PolicyInput {
+/** The settings of a credential in a request, before they are checked. */
+export interface CredentialSettingsInput {
   readonly scopes: readonly string[]
   readonly service_ids: readonly string[]
   readonly currencies: readonly string[]
@@ -73,10 +73,10 @@ const SERVICE_IDS_MAX = 500
 const RATE_MAX = 1_000_000
 const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_METHOD]
 
-/** Checks every given field of a policy except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
-export function checkCredentialPolicy(
-  input: Partial<PolicyInput>,
-): Partial<Omit<CredentialPolicy, 'service_ids'>> {
+/** Checks every given setting except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
+export function checkCredentialSettings(
+  input: Partial<CredentialSettingsInput>,
+): Partial<Omit<CredentialSettings, 'service_ids'>> {
   return {
     ...(input.scopes && { scopes: checkWords(input.scopes, 'scopes', SCOPES) }),
     ...(input.currencies && { currencies: checkWords(input.currencies, 'currencies', ROUTE_CURRENCIES) }),

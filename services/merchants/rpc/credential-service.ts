@@ -30,15 +30,17 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
   blocked: StatusProto.BLOCKED,
 })
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  createCredential: ['operator'],
+  updateCredential: ['operator'],
+  rotateSecret: ['operator'],
+  listCredentials: ['operator', 'internal'],
+} as const
+
 /** Serves the operator's RPCs for credentials. */
 export function createCredentialRpc(deps: MerchantsDeps): RpcService {
-  const permissions = {
-    createCredential: ['operator'],
-    updateCredential: ['operator'],
-    rotateSecret: ['operator'],
-    listCredentials: ['operator', 'internal'],
-  } as const
-  return rpcService(CredentialService, permissions, {
+  return rpcService(CredentialService, PERMISSIONS, {
     async createCredential(request) {
       const { credential, secret } = await createCredential(deps, {
         merchant_id: request.merchantId,

@@ -10,15 +10,17 @@ import { listEndpoints } from '../use-cases/list-endpoints.ts'
 import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
 import { timesToProto } from './times-to-proto.ts'
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  createEndpoint: ['operator'],
+  updateEndpoint: ['operator'],
+  rotateEndpointSecret: ['operator'],
+  listEndpoints: ['operator', 'internal'],
+} as const
+
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
-  const permissions = {
-    createEndpoint: ['operator'],
-    updateEndpoint: ['operator'],
-    rotateEndpointSecret: ['operator'],
-    listEndpoints: ['operator', 'internal'],
-  } as const
-  return rpcService(EndpointService, permissions, {
+  return rpcService(EndpointService, PERMISSIONS, {
     async createEndpoint(request) {
       const { endpoint, secret } = await createEndpoint(deps, {
         merchant_id: request.merchantId,

@@ -11,15 +11,17 @@ import { listMerchants } from '../use-cases/list-merchants.ts'
 import { updateMerchant } from '../use-cases/update-merchant.ts'
 import { timesToProto } from './times-to-proto.ts'
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  createMerchant: ['operator'],
+  getMerchant: ['operator', 'internal'],
+  listMerchants: ['operator', 'internal'],
+  updateMerchant: ['operator'],
+} as const
+
 /** Serves the operator's RPCs for merchants. */
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
-  const permissions = {
-    createMerchant: ['operator'],
-    getMerchant: ['operator', 'internal'],
-    listMerchants: ['operator', 'internal'],
-    updateMerchant: ['operator'],
-  } as const
-  return rpcService(MerchantService, permissions, {
+  return rpcService(MerchantService, PERMISSIONS, {
     async createMerchant({ name, timezone, environments }) {
       const input = { name, timezone, environments: environmentsOf(environments) }
       return { merchant: merchantToProto(await createMerchant(deps, input)) }

@@ -18,16 +18,18 @@ import { routeToProto } from './route-service.ts'
 
 const READERS = ['gateway', 'payments', 'balances', 'notifier'] as const
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  getCredential: ['gateway'],
+  getRoute: READERS,
+  listMerchantRoutes: READERS,
+  listMerchantEndpoints: READERS,
+  listChanges: READERS,
+} as const
+
 /** Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. */
 export function createRegistryRpc(deps: MerchantsDeps): RpcService {
-  const permissions = {
-    getCredential: ['gateway'],
-    getRoute: READERS,
-    listMerchantRoutes: READERS,
-    listMerchantEndpoints: READERS,
-    listChanges: READERS,
-  } as const
-  return rpcService(RegistryService, permissions, {
+  return rpcService(RegistryService, PERMISSIONS, {
     async getCredential({ applicationId }) {
       const result = await findCredential(deps, applicationId)
       if (!result) return {}

@@ -21,14 +21,16 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
   numeric: FormatProto.NUMERIC,
 })
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  createRoute: ['operator'],
+  updateRoute: ['operator'],
+  listRoutes: ['operator', 'internal'],
+} as const
+
 /** Serves the operator's RPCs for routes. */
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
-  const permissions = {
-    createRoute: ['operator'],
-    updateRoute: ['operator'],
-    listRoutes: ['operator', 'internal'],
-  } as const
-  return rpcService(RouteService, permissions, {
+  return rpcService(RouteService, PERMISSIONS, {
     async createRoute(request) {
       const route = await createRoute(deps, {
         merchant_id: request.merchantId,

@@ -6,16 +6,16 @@ import { now } from '#lib/platform/time.ts'
 import {
   type ApiVersion,
   type Credential,
-  checkCredentialPolicy,
+  type CredentialSettingsInput,
+  checkCredentialSettings,
   checkServiceIds,
-  type PolicyInput,
 } from '../domain/credential.ts'
 import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
 
 /** The fields of a new credential. */
-export interface NewCredential extends PolicyInput {
+export interface NewCredential extends CredentialSettingsInput {
   readonly merchant_id: string
   readonly api_version: ApiVersion
   readonly environment: Environment
@@ -39,7 +39,7 @@ export async function createCredential(
   const merchant = await getMerchant(deps, input.merchant_id)
   const { merchant_id } = merchant
   const environment = checkEnvironmentOf(merchant, input.environment)
-  const policy = { ...NO_RESTRICTION, ...checkCredentialPolicy(input) }
+  const settings = { ...NO_RESTRICTION, ...checkCredentialSettings(input) }
   const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
   const service_ids = checkServiceIds(input.service_ids, routes, environment)
   checkOwnedLimit(await store.credentials.listByMerchant(merchant_id))
@@ -51,7 +51,7 @@ export async function createCredential(
     application_id,
     merchant_id,
     environment,
-    ...policy,
+    ...settings,
     service_ids,
     api_version: input.api_version,
     status: 'active',

@@ -1,17 +1,17 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import {
   type Credential,
+  type CredentialSettingsInput,
   type CredentialStatus,
-  checkCredentialPolicy,
+  checkCredentialSettings,
   checkServiceIds,
-  type PolicyInput,
 } from '../domain/credential.ts'
 import { notFound } from '../domain/field-checks.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getCredential } from './get-credential.ts'
 
 /** The changes of a credential. Absent fields keep their values. */
-export interface CredentialChanges extends Partial<PolicyInput> {
+export interface CredentialChanges extends Partial<CredentialSettingsInput> {
   readonly status?: CredentialStatus
 }
 
@@ -24,11 +24,11 @@ export async function updateCredential(
   const { store } = deps
   // Merchant and environment of a credential never change, so they may be read before the write.
   const { application_id: id, merchant_id, environment } = await getCredential(deps, application_id)
-  const policy = checkCredentialPolicy(input)
+  const settings = checkCredentialSettings(input)
   const routes = input.service_ids?.length ? await store.routes.listByMerchant(merchant_id) : []
   const changes = {
     ...(input.status && { status: input.status }),
-    ...policy,
+    ...settings,
     ...(input.service_ids && { service_ids: checkServiceIds(input.service_ids, routes, environment) }),
   }
   const credential = await store.credentials.update(id, () => changes)

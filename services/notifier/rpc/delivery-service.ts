@@ -25,15 +25,17 @@ const STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusProto>({
   dead: DeliveryStatusProto.DEAD,
 })
 
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  queueEvent: ['payments'],
+  listDeliveries: ['operator', 'internal'],
+  getDelivery: ['operator', 'internal'],
+} as const
+
 /** The RPC interface of the notifier: payments queues requested callbacks, the operator looks up deliveries. */
 export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const { deliveries } = deps
-  const permissions = {
-    queueEvent: ['payments'],
-    listDeliveries: ['operator', 'internal'],
-    getDelivery: ['operator', 'internal'],
-  } as const
-  return rpcService(DeliveryService, permissions, {
+  return rpcService(DeliveryService, PERMISSIONS, {
     async queueEvent({ event }) {
       return { deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')) }
     },

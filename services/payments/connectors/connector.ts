@@ -38,6 +38,7 @@ export type ProviderOrder =
   | (OrderBase & {
       readonly kind: 'withdrawal'
       readonly beneficiary: PersonDetails & {
+        /** The number of the bank account: an account number, CLABE, CBU, CVU or IBAN. Not a provider account. */
         readonly account_id: string
         readonly ifsc?: string
         readonly bank_code?: string

@@ -17,6 +17,7 @@ export interface Instructions {
  */
 export interface ProviderSuccess {
   readonly kind: 'success'
+  /** The provider's id of the operation: `p_id` on the payment, `provider_id` in the protocol. */
   readonly provider_id: string
   readonly amount: Money
   readonly completed_at: Date

@@ -4,7 +4,7 @@ import type { Payment } from '../domain/payment.ts'
 
 /**
  * The collection of payments. The merchant's own reference is part of the key and is the idempotency key (P2). It is
- * also part of the partition, so that a busy merchant's payments spread over all shards of a cluster.
+ * also part of the partition, so that a busy merchant's payments spread over all servers of a cluster.
  */
 export const PAYMENTS: CollectionSpec = {
   name: 'payments',

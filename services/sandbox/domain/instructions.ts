@@ -1,5 +1,6 @@
 /** The bank account that a customer pays to. */
 interface ReceivingAccount {
+  /** The number of the bank account, not the id of a provider account. */
   readonly account_id: string
   readonly holder_name: string
   readonly bank_name: string

@@ -10,6 +10,7 @@ import type { CallbackContent, CreateResponse, FinalResult, OperationKind, Scena
 export interface Operation extends EffectDocument {
   readonly account_id: string
   readonly idempotency_key: string
+  /** The sandbox's own id of the operation, as any provider has one. */
   readonly provider_id: string
   readonly kind: OperationKind
   readonly method: string

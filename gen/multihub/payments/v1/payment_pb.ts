@@ -391,7 +391,8 @@ export const HistoryEntrySchema: GenMessage<HistoryEntry> = /*@__PURE__*/
  */
 export type Operation = Message<"multihub.payments.v1.Operation"> & {
   /**
-   * operation_id is unique within the payment.
+   * operation_id identifies the movement and is unique within the payment. It is not the operation_id of a request,
+   * which is an idempotency key.
    *
    * @generated from field: string operation_id = 1;
    */

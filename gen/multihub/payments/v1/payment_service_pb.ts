@@ -338,8 +338,8 @@ export type NotifyPaymentRequest = Message<"multihub.payments.v1.NotifyPaymentRe
   hId?: string | undefined;
 
   /**
-   * operation_id is the idempotency key. Without it, equal requests about a payment within the same minute are one
-   * operation.
+   * operation_id is the idempotency key of the request, not the id of an Operation. Without it, equal requests about a
+   * payment within the same minute are one request.
    *
    * @generated from field: optional string operation_id = 6;
    */
@@ -416,7 +416,7 @@ export type ResendCallbackRequest = Message<"multihub.payments.v1.ResendCallback
   hId: string;
 
   /**
-   * operation_id is the idempotency key.
+   * operation_id is the idempotency key of the request, not the id of an Operation.
    *
    * @generated from field: string operation_id = 5;
    */
@@ -465,7 +465,7 @@ export const ResendCallbackResponseSchema: GenMessage<ResendCallbackResponse> = 
  */
 export type GetPaymentRequest = Message<"multihub.payments.v1.GetPaymentRequest"> & {
   /**
-   * payment_id is the payment_id or the h_id.
+   * payment_id is either the internal payment_id or the public h_id.
    *
    * @generated from field: string payment_id = 1;
    */
