@@ -20,7 +20,7 @@ export function delivery(changes: Partial<Delivery> = {}): Delivery {
     status: 'pending',
     attempts: [],
     created_at: AT,
-    expires_at: new Date(AT.getTime() + 1_000_000),
+    kept_until: new Date(AT.getTime() + 1_000_000),
     effects: [],
     ...changes,
   }

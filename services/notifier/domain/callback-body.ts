@@ -4,7 +4,8 @@ import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 
 /** The resource of an event in its public form: its public id and the `result` field of the callback. */
 export interface PublicResource {
-  readonly id: string
+  /** The id that merchants know: the `h_id` of a payment, never its internal `payment_id`. */
+  readonly public_id: string
   readonly result: Readonly<Record<string, unknown>>
 }
 
@@ -19,7 +20,7 @@ export interface CallbackMetadata {
 /** Converts the resource of an event. Throws a `TypeError` for a kind of resource that this version does not know. */
 export function toPublicResource({ resource }: MerchantEvent): PublicResource {
   if (resource.case !== 'payment') throw new TypeError('the event has no resource that this version knows')
-  return { id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
+  return { public_id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
 }
 
 /**
@@ -28,11 +29,11 @@ export function toPublicResource({ resource }: MerchantEvent): PublicResource {
  */
 export function callbackBody(
   event: MerchantEvent,
-  { id, result }: PublicResource,
+  { public_id, result }: PublicResource,
   { created_at, request_id, processing_time }: CallbackMetadata,
 ): Uint8Array {
   const body = {
-    id: `${id}:${event.event}`,
+    id: `${public_id}:${event.event}`,
     created_at: (event.createTime ? timestampDate(event.createTime) : created_at).toISOString(),
     data: { next: null, result, success: true, request_id, processing_time },
     merchant_id: event.merchantId,

@@ -37,5 +37,6 @@ export interface Delivery extends EffectDocument, Destination {
   readonly status: DeliveryStatus
   readonly attempts: readonly AttemptRecord[]
   readonly created_at: Date
-  readonly expires_at: Date
+  /** When the store deletes it, together with its event. */
+  readonly kept_until: Date
 }

@@ -13,7 +13,8 @@ export interface StoredEvent {
   readonly body: Uint8Array
   readonly destinations: readonly Destination[]
   readonly created_at: Date
-  readonly expires_at: Date
+  /** When the store deletes it. */
+  readonly kept_until: Date
 }
 
 /** The fields of an event that decide where it goes: all but its resource. */

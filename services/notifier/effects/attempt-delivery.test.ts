@@ -19,7 +19,7 @@ describe('an attempt', () => {
     body,
     destinations: [],
     created_at: AT,
-    expires_at: AT,
+    kept_until: AT,
   }
   const secret = newSecret()
 

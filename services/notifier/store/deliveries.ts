@@ -5,7 +5,7 @@ import type { Delivery } from '../domain/delivery.ts'
 /** The key of a delivery. */
 export type DeliveryKey = Pick<Delivery, 'merchant_id' | 'delivery_id'>
 
-/** Opens the collection of deliveries. Each delivery expires together with its event. */
+/** Opens the collection of deliveries. The store deletes each delivery together with its event, at its `kept_until`. */
 export function openDeliveries(store: Store): Promise<Collection<Delivery>> {
   return store.collection<Delivery>({
     name: 'deliveries',
@@ -17,7 +17,7 @@ export function openDeliveries(store: Store): Promise<Collection<Delivery>> {
       by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
       ...EFFECT_INDEXES,
     },
-    expires: 'expires_at',
+    expires: 'kept_until',
   })
 }
 

@@ -9,13 +9,13 @@ export const RETENTION_MS = 90 * 24 * 3_600_000
 /** The key of an event. */
 export type EventKey = Pick<StoredEvent, 'merchant_id' | 'event_key'>
 
-/** Opens the collection of events. Each event expires after `RETENTION_MS`. */
+/** Opens the collection of events. The store deletes each event at its `kept_until`, `RETENTION_MS` after its creation. */
 export function openEvents(store: Store): Promise<Collection<StoredEvent>> {
   return store.collection<StoredEvent>({
     name: 'events',
     partition: ['merchant_id'],
     key: ['merchant_id', 'event_key'],
-    expires: 'expires_at',
+    expires: 'kept_until',
   })
 }
 

@@ -106,7 +106,7 @@ function storeEvent(
     body: callbackBody(event, resource, metadata),
     destinations,
     created_at,
-    expires_at: new Date(created_at.getTime() + RETENTION_MS),
+    kept_until: new Date(created_at.getTime() + RETENTION_MS),
   })
 }
 
@@ -121,7 +121,7 @@ async function createDeliveries(
 }
 
 function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: Destination): Delivery {
-  const { merchant_id, event_key, event, expires_at } = stored
+  const { merchant_id, event_key, event, kept_until } = stored
   const created_at = now()
   return {
     ...destination,
@@ -133,7 +133,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
     status: 'pending',
     attempts: [],
     created_at,
-    expires_at,
+    kept_until,
     effects: [newAttemptEffect(destination.delivery_id, 1, created_at)],
   }
 }

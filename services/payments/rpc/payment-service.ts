@@ -14,11 +14,12 @@ import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
 import { lookUpPayment } from '../use-cases/look-up-payment.ts'
-import { type NotificationDeps, requestNotification } from '../use-cases/request-notification.ts'
+import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { createRequestFromProto, filterFromProto, lookUpFromProto, optional } from './payment-from-proto.ts'
 
+/** The callers that each RPC permits. */
 const PERMISSIONS = {
   createPayment: ['gateway'],
   lookUpPayment: ['gateway'],
@@ -46,7 +47,7 @@ export function createPaymentRpc(
       return { payment: paymentToProto(await lookUpPayment(payments, lookUpFromProto(request))) }
     },
     async notifyPayment(request) {
-      return requestNotification(notification_deps, {
+      return notifyPayment(notification_deps, {
         ...lookUpFromProto(request),
         ...optional('operation_id', request.operationId),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),

@@ -6,7 +6,7 @@ import {
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
-import { type NotificationDeps, queueStatusEvent } from './request-notification.ts'
+import { type NotificationDeps, queueStatusEvent } from './notify-payment.ts'
 
 /** A merchant's request for another callback about the final status of a payment. */
 export interface ResendCallbackRequest extends LookUpRequest {
@@ -17,7 +17,7 @@ export interface ResendCallbackRequest extends LookUpRequest {
 
 /**
  * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new deliveries. An exact retry returns the same
- * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `requestNotification`.
+ * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `notifyPayment`.
  */
 export async function resendCallback(
   deps: NotificationDeps,

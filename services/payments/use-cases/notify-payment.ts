@@ -14,7 +14,7 @@ import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
 import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
 
-/** What the merchant's requests for callbacks need: `requestNotification` and `resendCallback`. */
+/** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
 export interface NotificationDeps {
   readonly payments: Collection<Payment>
   readonly idempotency: Idempotency
@@ -38,7 +38,7 @@ const MINUTE_KEY_LIFETIME_MS = 86_400_000
  * queues nothing (P15). The look-up and its policy check come first, also for a retry. Throws 1013 for a key that was
  * used with another payload, and 1003 when there is no callback destination.
  */
-export async function requestNotification(
+export async function notifyPayment(
   deps: NotificationDeps,
   request: NotificationRequest,
 ): Promise<NotifyPaymentResponse> {

@@ -6,7 +6,7 @@ import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { type NotificationRequest, requestNotification } from './request-notification.ts'
+import { type NotificationRequest, notifyPayment } from './notify-payment.ts'
 
 const DAY_MS = 86_400_000
 const payment = newDeposit()
@@ -44,7 +44,7 @@ function notify(operation_id?: string, is_unavailable = false) {
       },
     },
   }
-  return requestNotification(deps, operation_id === undefined ? request : { ...request, operation_id })
+  return notifyPayment(deps, operation_id === undefined ? request : { ...request, operation_id })
 }
 
 const recordOf = (method: string, key: string) =>
