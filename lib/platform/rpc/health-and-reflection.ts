@@ -4,7 +4,8 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { Code } from '@connectrpc/connect'
 import type { Server, ServerUnaryCall, UntypedHandleCall } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation, service as healthService } from 'grpc-health-check'
+import { HealthImplementation } from 'grpc-health-check'
+import { Health } from '#gen/grpc/health/v1/health_pb.ts'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import type { AuthenticateCaller } from './authenticate.ts'
 import { callCredentialsOf } from './grpc-incoming.ts'
@@ -30,7 +31,7 @@ export function addHealthAndReflection(
   const names = services.map(({ typeName }) => typeName)
   const statuses = ['', ...names].map((name) => [name, 'NOT_SERVING'] as const)
   const health = new HealthImplementation(Object.fromEntries(statuses))
-  const reflection = new ReflectionService(definitionOf(services), { services: [...names, HEALTH] })
+  const reflection = new ReflectionService(definitionOf(services), { services: [...names, Health.typeName] })
   const open = new Set<Writable>()
   const known = (call: SideCall): boolean => authenticate(callCredentialsOf(call)) !== undefined
   health.addToServer(guarded(server, open, () => true))
@@ -42,8 +43,6 @@ export function addHealthAndReflection(
     },
   }
 }
-
-const HEALTH = 'grpc.health.v1.Health'
 
 type SideCall = ServerUnaryCall<unknown, unknown>
 
@@ -85,8 +84,9 @@ function guarded(
 }
 
 /**
- * The descriptors that reflection serves, from the generated code: the files of the services with their imports, that of
- * `ErrorDetail`, so that tools can show error codes, and that of the health service from its package.
+ * The descriptors that reflection serves, all from the generated code: the files of the services with their imports, that
+ * of `ErrorDetail`, so that tools can show error codes, and that of the health service. The descriptor in the package of
+ * the health service cannot be linked: its type names are relative, and its map entry has no standard name.
  */
 function definitionOf(services: readonly DescService[]): PackageDefinition {
   const files = new Set<DescFile>()
@@ -95,15 +95,14 @@ function definitionOf(services: readonly DescService[]): PackageDefinition {
     files.add(file)
     file.dependencies.forEach(add)
   }
-  for (const { file } of [...services, ErrorDetailSchema]) add(file)
+  for (const { file } of [...services, ErrorDetailSchema, Health]) add(file)
   return {
     all: {
       format: 'Protocol Buffer 3 EnumDescriptorProto',
       type: {},
-      fileDescriptorProtos: [
-        ...[...files].map((file) => Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto))),
-        ...Object.values(healthService).flatMap(({ requestType }) => requestType.fileDescriptorProtos),
-      ],
+      fileDescriptorProtos: [...files].map((file) =>
+        Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)),
+      ),
     },
   }
 }

@@ -1,4 +1,12 @@
 import { createConnection } from 'node:net'
+import { create, createFileRegistry, fromBinary } from '@bufbuild/protobuf'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
+import {
+  type DescriptorProto,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import {
   Client,
@@ -77,6 +85,58 @@ function metadata(entries: Record<string, string>): Metadata {
   const made = new Metadata()
   for (const [name, value] of Object.entries(entries)) made.set(name, value)
   return made
+}
+
+/** The file of a symbol after all its imports. Imports that reflection did not send along are requested by name. */
+async function filesOf(
+  symbol: string,
+  ask: (request: Buffer) => Promise<Buffer>,
+): Promise<readonly FileDescriptorProto[]> {
+  const [BY_NAME, BY_SYMBOL] = [0x1a, 0x22]
+  const request = (tag: number, text: string): Buffer =>
+    Buffer.concat([Buffer.from([tag, text.length]), Buffer.from(text)])
+  const received = describedFiles(await ask(request(BY_SYMBOL, symbol)))
+  const ordered = new Set<FileDescriptorProto>()
+  const add = async (file: FileDescriptorProto | undefined): Promise<void> => {
+    if (file === undefined) throw new Error('reflection returned no file')
+    for (const path of file.dependency) {
+      if (received.every(({ name }) => name !== path))
+        received.push(...describedFiles(await ask(request(BY_NAME, path))))
+      await add(received.find(({ name }) => name === path))
+    }
+    ordered.add(file)
+  }
+  await add(received[0])
+  return [...ordered]
+}
+
+/** The files in a response of reflection, which has them in field 1 of its field 4. */
+function describedFiles(response: Buffer): FileDescriptorProto[] {
+  const [files = Buffer.alloc(0)] = bytesOfField(response, 4)
+  return bytesOfField(files, 1).map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
+}
+
+function bytesOfField(message: Uint8Array, wanted: number): Uint8Array[] {
+  const reader = new BinaryReader(message)
+  const found: Uint8Array[] = []
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    if (field === wanted) found.push(reader.bytes())
+    else reader.skip(type, field)
+  }
+  return found
+}
+
+/** What the descriptors of Go refuse, on which grpcurl is built: relative type names, and map entries with other names. */
+function linkProblems({ name: message, field: fields, nestedType: nested }: DescriptorProto): string[] {
+  const maps = new Set(nested.filter(({ options }) => options?.mapEntry).map(({ name }) => name))
+  const problems = fields.flatMap(({ name, typeName }) => {
+    if (typeName === '') return []
+    if (!typeName.startsWith('.')) return [`${message}.${name} has the type ${typeName}`]
+    maps.delete(`${name.replace(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase())}Entry`)
+    return []
+  })
+  return [...problems, ...[...maps].map((map) => `${message}.${map} is not the entry of a field`)]
 }
 
 const known = { authorization: `Bearer ${tokenOf('gateway')}` }
@@ -283,6 +343,24 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     for (const name of ['grpc.health.v1.Health', 'grpc.health.v1.Health.Check']) {
       const symbol = Buffer.concat([Buffer.from([0x22, name.length]), Buffer.from(name)])
       expect(String(await ask(address, symbol, known))).toContain('HealthCheckResponse')
+    }
+  })
+
+  test('returns files that grpcurl can link: complete, with full type names and standard map entries', async () => {
+    const { address } = await serve()
+    for (const symbol of [
+      'grpc.health.v1.Health',
+      MerchantService.typeName,
+      'multihub.common.v1.ErrorDetail',
+    ]) {
+      const files = await filesOf(symbol, async (request) => {
+        const answer = await ask(address, request, known)
+        if (typeof answer === 'number') throw new Error(`reflection failed with ${answer}`)
+        return answer
+      })
+      const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: [...files] }))
+      expect(registry.get(symbol)?.typeName).toBe(symbol)
+      expect(files.flatMap(({ messageType }) => messageType.flatMap(linkProblems))).toEqual([])
     }
   })
 })
