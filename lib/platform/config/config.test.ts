@@ -1,6 +1,16 @@
-import { describe, expect, test } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { ConfigError, describeConfig, describedSetting, optionalSetting, readConfig } from './config.ts'
+import {
+  ConfigError,
+  describeConfig,
+  describedSetting,
+  inFileSetting,
+  optionalSetting,
+  readConfig,
+} from './config.ts'
 import {
   booleanSetting,
   directorySetting,
@@ -12,6 +22,7 @@ import {
   textSetting,
   urlSetting,
 } from './settings.ts'
+import { unknownVariables } from './variables.ts'
 
 const schema = {
   http_port: portSetting('T_PORT', 8080),
@@ -131,6 +142,101 @@ describe('readConfig', () => {
       else expect(read).toThrow(ConfigError)
     },
   )
+})
+
+// R7
+describe('a secret in a file', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'multihub-config-'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const write = async (content: string | Uint8Array): Promise<string> => {
+    const path = join(folder, 'secret')
+    await writeFile(path, content)
+    return path
+  }
+  const withKeyIn = (T_MASTER_KEY_FILE: string, more = {}) =>
+    readConfig(schema, { T_NAME: 'x', T_MASTER_KEY_FILE, ...more })
+
+  test('is read without the white space around it', async () => {
+    expect(withKeyIn(await write('  k1\n')).master_key.reveal()).toBe('k1')
+  })
+
+  test('is read through optionalSetting() and describedSetting(), also for a setting with a schema of its own', async () => {
+    const keys = {
+      one: describedSetting('Purpose.', optionalSetting(secretSetting('T_ONE'))),
+      two: inFileSetting(textSetting('T_TWO')),
+    }
+    const path = await write('v')
+    const config = readConfig(keys, { T_ONE_FILE: path, T_TWO_FILE: path })
+    expect([config.one?.reveal(), config.two]).toEqual(['v', 'v'])
+  })
+
+  test('is refused when it cannot be read, is empty, is too large, or the variable is set too', async () => {
+    const problem = (path: string, more = {}): string => {
+      try {
+        withKeyIn(path, more)
+      } catch (error) {
+        if (error instanceof ConfigError) return error.problems.join()
+      }
+      return ''
+    }
+    expect(problem(join(folder, 'none'))).toMatch(/^T_MASTER_KEY_FILE cannot be read \(ENOENT\)$/)
+    expect(problem(folder)).toMatch(/^T_MASTER_KEY_FILE cannot be read \(EISDIR\)$/)
+    expect(problem(await write(' \n'))).toBe('T_MASTER_KEY_FILE names an empty file')
+    expect(problem(await write('k'.repeat(70_000)))).toMatch(
+      /^T_MASTER_KEY_FILE names a file above 65536 bytes$/,
+    )
+    expect(problem(await write('k'), { T_MASTER_KEY: 'hush' })).toBe(
+      'T_MASTER_KEY and T_MASTER_KEY_FILE are both set: remove one of them',
+    )
+  })
+
+  test('belongs to secrets only', async () => {
+    const path = await write('other')
+    expect(readConfig(schema, { ...least, T_NAME_FILE: path }).name).toBe('payments')
+  })
+})
+
+// R7
+describe('variables that Kubernetes injects for a service', () => {
+  const links = {
+    T_PORT: 'tcp://10.0.0.1:9090',
+    T_PORT_9090_TCP: 'tcp://10.0.0.1:9090',
+    T_PORT_9090_TCP_PROTO: 'tcp',
+    T_PORT_9090_TCP_PORT: '9090',
+    T_PORT_9090_TCP_ADDR: '10.0.0.1',
+    T_SERVICE_HOST: '10.0.0.1',
+    T_SERVICE_PORT: '9090',
+    T_SERVICE_PORT_GRPC_WEB: '9091',
+    T_DNS_PORT: 'udp://10.0.0.1:53',
+  }
+
+  test('are ignored, also where a setting has the same name', () => {
+    expect(readConfig(schema, { ...least, ...links }).http_port).toBe(8080)
+  })
+
+  test('are read where a setting asks for them by name', () => {
+    const own = { kubernetes: optionalSetting(textSetting('KUBERNETES_SERVICE_HOST')) }
+    expect(readConfig(own, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }).kubernetes).toBe('10.0.0.1')
+  })
+
+  test('are not unknown, while misspelt settings and those of no role are', () => {
+    const variables = {
+      ...least,
+      ...links,
+      T_MASTER_KEY_FILE: '',
+      T_NAMES: 'x',
+      T_NAME_FILE: 'x',
+      T_PORT_9090: 'x',
+      T_EMPTY: '',
+      OTHER: 'x',
+    }
+    expect(unknownVariables('T_', [schema], variables)).toEqual(['T_NAMES', 'T_NAME_FILE', 'T_PORT_9090'])
+    expect(unknownVariables('T_', [schema], { ...least, T_MASTER_KEY_FILE: 'x' })).toEqual([])
+  })
 })
 
 test('describeConfig gives one row per variable, with its default', () => {

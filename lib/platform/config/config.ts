@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
+import { fileVariableOf, readSecretVariable, readVariable, type Variables } from './variables.ts'
 
 /** The result of reading one variable: its value, or the problem. A problem never shows the text: it may be secret. */
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
@@ -12,6 +13,8 @@ export interface Setting<T> {
   readonly purpose?: string
   /** The default as the documentation shows it; `undefined` when the variable must be set. */
   readonly default_text: string | undefined
+  /** Whether the content can be in a file that the variable `<variable>_FILE` names. */
+  readonly in_file?: true
   /** The value when the variable is absent or empty. */
   readonly absent: () => Reading<T>
   readonly read: (text: string) => Reading<T>
@@ -51,18 +54,21 @@ export class ConfigError extends Error {
 
 /**
  * Reads the settings of a role from the process variables, once, at start. It reports all problems in one
- * `ConfigError`, so that an operator can correct them together. The result is frozen. An empty variable counts as
- * absent.
+ * `ConfigError`, so that an operator can correct them together. The result is frozen. An empty variable and a link to a
+ * service that Kubernetes injects count as absent (R7).
  */
-export function readConfig<S extends ConfigSchema>(
-  schema: S,
-  variables: Readonly<Record<string, string | undefined>> = process.env,
-): Config<S> {
+export function readConfig<S extends ConfigSchema>(schema: S, variables: Variables = process.env): Config<S> {
   const problems = new Set<string>()
   const values: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries(schema)) {
-    const text = variables[setting.variable]?.trim() ?? ''
-    const reading = text === '' ? setting.absent() : setting.read(text)
+    const found = setting.in_file
+      ? readSecretVariable(setting.variable, variables)
+      : { ok: true as const, text: readVariable(setting.variable, variables) }
+    if (!found.ok) {
+      problems.add(found.problem)
+      continue
+    }
+    const reading = found.text === '' ? setting.absent() : setting.read(found.text)
     if (reading.ok) values[name] = deepFreeze(reading.value)
     else problems.add(`${setting.variable} ${reading.problem}`)
   }
@@ -72,10 +78,10 @@ export function readConfig<S extends ConfigSchema>(
 
 /** The settings of a role as rows for the documentation, in the order of the schema. */
 export function describeConfig(schema: ConfigSchema): readonly SettingDescription[] {
-  return Object.values(schema).map(({ variable, purpose = '', expected, default_text }) => ({
+  return Object.values(schema).map(({ variable, purpose = '', expected, default_text, in_file }) => ({
     variable,
     purpose,
-    expected,
+    expected: in_file ? `${expected}, or its file in \`${fileVariableOf(variable)}\`` : expected,
     default: default_text ?? 'required',
   }))
 }
@@ -107,6 +113,11 @@ export function setting<T>(
 /** The same setting with its purpose for the documentation. */
 export function describedSetting<T>(purpose: string, setting: Setting<T>): Setting<T> {
   return { ...setting, purpose }
+}
+
+/** The same setting for a secret, whose content can also be in a file that `<variable>_FILE` names (R7). */
+export function inFileSetting<T>(setting: Setting<T>): Setting<T> {
+  return { ...setting, in_file: true }
 }
 
 /** The same setting, whose value is `undefined` when the variable is absent. */

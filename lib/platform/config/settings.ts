@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { type Setting, setting } from './config.ts'
+import { inFileSetting, type Setting, setting } from './config.ts'
 
 interface Bounds {
   readonly min: number
@@ -19,13 +19,13 @@ export function textSetting(variable: string, fallback?: string): Setting<string
   return setting(variable, 'a text', z.string().max(4096), shown(fallback))
 }
 
-/** A secret text of up to 8,192 characters: a key, a token, a URL with a password. */
+/** A secret text of up to 8,192 characters: a key, a token, a URL with a password. It can also be in a file. */
 export function secretSetting(variable: string): Setting<Secret> {
   const schema = z
     .string()
     .max(8192)
     .transform((value) => new Secret(value))
-  return setting(variable, 'a secret text', schema)
+  return inFileSetting(setting(variable, 'a secret text', schema))
 }
 
 function integerSchema(min: number, max: number): z.ZodType<number, string> {
@@ -50,6 +50,15 @@ export function portSetting(variable: string, fallback?: number): Setting<number
 export function booleanSetting(variable: string, fallback?: boolean): Setting<boolean> {
   const schema = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], case: 'sensitive' })
   return setting(variable, 'true or false', schema, shown(fallback))
+}
+
+/** One of several words. */
+export function choiceSetting<const Word extends string>(
+  variable: string,
+  words: readonly Word[],
+  fallback?: Word,
+): Setting<Word> {
+  return setting(variable, `one of ${words.join(', ')}`, z.enum(words), shown(fallback))
 }
 
 /** An absolute URL with one of `protocols`, kept as written. Use `secret` for a URL that may hold a password. */

@@ -48,6 +48,21 @@ describe('accounts', () => {
     expect(none.get('sandbox-down', 'test')).toBeUndefined()
   })
 
+  // R7
+  test('have keys from variables, from files, and never from settings', async () => {
+    const path = join(directory, 'key')
+    await writeFile(path, `${KEY}\n`)
+    const accounts = await read({ accounts: [acme] }, { ACME_KEY_FILE: path })
+    expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)
+    expect(await problemsOf({ accounts: [acme] }, { ACME_KEY_FILE: `${path}s` })).toContain(
+      'ACME_KEY_FILE cannot be read (ENOENT)',
+    )
+    const misnamed = { ...acme, key_env: 'MULTIHUB_MASTER_KEYS' }
+    expect(await problemsOf({ accounts: [misnamed] }, { MULTIHUB_MASTER_KEYS: KEY })).toEqual([
+      'MULTIHUB_PROVIDERS_FILE accounts.0.key_env: must not begin with MULTIHUB_, as settings do',
+    ])
+  })
+
   test('are found in their own environment only', async () => {
     const accounts = await read({ accounts: [acme] })
     expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
+import { readSecretVariable, type Variables } from '#lib/platform/config/variables.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 
 /** The connectors that an account can name. The sandbox uses the HTTP protocol too, but is never a real provider. */
@@ -30,6 +31,8 @@ export interface ProviderAccounts {
    * reaches a production account, nor the reverse (spec: What the service does, 7).
    */
   get(account_id: string, environment: string): ProviderAccount | undefined
+  /** The URLs of all accounts. */
+  readonly base_urls: readonly string[]
 }
 
 /** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
@@ -58,6 +61,7 @@ const accountSchema = z
     key_env: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)
+      .refine((name) => !name.startsWith('MULTIHUB_'), 'must not begin with MULTIHUB_, as settings do')
       .optional(),
   })
   .refine((account) => (account.key === undefined) !== (account.key_env === undefined), {
@@ -83,14 +87,14 @@ type FileAccount = z.infer<typeof accountSchema>
  */
 export async function readProviderAccounts(
   { sandbox, providers_file }: ProviderAccountSources,
-  variables: Readonly<Record<string, string | undefined>>,
+  variables: Variables,
 ): Promise<ProviderAccounts> {
   const problems: string[] = []
   const accounts = new Map(sandboxAccounts(sandbox).map((account) => [account.account_id, account]))
   const given = providers_file === undefined ? [] : await readAccountsFile(providers_file, problems)
   for (const [index, account] of given.entries()) {
     const { account_id, key_env } = account
-    const key = account.key ?? variables[key_env ?? '']?.trim()
+    const key = account.key ?? readKey(key_env, problems, variables)
     if (accounts.has(account_id)) problems.push(problem(['accounts', index, 'account_id'], 'is used twice'))
     if (key === undefined || key.length < KEY_MIN) {
       problems.push(
@@ -104,7 +108,16 @@ export async function readProviderAccounts(
       const account = accounts.get(account_id)
       return account?.environment === environment ? account : undefined
     },
+    base_urls: [...accounts.values()].map(({ base_url }) => base_url),
   }
+}
+
+/** Reads a key from its variable, or from the file that `<VARIABLE>_FILE` names (R7). */
+function readKey(key_env = '', problems: string[], variables: Variables): string | undefined {
+  const found = readSecretVariable(key_env, variables)
+  if (found.ok) return found.text
+  problems.push(found.problem)
+  return undefined
 }
 
 function sandboxAccounts(sandbox: ProviderAccountSources['sandbox']): ProviderAccount[] {
