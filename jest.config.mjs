@@ -1,3 +1,6 @@
+// The log of the process would drown the report. Child processes of tests set a level of their own.
+process.env.MULTIHUB_LOG_LEVEL ??= 'silent'
+
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],

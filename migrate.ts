@@ -1,10 +1,11 @@
 import { readConfig } from '#lib/platform/config/config.ts'
+import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import { databaseOf, loadRoles, PROCESS_SETTINGS } from './roles.ts'
+import { databaseOf, loadRoles } from './roles.ts'
 
-const { mongodb_uri, system_name } = PROCESS_SETTINGS
+const { mongodb_uri, system_name, start_wait_ms } = PROCESS_SETTINGS
 
 /**
  * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role by `onProgress`. What
@@ -15,13 +16,18 @@ export async function migrate(
   variables: Readonly<Record<string, string | undefined>>,
   onProgress: (line: string) => void,
 ): Promise<void> {
-  const config = readConfig({ mongodb_uri, system_name }, variables)
+  const config = readConfig({ mongodb_uri, system_name, start_wait_ms }, variables)
   if (config.mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
   for (const role of await loadRoles(ROLES)) {
     const database = databaseOf(config.system_name, role.name)
     onProgress(`${database}: creating collections, indexes and shard keys`)
-    const store = await openStore({ database, mongodb_uri: config.mongodb_uri, schema: 'create' })
+    const store = await openStore({
+      database,
+      mongodb_uri: config.mongodb_uri,
+      schema: 'create',
+      start_wait: { limit_ms: config.start_wait_ms },
+    })
     try {
       await role.openCollections(store)
     } finally {

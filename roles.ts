@@ -1,26 +1,9 @@
-import { z } from 'zod'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { openBus } from '#lib/platform/bus/open.ts'
-import {
-  type Config,
-  ConfigError,
-  type ConfigSchema,
-  describedSetting,
-  optionalSetting,
-  readConfig,
-  setting,
-} from '#lib/platform/config/config.ts'
-import {
-  booleanSetting,
-  directorySetting,
-  integerSetting,
-  secretSetting,
-  textSetting,
-} from '#lib/platform/config/settings.ts'
-import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
+import { serveHealth } from '#lib/platform/process/health-server.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
-import { formatHostAndPort } from '#lib/platform/process/listen.ts'
+import { connectableHost, formatHostAndPort } from '#lib/platform/process/listen.ts'
+import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import {
   ROLES,
   type Role,
@@ -30,12 +13,12 @@ import {
 } from '#lib/platform/process/role.ts'
 import type { ReadyUrls } from '#lib/platform/process/run.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
+import type { StartWait } from '#lib/platform/process/wait-for-server.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
-import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
-import { MONGODB_CONNECTIONS, openStore } from '#lib/platform/store/open.ts'
+import type { RpcConfig } from '#lib/platform/rpc/settings.ts'
+import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { every } from '#lib/platform/time.ts'
 
 /** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
@@ -47,63 +30,6 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
   payments: () => import('./services/payments/service.ts'),
   gateway: () => import('./gateway/service.ts'),
 }
-
-/** The infrastructure that all processes of a system share. */
-const INFRASTRUCTURE_SETTINGS = {
-  mongodb_uri: describedSetting(
-    'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
-    optionalSetting(secretSetting('MONGODB_URI')),
-  ),
-  mongodb_connections: describedSetting(
-    'The most connections of one role to each MongoDB server. Writes use at most 80 % of them.',
-    integerSetting('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
-  ),
-  nats_url: describedSetting(
-    'The NATS server over which processes exchange events. One process with all roles needs none.',
-    optionalSetting(secretSetting('NATS_URL')),
-  ),
-  embedded_store: describedSetting(
-    'Allows embedded files in Kubernetes, which are refused there by default.',
-    booleanSetting('MULTIHUB_EMBEDDED_STORE', false),
-  ),
-  kubernetes: describedSetting(
-    'Set by Kubernetes itself. It shows that the process runs there.',
-    optionalSetting(textSetting('KUBERNETES_SERVICE_HOST')),
-  ),
-} as const
-
-const MASTER_KEYS = setting<Keyring>(
-  'MULTIHUB_MASTER_KEYS',
-  'keys such as 2026a:64-hex-digits, separated by commas, the newest first, each id once',
-  z.string().transform((keys, { addIssue }) => {
-    try {
-      return createKeyring(new Secret(keys))
-    } catch {
-      addIssue('not master keys')
-      return z.NEVER
-    }
-  }),
-)
-
-/** A database name of MongoDB and a token of a NATS subject. */
-const SYSTEM_NAME = setting(
-  'MULTIHUB_SYSTEM_NAME',
-  'a name of up to 20 of a-z 0-9 _ - that begins with a letter',
-  z.string().regex(/^[a-z][a-z0-9_-]{0,19}$/),
-  { value: 'multihub', text: 'multihub' },
-)
-
-/** The settings of every process, whichever roles it runs. */
-export const PROCESS_SETTINGS = {
-  home: describedSetting('The directory of the embedded files.', directorySetting('MULTIHUB_HOME', '.local')),
-  ...INFRASTRUCTURE_SETTINGS,
-  system_name: describedSetting(
-    'The name of the system. It begins its database names and NATS subjects, so that several systems can share servers.',
-    SYSTEM_NAME,
-  ),
-  keyring: describedSetting('Encrypts stored secrets; see Keys.', MASTER_KEYS),
-  ...RPC_SETTINGS,
-} as const
 
 /** A process whose roles accept calls. */
 export interface RunningProcess {
@@ -147,18 +73,22 @@ export async function startRoles(
   schema: 'create' | 'verify',
 ): Promise<RunningProcess> {
   const roles = await loadRoles(names)
-  const config = readProcessSettings(roles, variables)
-  const { keyring } = config
-  const bus = await openBus({
-    nats_url: config.nats_url,
-    name: names.join('+'),
-    prefix: config.system_name,
-  })
+  const config = await readProcessSettings(roles, variables, async () =>
+    (await loadRoles(ROLES)).map(({ settings }) => settings),
+  )
+  const { keyring, host } = config
+  const { readiness, draining, stopping } = lifecycle
+  for (const name of names) readiness.set(name, false)
+  // First, so that probes are answered while the start waits for servers.
+  const health = await serveHealth(readiness, { host, port: config.health_port, draining })
+  lifecycle.onStop('health', () => health.close())
+  const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
+  const bus = await openProcessBus(config, names, start_wait)
   lifecycle.onStop('bus', () => bus.close())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
   const role_variables: Record<string, string | undefined> = { ...variables }
-  const urls: Record<string, string> = {}
+  const urls: Record<string, string> = { health_url: `http://${health.host_and_port}` }
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
 
@@ -170,7 +100,8 @@ export async function startRoles(
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       bus,
       keyring,
-      stopping: lifecycle.stopping,
+      draining,
+      stopping,
       async openStore() {
         const store = await openStore({
           database: databaseOf(config.system_name, name),
@@ -178,6 +109,7 @@ export async function startRoles(
           connections_max: config.mongodb_connections,
           directory: `${config.home}/data`,
           schema,
+          start_wait,
         })
         stores.set(name, store)
         lifecycle.onStop(`${name} store`, () => store.close())
@@ -192,89 +124,62 @@ export async function startRoles(
     // A sandbox in this process may listen on any free port, so the roles after it need its URL.
     role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
-  const serving = await serve(rpc, lifecycle, config, urls)
-  await watchReadiness(lifecycle, bus, stores, running, serving)
+  const serving = await serveRpc(rpc, lifecycle, config, urls)
+  await watchReadiness(lifecycle, stores, running, serving)
+  lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('operator') }
-}
-
-/** Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles. */
-function readProcessSettings(
-  roles: readonly Role[],
-  variables: Readonly<Record<string, string | undefined>>,
-): Config<typeof PROCESS_SETTINGS> {
-  const problems = new Set<string>()
-  const read = <S extends ConfigSchema>(schema: S): Config<S> | undefined => {
-    try {
-      return readConfig(schema, variables)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      for (const problem of error.problems) problems.add(problem)
-      return undefined
-    }
-  }
-  const config = read(PROCESS_SETTINGS)
-  for (const { settings } of roles) read(settings)
-  const infrastructure = read(INFRASTRUCTURE_SETTINGS)
-  if (infrastructure !== undefined)
-    for (const problem of missingInfrastructure(roles, infrastructure)) problems.add(problem)
-  if (config === undefined || problems.size > 0) throw new ConfigError([...problems])
-  return config
-}
-
-/** Refuses a process that would start without the database or bus that it must share with the others. */
-function missingInfrastructure(
-  roles: readonly Role[],
-  config: Config<typeof INFRASTRUCTURE_SETTINGS>,
-): readonly string[] {
-  const problems = []
-  const is_sandbox_only = roles.length === 1 && roles[0]?.name === 'sandbox'
-  if (roles.length < ROLES.length && !is_sandbox_only && config.nats_url === undefined) {
-    problems.push('NATS_URL is missing: roles in several processes exchange events over NATS')
-  }
-  if (config.kubernetes !== undefined && config.mongodb_uri === undefined && !config.embedded_store) {
-    problems.push(
-      'MONGODB_URI is missing: set it, or set MULTIHUB_EMBEDDED_STORE=true to use embedded files in Kubernetes',
-    )
-  }
-  return problems
 }
 
 const noClients: ClientOf = () => {
   throw new TypeError('the sandbox calls no other role')
 }
 
-async function serve(
+function openProcessBus(
+  config: ProcessConfig,
+  names: readonly RoleName[],
+  start_wait: StartWait,
+): Promise<Bus> {
+  return openBus({
+    nats_url: config.nats_url,
+    name: names.join('+'),
+    prefix: config.system_name,
+    security: {
+      authority: config.nats_tls_authority,
+      certificate: config.nats_tls_certificate,
+      key: config.nats_tls_key,
+      credentials: config.nats_credentials,
+    },
+    start_wait,
+  })
+}
+
+/** Opens the RPC ports. The services of all roles can be called from other processes from then on. */
+async function serveRpc(
   rpc: Rpc,
   lifecycle: Lifecycle,
   { host, tls_key }: RpcConfig,
   urls: Record<string, string>,
 ): Promise<ServingRpc> {
-  const serving = await rpc.serve({
-    '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }),
-    '/readyz': () => {
-      const { ready: ok, unready_parts: waiting } = lifecycle.readiness.state()
-      const body = ok ? 'ready\n' : `waiting for ${waiting.join(', ')}\n`
-      return { status: ok ? 200 : 503, content_type: 'text/plain', body }
-    },
-    '/metrics': async () => ({ status: 200, content_type: METRICS_TYPE, body: await metricsText() }),
-  })
+  const serving = await rpc.serve(lifecycle.draining)
   lifecycle.onStop('rpc', () => serving.close(CLOSE_GRACE_MS))
   const scheme = tls_key === undefined ? 'http' : 'https'
-  urls['grpc_url'] = `${scheme}://${formatHostAndPort(host, serving.grpc_port)}`
-  urls['connect_url'] = `${scheme}://${formatHostAndPort(host, serving.connect_port)}`
+  const urlOf = (port: number): string => `${scheme}://${formatHostAndPort(connectableHost(host), port)}`
+  urls['grpc_url'] = urlOf(serving.grpc_port)
+  urls['connect_url'] = urlOf(serving.connect_port)
   return serving
 }
 
-/** Checks every part once per second and publishes the result as readiness and gRPC health. */
+/**
+ * Checks every role once per second and publishes the result as readiness and gRPC health. The bus is not checked:
+ * nothing depends on it but speed, so a process without it is ready.
+ */
 async function watchReadiness(
   lifecycle: Lifecycle,
-  bus: Bus,
   stores: ReadonlyMap<RoleName, Store>,
   running: ReadonlyMap<RoleName, RunningRole>,
   serving: ServingRpc,
 ): Promise<void> {
   const checkParts = async (): Promise<void> => {
-    lifecycle.readiness.set('bus', bus.connected())
     const checks = [...running].map(async ([name, role]) => {
       const is_ready = await succeeds(async () => {
         await stores.get(name)?.ping()

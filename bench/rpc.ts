@@ -92,7 +92,7 @@ async function serveOurs(): Promise<{ byGrpc: Call; inMemory: Call; close: () =>
     }),
   )
   server.add([merchantService()])
-  const serving = await server.serve({})
+  const serving = await server.serve()
   const address = `127.0.0.1:${serving.grpc_port}`
   const client: Rpc = await createRpc(
     readConfig(RPC_SETTINGS, { MULTIHUB_MERCHANTS_ADDRESS: address, MULTIHUB_RPC_TOKEN: TOKEN }),

@@ -16,6 +16,7 @@ export const FREE_PORTS = {
   MULTIHUB_CONNECT_PORT: '0',
   MULTIHUB_SANDBOX_PORT: '0',
   MULTIHUB_PROVIDER_PORT: '0',
+  MULTIHUB_HEALTH_PORT: '0',
 } as const
 
 /** Starts the system on free ports with its data in `home`. Resolves when the system is ready. */

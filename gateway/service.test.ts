@@ -45,6 +45,7 @@ const contextOf = async (
   bus: createMemoryBus(),
   openStore: async () => kept.store,
   keyring,
+  draining: new AbortController().signal,
   stopping: options.stopping ?? new AbortController().signal,
 })
 

@@ -77,7 +77,7 @@ export const role: Role = {
   settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
-    const { client, keyring, stopping, bus } = context
+    const { client, keyring, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
@@ -113,7 +113,7 @@ export const role: Role = {
       async open() {
         await app.ready()
         const { host, port } = config
-        listening = await listen(app.server, { host, port, variable: 'MULTIHUB_HTTP_PORT' })
+        listening = await listen(app.server, { host, port, variable: 'MULTIHUB_HTTP_PORT', draining })
         return { base_url: `http://${listening.host_and_port}` }
       },
       async check() {

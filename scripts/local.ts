@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { directorySetting } from '#lib/platform/config/settings.ts'
+import { fileVariableOf } from '#lib/platform/config/variables.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
@@ -28,9 +29,13 @@ export async function localVariables(given: Readonly<Record<string, string | und
   const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
   const keys = await keysOf(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
-  const variables = {
+  const own_secrets = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
     MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
+  }
+  const variables = {
+    // A secret that is given in a file must not be set a second time (R7).
+    ...Object.fromEntries(Object.entries(own_secrets).filter(([name]) => !given[fileVariableOf(name)])),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     ...given,
     MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),

@@ -1,7 +1,6 @@
 import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/platform/config/config.ts'
-import { LOG_LEVEL_SETTING } from '#lib/platform/telemetry/log.ts'
+import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
-import { PROCESS_SETTINGS } from '../../roles.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'
 import { MERCHANTS_CONFIG } from '../../services/merchants/service.ts'
 import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
@@ -12,7 +11,7 @@ const ALL_ROLES = 'every process'
 
 /** The settings, by the role that reads them. */
 const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
-  [ALL_ROLES]: { ...PROCESS_SETTINGS, log_level: LOG_LEVEL_SETTING },
+  [ALL_ROLES]: PROCESS_SETTINGS,
   gateway: GATEWAY_CONFIG,
   merchants: MERCHANTS_CONFIG,
   payments: PAYMENTS_CONFIG,

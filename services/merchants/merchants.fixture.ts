@@ -43,6 +43,7 @@ export async function createFixture(
     bus,
     openStore: async () => database,
     keyring,
+    draining: new AbortController().signal,
     stopping: new AbortController().signal,
   })
   const endpoints = running.services.flatMap(createDispatcher(createCallerAuthenticator([], []), log))

@@ -15,6 +15,7 @@ import {
 } from '#lib/platform/config/settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
+import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createFindAccount } from './connectors/connected-accounts.ts'
@@ -27,6 +28,7 @@ import { bindPollProvider } from './effects/poll-provider.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
+import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
@@ -41,7 +43,7 @@ export const PAYMENTS_CONFIG = {
   host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
   port: describedSetting('The port for callbacks of providers.', portSetting('MULTIHUB_PROVIDER_PORT', 9093)),
   public_url: describedSetting(
-    'The URL at which providers reach that port, if it differs from the listening address.',
+    'The URL at which providers reach that port, if it differs from the listening address, such as for 0.0.0.0.',
     optionalSetting(urlSetting('MULTIHUB_PROVIDER_URL')),
   ),
   sandbox_url: describedSetting(
@@ -86,12 +88,17 @@ export const role: Role = {
     const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
     const account_sources = { sandbox, providers_file: config.providers_file }
     const accounts = await readProviderAccounts(account_sources, context.variables)
-    // The operator configures the providers, so their addresses may be private.
-    const http = createHttpClient({ allow: allowAnyAddress, connections_per_host: PROVIDER_CONNECTIONS })
+    const callback_base_url = providerCallbackBaseUrl(config, accounts.base_urls)
+    // The operator configures the providers, so their addresses may be private, and their names are those of the system.
+    const http = createHttpClient({
+      allow: allowAnyAddress,
+      connections_per_host: PROVIDER_CONNECTIONS,
+      resolve: createSystemResolver(),
+    })
     const http_connector = createHttpConnector(http)
     const findAccount = createFindAccount(accounts, { sandbox: http_connector, http: http_connector })
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases)
-    let provider_callback_url = config.public_url ?? ''
+    let provider_callback_url = ''
     let provider_callback_server: Listening | undefined
 
     const provider_calls: ProviderCallDeps = {
@@ -134,13 +141,15 @@ export const role: Role = {
     return {
       services: [createPaymentRpc(store, create_deps, notification_deps)],
       async open() {
-        const address = { host: config.host, port: config.port, variable: 'MULTIHUB_PROVIDER_PORT' }
+        const { host, port } = config
+        const { draining } = context
+        const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining }
         const deps = { payments, runner, findAccount }
         provider_callback_server = await serveProviderCallbacks(
           (callback) => receiveProviderCallback(deps, callback),
           address,
         )
-        provider_callback_url = config.public_url ?? `http://${provider_callback_server.host_and_port}`
+        provider_callback_url = callback_base_url ?? `http://${provider_callback_server.host_and_port}`
         runner.start()
         return { provider_url: provider_callback_url }
       },

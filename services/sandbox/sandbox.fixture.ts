@@ -35,6 +35,7 @@ export async function startSandbox(
     bus: createMemoryBus(),
     openStore: async () => store,
     keyring: createKeyring(new Secret(`test:${'0'.repeat(64)}`)),
+    draining: new AbortController().signal,
     stopping: new AbortController().signal,
   }
   const running = await role.start(context)

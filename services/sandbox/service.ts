@@ -9,6 +9,7 @@ import {
 } from '#lib/platform/config/settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
+import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import type { Operation } from './domain/operation.ts'
 import { bindSendCallback } from './effects/send-callback.ts'
@@ -48,7 +49,7 @@ export const role: Role = {
       context.variables,
     )
     const operations = await openOperations(await context.openStore())
-    const http = createHttpClient({ allow: allowAnyAddress })
+    const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
       collection: operations,
@@ -62,7 +63,9 @@ export const role: Role = {
     return {
       services: [],
       async open() {
-        server = await serveProvider(handle, { host, port, variable: 'MULTIHUB_SANDBOX_PORT', silence_ms })
+        const { draining } = context
+        const address = { host, port, variable: 'MULTIHUB_SANDBOX_PORT', draining }
+        server = await serveProvider(handle, { ...address, silence_ms })
         base_url = public_url ?? `http://${server.host_and_port}`
         runner.start()
         return { sandbox_url: base_url }

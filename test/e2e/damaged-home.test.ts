@@ -8,7 +8,7 @@ import { startProcess } from '../support/child.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PORTS = Object.fromEntries(
-  ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER'].map((name) => [`MULTIHUB_${name}_PORT`, '0']),
+  ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH'].map((name) => [`MULTIHUB_${name}_PORT`, '0']),
 )
 
 let home: string

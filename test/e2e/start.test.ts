@@ -11,8 +11,12 @@ import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER'].map((name) => `MULTIHUB_${name}_PORT`)
+const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH'].map(
+  (name) => `MULTIHUB_${name}_PORT`,
+)
 const ANY_PORTS = Object.fromEntries(PORTS.map((variable) => [variable, '0']))
+/** Settings of a start that does not wait long, and does not say that it waits. */
+const IMPATIENT = { MULTIHUB_START_WAIT: '2s', MULTIHUB_LOG_LEVEL: 'error' }
 const KEYS = { MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}` }
 
 let home: string
@@ -84,6 +88,35 @@ describe('a failed start ends with code 1 and says what to do', () => {
     expect(problems.join()).not.toContain('secret')
   })
 
+  // R7
+  test('a variable is not a setting, or the log level is not a level', async () => {
+    const injected = {
+      MULTIHUB_GRPC_PORT: 'tcp://10.0.0.1:9090',
+      MULTIHUB_GRPC_PORT_9090_TCP_ADDR: '10.0.0.1',
+      MULTIHUB_GATEWAY_SERVICE_PORT: '8080',
+    }
+    const [, ...problems] = await refusal({
+      ...injected,
+      MULTIHUB_HTTPS_PORT: '1',
+      MULTIHUB_HOST_FILE: 'x',
+      MULTIHUB_LOG_LEVEL: 'loud',
+    })
+    expect(problems.sort()).toEqual([
+      '  MULTIHUB_HOST_FILE is not a setting: correct its name (docs/operators/settings.md) or remove it',
+      '  MULTIHUB_HTTPS_PORT is not a setting: correct its name (docs/operators/settings.md) or remove it',
+      '  MULTIHUB_LOG_LEVEL must be one of debug, info, warn, error, silent',
+    ])
+  })
+
+  // R2
+  test('a port on all addresses without the URL at which providers reach it', async () => {
+    const variables = { MULTIHUB_HOST: '0.0.0.0', MULTIHUB_SANDBOX_URL: 'http://sandbox.example:9092' }
+    const [, problem] = await refusal(variables)
+    expect(problem).toMatch(
+      /^ {2}MULTIHUB_PROVIDER_URL is missing: providers cannot send callbacks to 0\.0\.0\.0/,
+    )
+  })
+
   test('the home is a file, or below a file', async () => {
     const file = join(home, 'file')
     await writeFile(file, '')
@@ -115,7 +148,8 @@ describe('a failed start ends with code 1 and says what to do', () => {
 
   test('MongoDB does not run, or accepts connections and never responds', async () => {
     for (const port of [await freePort(), taken_port]) {
-      expect(await refusal({ MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${port}/` })).toEqual([
+      const variables = { ...IMPATIENT, MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${port}/` }
+      expect(await refusal(variables)).toEqual([
         expect.stringMatching(
           /^cannot start: MongoDB does not answer \((?!.*hidden).*: start it, or correct MONGODB_URI$/,
         ),
@@ -125,8 +159,10 @@ describe('a failed start ends with code 1 and says what to do', () => {
 
   test('NATS does not run, or accepts connections and never responds', async () => {
     for (const port of [await freePort(), taken_port]) {
-      expect(await refusal({ NATS_URL: `nats://me:hidden@127.0.0.1:${port}` })).toEqual([
-        `cannot start: NATS does not answer at 127.0.0.1:${port}: start it, or correct NATS_URL`,
+      const variables = { ...IMPATIENT, NATS_URL: `nats://me:hidden@127.0.0.1:${port}` }
+      const reason = port === taken_port ? 'timeout' : 'connection refused'
+      expect(await refusal(variables)).toEqual([
+        `cannot start: NATS does not answer at 127.0.0.1:${port} (${reason}): start it, or correct NATS_URL`,
       ])
     }
   })
@@ -150,6 +186,32 @@ describe('a failed start ends with code 1 and says what to do', () => {
     expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
     expect(await refusal(KEYS, ['main.ts'])).toEqual([`no role is named: ${roles}`])
   })
+})
+
+test('a start waits for a server that is missing, says so, and answers its probes', async () => {
+  const health = await freePort()
+  const { child, log, kill } = launch('scripts/start.ts', [], {
+    MULTIHUB_HOME: home,
+    ...ANY_PORTS,
+    MULTIHUB_HEALTH_PORT: `${health}`,
+    MONGODB_URI: `mongodb://me:hidden@127.0.0.1:${await freePort()}/`,
+    NODE_ENV: 'test',
+  })
+  try {
+    await eventually(
+      async () => log(),
+      (text) => text?.includes('a server does not answer yet; the start waits for it') === true,
+    )
+    expect(log()).toMatch(/"waiting":"MongoDB"/)
+    expect(log()).not.toContain('hidden')
+    expect((await fetch(`http://127.0.0.1:${health}/healthz`)).status).toBe(200)
+    const ready = await fetch(`http://127.0.0.1:${health}/readyz`)
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('waiting for sandbox')])
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  } finally {
+    await kill()
+  }
 })
 
 describe('a system that is started, stopped and started again', () => {
@@ -231,7 +293,7 @@ describe('a system that is started, stopped and started again', () => {
       )
       expect(await demo()).toBe(before)
     }
-    expect((await fetch(`${first.urls['connect_url']}/readyz`)).status).toBe(200)
+    expect((await fetch(`${first.urls['health_url']}/readyz`)).status).toBe(200)
     expect(await first.stop()).toBe(0)
   })
 
@@ -248,7 +310,7 @@ describe('a system that is started, stopped and started again', () => {
   // R2
   test('ends when its launcher is killed, and prints only the line `ready` to standard output', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
-    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){5}$/)])
+    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){6}$/)])
     child.kill('SIGKILL')
     await portsAreFree()
   })

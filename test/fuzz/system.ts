@@ -43,6 +43,7 @@ const ENVIRONMENT = {
   MULTIHUB_CONNECT_PORT: '0',
   MULTIHUB_SANDBOX_PORT: '0',
   MULTIHUB_PROVIDER_PORT: '0',
+  MULTIHUB_HEALTH_PORT: '0',
   MULTIHUB_FLOOD_LIMIT: '1000000',
 }
 
@@ -147,9 +148,8 @@ async function listAll(operator: Operator, rpc: string, field: string, request: 
   return all
 }
 
-async function memoryOf({ connect_url, operator }: Demo): Promise<Memory> {
-  const headers = { Authorization: `Bearer ${operator.token}` }
-  const text = await (await fetch(`${connect_url}/metrics`, { headers })).text()
+async function memoryOf({ health_url }: Demo): Promise<Memory> {
+  const text = await (await fetch(`${health_url}/metrics`)).text()
   const read = (name: string): number => {
     const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]
     if (value === undefined) throw new Error(`the metrics have no ${name}`)

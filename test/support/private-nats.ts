@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,8 +26,11 @@ export interface PrivateNats {
 
 const READY_WITHIN_MS = 100_000
 
-/** Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log. */
-export async function spawnNats(program: string): Promise<PrivateNats> {
+/**
+ * Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log.
+ * `server_config` is the text of its configuration file.
+ */
+export async function spawnNats(program: string, server_config = ''): Promise<PrivateNats> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-nats-'))
   const log = join(folder, 'log')
   const port = await freePort()
@@ -40,7 +43,10 @@ export async function spawnNats(program: string): Promise<PrivateNats> {
     await once(child, 'exit')
   }
   const start = async (): Promise<void> => {
-    child = await spawnBound(program, ['--addr', '127.0.0.1', '--port', String(port)], log)
+    const config = join(folder, 'config')
+    await writeFile(config, server_config)
+    const place = ['--addr', '127.0.0.1', '--port', String(port)]
+    child = await spawnBound(program, [...place, '--config', config], log)
     await waitUntilReady(child, port, log)
   }
   const stop = async (): Promise<void> => {

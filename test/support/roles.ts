@@ -58,6 +58,7 @@ export async function startRoles(
       client: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
       keyring,
+      draining: stopping.signal,
       stopping: stopping.signal,
       async openStore() {
         const store = await openStore({ database: role.name, directory })

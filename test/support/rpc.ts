@@ -4,7 +4,6 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import type { PlainRoutes } from '#lib/platform/rpc/connect-server.ts'
 import { createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import { type CallerName, type Permissions, type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
@@ -67,11 +66,11 @@ export interface TestProcess {
 /** Serves services on free ports, like a process. */
 export async function serveProcess(
   services: readonly RpcService[],
-  options: { config?: RpcConfig; log?: Log; routes?: PlainRoutes; tls_look_ms?: number } = {},
+  options: { config?: RpcConfig; log?: Log; draining?: AbortSignal; tls_look_ms?: number } = {},
 ): Promise<TestProcess> {
   const rpc = await createRpc(options.config ?? rpcConfig(), options.log, options.tls_look_ms)
   rpc.add(services)
-  const serving = await rpc.serve(options.routes ?? {})
+  const serving = await rpc.serve(options.draining)
   return {
     rpc,
     serving,

@@ -53,7 +53,7 @@ interface Plan {
 /** Starts all roles in one process on embedded stores, like `npm start`. Its ports remain the same after a restart. */
 export async function startOneProcess(more: Variables = {}): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
-  const [http, grpc, connect, sandbox, provider] = await freePorts(5)
+  const [http, grpc, connect, sandbox, provider, health] = await freePorts(6)
   const variables = {
     MULTIHUB_HOME: home,
     MULTIHUB_HTTP_PORT: `${http}`,
@@ -61,6 +61,7 @@ export async function startOneProcess(more: Variables = {}): Promise<TestSystem>
     MULTIHUB_CONNECT_PORT: `${connect}`,
     MULTIHUB_SANDBOX_PORT: `${sandbox}`,
     MULTIHUB_PROVIDER_PORT: `${provider}`,
+    MULTIHUB_HEALTH_PORT: `${health}`,
     ...more,
   }
   const plans = { all: { file: 'scripts/start.ts', parameters: [], variables } }
@@ -94,6 +95,7 @@ export async function startProcessPerRole(
     NATS_URL: nats_url,
     ...(mongodb_uri ? { MONGODB_URI: mongodb_uri } : {}),
     MULTIHUB_CONNECT_PORT: '0',
+    MULTIHUB_HEALTH_PORT: '0',
     MULTIHUB_HTTP_PORT: `${http}`,
     MULTIHUB_SANDBOX_PORT: `${sandbox}`,
     MULTIHUB_PROVIDER_PORT: `${provider}`,
@@ -133,9 +135,10 @@ async function run(
     const { file, parameters, variables } = plans[name] as Plan
     const started = await startProcess(file, parameters, variables)
     // Each process has its own RPC ports; the other URLs belong to the whole system.
-    const { grpc_url, connect_url, ...own } = started.urls
+    const { grpc_url, connect_url, health_url, ...own } = started.urls
     const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own
-    Object.assign(urls, public_urls, { grpc_url, connect_url, [`${name}_connect_url`]: connect_url })
+    Object.assign(urls, public_urls, { grpc_url, connect_url, health_url })
+    Object.assign(urls, { [`${name}_connect_url`]: connect_url, [`${name}_health_url`]: health_url })
     running.set(name, started)
   }
   const kill = async (...names: string[]): Promise<void> => {

@@ -95,7 +95,9 @@ if ('skip' in nats) {
 test('opening without a server fails with one sentence that names NATS_URL and hides the password', async () => {
   const opened = openBus({ nats_url: new Secret('nats://user:hush@127.0.0.1:1'), name: 'x', prefix: 'test' })
   await expect(opened).rejects.toThrow(Unavailable)
-  await expect(opened).rejects.toThrow('NATS does not answer at 127.0.0.1:1: start it, or correct NATS_URL')
+  await expect(opened).rejects.toThrow(
+    'NATS does not answer at 127.0.0.1:1 (connection refused): start it, or correct NATS_URL',
+  )
 })
 
 test.each(['', 'http://x', '://', 'nats://', 'nats://a b'])('refuses %j as NATS_URL', async (url) => {

@@ -1,14 +1,20 @@
-import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
+import { isNativeError } from 'node:util/types'
+import {
+  AuthorizationError,
+  type ConnectionOptions,
+  connect,
+  type NatsConnection,
+} from '@nats-io/transport-node'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
+import { type StartWait, waitForServer } from '#lib/platform/process/wait-for-server.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
-import { clock, sleep, withTimeout } from '#lib/platform/time.ts'
+import { sleep, withTimeout } from '#lib/platform/time.ts'
+import { type NatsSecurity, natsSecurityOptions } from './nats-security.ts'
 import type { NatsAddress } from './nats-url.ts'
 
-/** How long a start waits for NATS: enough for a server that starts at the same time. */
-const START_LIMIT_MS = 5_000
 const DIAL_TIMEOUT_MS = 2_000
 const DIAL_BACKOFF = { first_ms: 50, max_ms: 5_000 }
 
@@ -28,20 +34,29 @@ export interface PersistentConnection {
   close(): Promise<void>
 }
 
+/** What a connection to NATS needs. */
+export interface NatsConnectionOptions {
+  readonly address: NatsAddress
+  /** The name of the connection in the monitoring of NATS. */
+  readonly name: string
+  readonly security: NatsSecurity
+  readonly start_wait: StartWait
+}
+
 /**
- * Connects, and calls `onConnect` with this and every later connection. Throws `Unavailable` when no server answers at
- * the start. The client's own reconnecting is not used: once its socket buffer is full, it waits for a frozen server
+ * Connects, and calls `onConnect` with this and every later connection. Throws `Unavailable` when no server answers
+ * within the start's waiting time. The client's own reconnecting is not used: once its socket buffer is full, it waits for a frozen server
  * without a limit and never closes the connection.
  */
 export async function openPersistentConnection(
-  { servers, display_name, tls, credentials }: NatsAddress,
-  name: string,
+  { address, name, security, start_wait }: NatsConnectionOptions,
   onConnect: (connection: NatsConnection) => void,
 ): Promise<PersistentConnection> {
+  const { servers, display_name, credentials } = address
   const options: ConnectionOptions = {
     servers,
     ...credentials,
-    ...(tls ? { tls: {} } : {}),
+    ...(await natsSecurityOptions(security, address.tls)),
     name,
     timeout: DIAL_TIMEOUT_MS,
     pingInterval: PING_INTERVAL_MS,
@@ -70,13 +85,7 @@ export async function openPersistentConnection(
     else attach(connection)
   }
 
-  const startLimit = new AbortController()
-  const timer = clock.after(START_LIMIT_MS, () => startLimit.abort())
-  const first = await dial(options, startLimit.signal)
-  timer.cancel()
-  if (first === undefined) {
-    throw new Unavailable(`NATS does not answer at ${display_name}: start it, or correct NATS_URL`)
-  }
+  const first = await connectAtStart(options, display_name, start_wait)
   attach(first)
   return {
     current: () => current,
@@ -87,6 +96,30 @@ export async function openPersistentConnection(
       await current.close()
     },
   }
+}
+
+/** Waits for the first connection. A server that refuses the credentials will not accept them later. */
+async function connectAtStart(
+  options: ConnectionOptions,
+  display_name: string,
+  start_wait: StartWait,
+): Promise<NatsConnection> {
+  const server = { name: `NATS at ${display_name}`, isMissing: (error: unknown) => !isRefusal(error) }
+  try {
+    return await waitForServer(server, start_wait, () => connect(options))
+  } catch (cause) {
+    const reason = isNativeError(cause) ? cause.message : 'unknown error'
+    throw new Unavailable(
+      isRefusal(cause)
+        ? `NATS at ${display_name} refuses the credentials: correct NATS_URL or NATS_CREDENTIALS`
+        : `NATS does not answer at ${display_name} (${reason}): start it, or correct NATS_URL`,
+      { cause },
+    )
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AuthorizationError
 }
 
 /** Tries until a server answers. Jitter spreads the clients of a restarted server. */

@@ -6,12 +6,10 @@ import {
   type Subscription as NatsSubscription,
 } from '@nats-io/transport-node'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { withTimeout } from '#lib/platform/time.ts'
 import { type Bus, type Message, SUBSCRIPTION_DEFAULTS } from './bus.ts'
-import { flush, openPersistentConnection } from './nats-connection.ts'
-import { parseNatsUrl } from './nats-url.ts'
+import { flush, type NatsConnectionOptions, openPersistentConnection } from './nats-connection.ts'
 import { assertMessage, assertPattern } from './subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-queue.ts'
 
@@ -29,10 +27,10 @@ interface Subscriber {
 }
 
 /** A bus over core NATS. Throws `Unavailable` when no server answers at the start; later it reconnects by itself. */
-export async function connectNats(nats_url: Secret, name: string): Promise<Bus> {
+export async function connectNats(options: NatsConnectionOptions): Promise<Bus> {
   const subscribers = new Set<Subscriber>()
   const flow = createFlowControl()
-  const nats = await openPersistentConnection(parseNatsUrl(nats_url), name, (connection) => {
+  const nats = await openPersistentConnection(options, (connection) => {
     flow.reset()
     for (const subscriber of subscribers) register(connection, subscriber)
   })

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { clock } from '#lib/platform/time.ts'
 import { createLifecycle } from './lifecycle.ts'
 
 test('parts stop one by one, the last one first', async () => {
@@ -34,6 +35,22 @@ test('a part that is registered while the others stop is stopped too', async () 
   lifecycle.onStop('first', () => lifecycle.onStop('late', () => void stopped.push('late')))
   await lifecycle.stop(1000)
   expect(stopped).toEqual(['late'])
+})
+
+// R5
+test('a drain turns readiness off at once and postpones the stop by the drain time', async () => {
+  const lifecycle = createLifecycle()
+  const { readiness, draining, stopping } = lifecycle
+  lifecycle.setDrainTime(50)
+  const drained = lifecycle.drain()
+  expect([draining.aborted, stopping.aborted]).toEqual([true, false])
+  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['stopping'] })
+  const began_ms = clock.monotonic_ms()
+  await drained
+  expect(clock.monotonic_ms() - began_ms).toBeGreaterThan(45)
+  expect(stopping.aborted).toBe(false)
+  lifecycle.announceStop()
+  expect(stopping.aborted).toBe(true)
 })
 
 test('readiness names the parts that are not ready, and ends when the stop is announced', async () => {

@@ -1,10 +1,15 @@
 import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, withTimeout } from '#lib/platform/time.ts'
+import { clock, sleep, withTimeout } from '#lib/platform/time.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 
 /** Readiness and orderly stop of a process, as the parts of the process use them while they start. */
 export interface Lifecycle {
   readonly readiness: Readiness
+  /**
+   * Aborts when the process is asked to stop. Requests are still taken for the drain time, so that load balancers can
+   * notice, but every connection ends with its next answer (R5). `stopping` aborts after it.
+   */
+  readonly draining: AbortSignal
   /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
   readonly stopping: AbortSignal
   /**
@@ -12,10 +17,14 @@ export interface Lifecycle {
    * parts that depend on it, and listeners last.
    */
   onStop(name: string, stop: () => Promise<void> | void): void
+  /** Sets the drain time. It is 0 until a process serves, because no caller sends it requests before. */
+  setDrainTime(drain_ms: number): void
 }
 
 /** A lifecycle that can also be ended: for the process itself, and for tests that run a role in their own process. */
 export interface OwnedLifecycle extends Lifecycle {
+  /** Turns readiness off and aborts `draining`. Resolves when the drain time is over. */
+  drain(): Promise<void>
   /** Turns readiness off and aborts `stopping`, but stops no part yet. A repeated call does nothing. */
   announceStop(): void
   /**
@@ -32,15 +41,29 @@ interface Part {
 
 /** Makes the lifecycle of one process. */
 export function createLifecycle(): OwnedLifecycle {
+  const draining = new AbortController()
   const stopping = new AbortController()
   const parts: Part[] = []
+  let drain_ms = 0
+  const announceStop = (): void => {
+    draining.abort()
+    stopping.abort()
+  }
   return {
-    readiness: createReadiness(stopping.signal),
+    readiness: createReadiness(draining.signal),
+    draining: draining.signal,
     stopping: stopping.signal,
     onStop: (name, stop) => void parts.push({ name, stop }),
-    announceStop: () => stopping.abort(),
+    setDrainTime(time_ms) {
+      drain_ms = time_ms
+    },
+    async drain() {
+      draining.abort()
+      if (drain_ms > 0) await sleep(drain_ms)
+    },
+    announceStop,
     async stop(limit_ms) {
-      stopping.abort()
+      announceStop()
       const deadline_ms = clock.monotonic_ms() + limit_ms
       for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
         await stopPart(part, (deadline_ms - clock.monotonic_ms()) / 2)

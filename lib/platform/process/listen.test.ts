@@ -3,7 +3,7 @@ import { createServer as createHttp } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
-import { formatHostAndPort, listen } from './listen.ts'
+import { connectableHost, formatHostAndPort, listen } from './listen.ts'
 import { StartError } from './start-error.ts'
 
 const closers: (() => void)[] = []
@@ -28,6 +28,37 @@ test('a host that is not of this machine is a StartError', async () => {
 test('IPv6 hosts are in brackets', () => {
   expect(formatHostAndPort('::1', 80)).toBe('[::1]:80')
   expect(formatHostAndPort('127.0.0.1', 80)).toBe('127.0.0.1:80')
+})
+
+test('clients reach a server on all addresses at loopback', async () => {
+  const { host_and_port, port, close } = await listen(createHttp(), { ...anywhere, host: '0.0.0.0' })
+  expect(host_and_port).toBe(`127.0.0.1:${port}`)
+  await close()
+  expect(['::', '10.0.0.1', 'gateway'].map(connectableHost)).toEqual(['::1', '10.0.0.1', 'gateway'])
+})
+
+// R5
+test('draining accepts connections, and every answer closes its connection, also those under way', async () => {
+  const draining = new AbortController()
+  let finish: () => void = () => {}
+  const server = createHttp(({ url }, response) => {
+    finish = () => response.end('done')
+    if (url === '/') finish()
+    else server.emit('arrived')
+  })
+  const listening = await listen(server, { ...anywhere, draining: draining.signal })
+  const request = (path: string) => fetch(`http://${listening.host_and_port}${path}`)
+  expect((await request('/')).headers.get('connection')).toBe('keep-alive')
+  const arrived = once(server, 'arrived')
+  const under_way = request('/slow')
+  await arrived
+  draining.abort()
+  finish()
+  for (const answer of [await under_way, await request('/'), await request('/')]) {
+    expect(answer.headers.get('connection')).toBe('close')
+    expect(await answer.text()).toBe('done')
+  }
+  await listening.close()
 })
 
 test('closing lets a request end, then closes its kept-alive connection', async () => {

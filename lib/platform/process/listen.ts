@@ -1,4 +1,4 @@
-import { Server as HttpServer } from 'node:http'
+import { Server as HttpServer, type ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { Server, Socket } from 'node:net'
 import { clock, sleep } from '#lib/platform/time.ts'
@@ -10,13 +10,15 @@ export interface Address {
   /** 0 takes a free port. */
   readonly port: number
   readonly variable: string
+  /** From its abort on, HTTP/1.1 answers say `Connection: close` while connections are still accepted (R5). */
+  readonly draining?: AbortSignal
 }
 
 /** A server that accepts connections. */
 export interface Listening {
   /** The port that it listens on; the one chosen by the system when 0 was asked for. */
   readonly port: number
-  /** `host:port` as in a URL. */
+  /** `host:port` for the URLs of clients: a server on all addresses is reached at loopback. */
   readonly host_and_port: string
   /** Accepts no new connection, gives requests in progress at most `grace_ms` to end, then closes all connections. */
   close(grace_ms?: number): Promise<void>
@@ -31,7 +33,7 @@ const LOOK_AGAIN_MS = 25
 
 /** Starts to listen. Throws `StartError` when the port is taken or forbidden, or the host is not of this machine. */
 export async function listen(server: Server, address: Address): Promise<Listening> {
-  const close = trackConnections(server)
+  const close = trackConnections(server, address.draining)
   await new Promise<void>((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => reject(explainListen(error, address))
     server.once('error', failed)
@@ -42,7 +44,25 @@ export async function listen(server: Server, address: Address): Promise<Listenin
   })
   const bound = server.address()
   const port = bound !== null && typeof bound === 'object' ? bound.port : address.port
-  return { port, host_and_port: formatHostAndPort(address.host, port), close }
+  return { port, host_and_port: formatHostAndPort(connectableHost(address.host), port), close }
+}
+
+/** The host at which clients of this machine reach a server: loopback for a server on all addresses. */
+export function connectableHost(host: string): string {
+  return WILDCARD_HOSTS[host] ?? host
+}
+
+/** Whether a server on this host accepts connections to all addresses of the machine. */
+export function isWildcardHost(host: string): boolean {
+  return Object.hasOwn(WILDCARD_HOSTS, host)
+}
+
+/** Hosts that stand for all addresses, which no client can connect to, with the loopback address of their family. */
+const WILDCARD_HOSTS: Readonly<Record<string, string>> = {
+  '0.0.0.0': '127.0.0.1',
+  '0': '127.0.0.1',
+  '::': '::1',
+  '::0': '::1',
 }
 
 /** Formats host and port for a URL, with IPv6 addresses in brackets. */
@@ -66,10 +86,18 @@ function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: A
  * Tracks the connections of a server and returns its `close`. Node's own `close` waits without limit for an idle HTTP/2
  * session, a keep-alive connection whose request has just ended, and a client that never finishes its request.
  */
-function trackConnections(server: Server): Listening['close'] {
+function trackConnections(server: Server, draining?: AbortSignal): Listening['close'] {
   const sockets = new Set<Socket>()
   const sessions = new Set<Session>()
+  const pending = new Set<ServerResponse>()
   let closing = false
+  let ends_connections = false
+  const endConnections = (): void => {
+    ends_connections = true
+    for (const response of pending) if (!response.headersSent) response.setHeader('connection', 'close')
+  }
+  if (draining?.aborted) endConnections()
+  else draining?.addEventListener('abort', endConnections, { once: true })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -82,11 +110,15 @@ function trackConnections(server: Server): Listening['close'] {
   // Not for HTTP/2: a request listener would switch on Node's slower compatibility layer.
   if (isHttp(server)) {
     server.prependListener('request', (_request, response) => {
-      if (closing) response.setHeader('connection', 'close')
+      if (ends_connections) response.setHeader('connection', 'close')
+      pending.add(response)
+      response.once('close', () => pending.delete(response))
     })
   }
   return async (grace_ms = GRACE_MS) => {
     closing = true
+    endConnections()
+    draining?.removeEventListener('abort', endConnections)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const session of sessions) session.close()
     const deadline_ms = clock.monotonic_ms() + grace_ms

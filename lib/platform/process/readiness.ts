@@ -16,12 +16,12 @@ export interface Readiness {
   whenReady(): Promise<void>
 }
 
-/** Creates the readiness of a process. Once `stopping` aborts, the process is never ready again. */
-export function createReadiness(stopping: AbortSignal): Readiness {
+/** Creates the readiness of a process. Once `draining` aborts, the process is never ready again. */
+export function createReadiness(draining: AbortSignal): Readiness {
   const waiting = new Set<string>()
   let waiters: (() => void)[] = []
   const state = (): ReadinessState => {
-    if (stopping.aborted) return { ready: false, unready_parts: ['stopping'] }
+    if (draining.aborted) return { ready: false, unready_parts: ['stopping'] }
     return { ready: waiting.size === 0, unready_parts: [...waiting] }
   }
   return {

@@ -24,7 +24,9 @@ export interface RoleContext {
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
   readonly keyring: Keyring
-  /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
+  /** Aborts when the process is asked to stop. Requests are still taken, but every answer ends its connection (R5). */
+  readonly draining: AbortSignal
+  /** Aborts after the drain time, when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
   readonly stopping: AbortSignal
 }
 

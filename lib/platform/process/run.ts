@@ -10,12 +10,13 @@ import { explainStart } from './start-error.ts'
 /** The URLs that the process serves, by name. The `ready` line shows them. */
 export type ReadyUrls = Readonly<Record<string, string>>
 
-/** The longest time for an orderly stop. An orchestrator that grants 15 s never has to kill the process (R5). */
+/** The longest time for an orderly stop after the drain time: 15 s with a margin (R5). */
 const STOP_LIMIT_MS = 14_000
 
 /**
  * Runs this process. `start` builds everything. When the process is ready, it prints one line `ready` with its URLs on
- * standard output (R2). A signal, or the end of the launcher, stops all parts in order with exit code 0 (R5). A failed
+ * standard output (R2). A signal, or the end of the launcher, drains the process and stops all parts in order with exit
+ * code 0 (R5). A failed
  * start prints one sentence on standard error and exits with 1. An uncaught fault is logged and exits with 1, because
  * every write survives a crash, but the memory of a process after a fault cannot be trusted.
  */
@@ -64,6 +65,7 @@ async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<voi
 }
 
 async function stopInOrder(lifecycle: OwnedLifecycle, started: Promise<void> | undefined): Promise<void> {
+  await lifecycle.drain()
   const began_ms = clock.monotonic_ms()
   lifecycle.announceStop()
   // A start that is still in progress may register more parts, so it gets time to end, but not all of the time.

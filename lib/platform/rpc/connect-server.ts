@@ -15,40 +15,31 @@ import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limit
 import type { Tls } from './tls.ts'
 import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
-/** The response of a plain route. */
-export interface PlainResponse {
-  readonly status: number
-  readonly content_type: string
-  readonly body: string
-}
-
-/** Plain GET routes by path: `/healthz`, `/readyz`, `/metrics`. They need no credentials. */
-export type PlainRoutes = Readonly<Record<string, () => PlainResponse | Promise<PlainResponse>>>
-
 /** The options of the server for the Connect and gRPC-Web protocols. */
 export interface ConnectServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
   readonly endpoints: readonly RpcEndpoint[]
-  readonly routes: PlainRoutes
+  /** From its abort on, every answer ends its connection (R5). */
+  readonly draining?: AbortSignal | undefined
   readonly tls: Tls | undefined
 }
 
 const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
 
-/** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them, and plain routes. */
+/** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them. */
 export async function serveConnect(options: ConnectServerOptions): Promise<Listening> {
   const server = createServer(options.tls, createListener(options))
   server.maxConnections = CONNECTIONS_MAX
   server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
-  const { host, port } = options
-  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT' })
+  const { host, port, draining } = options
+  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', ...(draining && { draining }) })
 }
 
 function createServer(tls: Tls | undefined, listener: Listener): Server {
   if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
-  // A certificate is requested and checked, but a probe without one must reach `/readyz`.
+  // A certificate is requested and checked, but a caller such as a browser may use a token instead of one.
   const options = { ...HTTP_OPTIONS, ...tlsServerOptions(tls), rejectUnauthorized: false }
   const server = createHttpsServer(options, listener)
   reloadSecureContext(server, tls)
@@ -57,7 +48,7 @@ function createServer(tls: Tls | undefined, listener: Listener): Server {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
+function createListener({ endpoints }: ConnectServerOptions): Listener {
   const router = createConnectRouter({
     grpc: false,
     readMaxBytes: MESSAGE_MAX_BYTES,
@@ -74,7 +65,11 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?', 1)[0] ?? ''
     const handler = handlers.get(path)
-    if (handler === undefined) return answer(response, await respondPlain(routes, request.method, path))
+    if (handler === undefined)
+      return answer(
+        response,
+        request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
+      )
     const asked = universalRequestFromNodeRequest(request, response, undefined, contextValuesOf(request))
     await universalResponseToNodeResponse(await handler(asked), response)
   }
@@ -90,35 +85,24 @@ function createListener({ endpoints, routes }: ConnectServerOptions): Listener {
 
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
 
+interface PlainAnswer {
+  readonly status: number
+  readonly content_type: string
+  readonly body: string
+}
+
 /** One answer for an unknown service and an unknown method. Connect clients read its code. */
-const NO_SUCH_RPC: PlainResponse = {
+const NO_SUCH_RPC: PlainAnswer = {
   status: 404,
   content_type: 'application/json',
   body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
 }
 
-async function respondPlain(
-  routes: PlainRoutes,
-  method: string | undefined,
-  path: string,
-): Promise<PlainResponse> {
-  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
-  if (route === undefined)
-    return method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found')
-  if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
-  try {
-    return await route()
-  } catch (error) {
-    log.error({ error, path }, 'plain route failed')
-    return plain(500, 'Internal Server Error')
-  }
-}
-
-function plain(status: number, text: string): PlainResponse {
+function plain(status: number, text: string): PlainAnswer {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function answer(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
+function answer(response: ServerResponse, { status, content_type, body }: PlainAnswer): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }

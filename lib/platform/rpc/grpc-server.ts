@@ -27,6 +27,8 @@ export interface GrpcServerOptions {
   readonly endpoints: readonly RpcEndpoint[]
   readonly authenticate: AuthenticateCaller
   readonly tls: Tls | undefined
+  /** From its abort on, health says "not serving" and connections get a GOAWAY (R5). */
+  readonly draining?: AbortSignal | undefined
 }
 
 /** A listening gRPC server. */
@@ -53,9 +55,12 @@ const SERVER_OPTIONS: ServerOptions = {
   'grpc.max_connection_age_grace_ms': CALL_TIMEOUT_MAX_MS + 10_000,
 }
 
+/** The longest time that a timer can wait. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
 /** Serves services over gRPC, with health and reflection. Resolves when it listens. */
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { host, port, endpoints, authenticate, tls } = options
+  const { host, port, endpoints, authenticate, tls, draining } = options
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
   const server = new Server(SERVER_OPTIONS)
   addEndpoints(server, endpoints)
@@ -65,13 +70,22 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const net_server = createNetServer(tls, (socket) => injector.injectConnection(socket))
   net_server.maxConnections = CONNECTIONS_MAX
+  const reportStop = (): void => {
+    health.setServing('', false)
+    for (const { typeName } of services) health.setServing(typeName, false)
+  }
+  draining?.addEventListener('abort', () => {
+    reportStop()
+    // Open connections get a GOAWAY: their calls under way end, and clients connect again for the next call. New
+    // connections are still accepted, and none is destroyed before `close`.
+    injector.drain(TIMER_MAX_MS)
+  })
   const listening = await listen(net_server, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
     port: listening.port,
-    setServing: health.setServing,
+    setServing: (service, serving) => health.setServing(service, serving && draining?.aborted !== true),
     async close(grace_ms) {
-      health.setServing('', false)
-      for (const { typeName } of services) health.setServing(typeName, false)
+      reportStop()
       health.end()
       server.tryShutdown(() => {})
       await listening.close(grace_ms)

@@ -13,7 +13,6 @@ import {
   type TestProcess,
   tokenOf,
 } from '../../../test/support/rpc.ts'
-import type { PlainRoutes } from './connect-server.ts'
 
 const ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -22,9 +21,12 @@ afterEach(async () => {
 
 async function serve(
   methods: Parameters<typeof merchantService>[0] = {},
-  routes: PlainRoutes = {},
+  draining?: AbortSignal,
 ): Promise<TestProcess> {
-  const served = await serveProcess([merchantService(methods)], { log: recordingLog().log, routes })
+  const served = await serveProcess([merchantService(methods)], {
+    log: recordingLog().log,
+    ...(draining && { draining }),
+  })
   ending.push(() => served.close())
   return served
 }
@@ -136,32 +138,21 @@ describe('an unknown RPC', () => {
   })
 })
 
-describe('plain routes', () => {
-  test('are served on the port of the RPCs, and no other path is', async () => {
-    let failing = false
-    const served = await serve(
-      {},
-      {
-        '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }),
-        '/readyz': async () => {
-          if (failing) throw new Error('the secret')
-          return { status: 503, content_type: 'application/json', body: '{"waiting":["store"]}' }
-        },
-      },
-    )
-    const get = (path: string, method = 'GET'): Promise<Response> =>
-      fetch(`http://127.0.0.1:${served.serving.connect_port}${path}`, { method })
-    expect(await (await get('/healthz?x=1')).text()).toBe('ok\n')
-    expect((await get('/healthz', 'HEAD')).status).toBe(200)
-    expect((await get('/healthz', 'POST')).status).toBe(405)
-    expect((await get('/readyz')).status).toBe(503)
-    failing = true
-    const failed = await get('/readyz')
-    expect(failed.status).toBe(500)
-    expect(await failed.text()).not.toContain('secret')
-    expect((await get('/')).status).toBe(404)
-    expect((await get('/__proto__')).status).toBe(404)
-    expect((await get('/constructor')).status).toBe(404)
+describe('the port of the RPCs', () => {
+  // R2
+  test.each(['/healthz', '/readyz', '/metrics', '/', '/__proto__'])('does not serve %s', async (path) => {
+    const { serving } = await serve()
+    expect((await fetch(`http://127.0.0.1:${serving.connect_port}${path}`)).status).toBe(404)
+  })
+
+  // R5
+  test('takes calls while the process drains, and ends each connection with its answer', async () => {
+    const draining = new AbortController()
+    const served = await serve({}, draining.signal)
+    expect((await post(served, 'GetMerchant', '{}')).headers.get('connection')).toBe('keep-alive')
+    draining.abort()
+    const answer = await post(served, 'GetMerchant', '{}')
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
   })
 })
 

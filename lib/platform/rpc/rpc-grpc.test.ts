@@ -42,10 +42,10 @@ afterEach(async () => {
 
 type Methods = NonNullable<Parameters<typeof merchantService>[0]>
 
-async function serve(methods: Methods = {}, port = 0) {
+async function serve(methods: Methods = {}, port = 0, draining = new AbortController().signal) {
   const { log, lines } = recordingLog()
   const config = rpcConfig({ MULTIHUB_GRPC_PORT: String(port) })
-  const served = await serveProcess([merchantService(methods)], { config, log })
+  const served = await serveProcess([merchantService(methods)], { config, log, draining })
   ending.push(() => served.close())
   return { ...served, lines, address: `127.0.0.1:${served.serving.grpc_port}` }
 }
@@ -283,28 +283,55 @@ describe('a call by a foreign client', () => {
   })
 })
 
-describe('health', () => {
-  const check = async (address: string, service: string): Promise<number | undefined> => {
-    const request = Buffer.concat([Buffer.from([0x0a, service.length]), Buffer.from(service)])
-    const { error, answer } = await rawClient(address).unary('/grpc.health.v1.Health/Check', request)
-    return error === null ? answer?.at(1) : -error.code
-  }
-  const [SERVING, NOT_SERVING] = [1, 2]
+/** The health status of a service; a negative code if the check failed. */
+async function health(address: string, service: string): Promise<number | undefined> {
+  const request = Buffer.concat([Buffer.from([0x0a, service.length]), Buffer.from(service)])
+  const { error, answer } = await rawClient(address).unary('/grpc.health.v1.Health/Check', request)
+  return error === null ? answer?.at(1) : -error.code
+}
 
+const [SERVING, NOT_SERVING] = [1, 2]
+
+describe('health', () => {
   test('reports the state of each service of the process, and needs no token', async () => {
     const { serving, address } = await serve()
-    expect(await check(address, '')).toBe(NOT_SERVING)
-    expect(await check(address, MerchantService.typeName)).toBe(NOT_SERVING)
+    expect(await health(address, '')).toBe(NOT_SERVING)
+    expect(await health(address, MerchantService.typeName)).toBe(NOT_SERVING)
     serving.setRoleServing('merchants', true)
-    expect(await check(address, MerchantService.typeName)).toBe(SERVING)
-    expect(await check(address, '')).toBe(NOT_SERVING)
+    expect(await health(address, MerchantService.typeName)).toBe(SERVING)
+    expect(await health(address, '')).toBe(NOT_SERVING)
     serving.setServing(true)
     serving.setRoleServing('payments', true)
     serving.setRoleServing('merchants', false)
-    expect(await check(address, '')).toBe(SERVING)
-    expect(await check(address, MerchantService.typeName)).toBe(NOT_SERVING)
-    expect(await check(address, 'no.such.Service')).toBe(-Code.NotFound)
+    expect(await health(address, '')).toBe(SERVING)
+    expect(await health(address, MerchantService.typeName)).toBe(NOT_SERVING)
+    expect(await health(address, 'no.such.Service')).toBe(-Code.NotFound)
   })
+})
+
+// R5
+test('a draining server takes calls on old and new connections, and reports that it is not serving', async () => {
+  const draining = new AbortController()
+  let finish: (() => void) | undefined
+  const slow = { getMerchant: () => new Promise<object>((resolve) => (finish = () => resolve({}))) }
+  const { serving, address } = await serve(slow, 0, draining.signal)
+  serving.setServing(true)
+  const [old, late] = [await connect(address), await connect(address)]
+  const under_way = outcome(old.getMerchant({}))
+  await eventually(
+    async () => finish,
+    (seen) => seen !== undefined,
+  )
+  draining.abort()
+  expect(await health(address, '')).toBe(NOT_SERVING)
+  serving.setServing(true)
+  expect(await health(address, '')).toBe(NOT_SERVING)
+  for (let call = 0; call < 20; call++) {
+    expect(await outcome(old.listMerchants({}))).toBe('ok')
+    expect(await outcome(late.listMerchants({}))).toBe('ok')
+  }
+  finish?.()
+  expect(await under_way).toBe('ok')
 })
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {

@@ -39,8 +39,7 @@ whenFound('RPC over TLS', () => {
       ...(await tlsOf(ours, 'merchants.internal')),
       MULTIHUB_RPC_CERTIFICATES: 'gateway:gateway.internal',
     }
-    const routes = { '/healthz': () => ({ status: 200, content_type: 'text/plain', body: 'ok\n' }) }
-    served = await serveProcess([service], { config: rpcConfig(environment), routes })
+    served = await serveProcess([service], { config: rpcConfig(environment) })
   })
 
   afterAll(async () => {
@@ -88,11 +87,11 @@ whenFound('RPC over TLS', () => {
     expect(await call({ MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe(2002)
   })
 
-  test('the Connect port requires a certificate for RPCs, but not for plain routes such as health checks', async () => {
+  test('the Connect port requires a certificate or a token for RPCs, but not for the TLS connection', async () => {
     const own = await ours?.issue('gateway.internal')
     const key = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
     const path = '/multihub.merchants.v1.MerchantService/GetMerchant'
-    expect(await https('GET', '/healthz')).toBe(200)
+    expect(await https('GET', '/')).toBe(404)
     expect(await https('POST', path)).toBe(401)
     expect(await https('POST', path, key)).toBe(200)
     const other = await foreign?.issue('gateway.internal')

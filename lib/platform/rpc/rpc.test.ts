@@ -339,7 +339,7 @@ describe('roles of one process', () => {
   test('fail at the start when a service that they call has no address', async () => {
     const rpc = await createRpc(rpcConfig())
     const merchants = rpc.clientsOf('gateway')(MerchantService)
-    await expect(rpc.serve({})).rejects.toThrow(/MULTIHUB_MERCHANTS_ADDRESS is missing/)
+    await expect(rpc.serve()).rejects.toThrow(/MULTIHUB_MERCHANTS_ADDRESS is missing/)
     await expect(merchants.getMerchant({})).rejects.toThrow(ConfigError)
     rpc.close()
   })

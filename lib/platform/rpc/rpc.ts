@@ -3,7 +3,7 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { type Log, log as processLog } from '#lib/platform/telemetry/log.ts'
 import { createCallerAuthenticator } from './authenticate.ts'
-import { type PlainRoutes, serveConnect } from './connect-server.ts'
+import { serveConnect } from './connect-server.ts'
 import { createOutgoingConnections } from './connections.ts'
 import { createDispatcher, type RpcEndpoint } from './dispatch.ts'
 import { logGrpc } from './grpc-log.ts'
@@ -36,8 +36,11 @@ export interface Rpc {
   clientsOf(caller: CallerName): ClientOf
   /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
   clientsAt(address: string): ClientOf
-  /** Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. */
-  serve(routes: PlainRoutes): Promise<ServingRpc>
+  /**
+   * Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. From the
+   * abort of `draining` on, calls are still taken, but health says "not serving" and connections end soon (R5).
+   */
+  serve(draining?: AbortSignal): Promise<ServingRpc>
   /** Closes the connections to other processes and stops reloading the TLS files. */
   close(): void
 }
@@ -88,15 +91,15 @@ export async function createRpc(
       }
     },
     clientsAt: (address) => (service) => createClient(service, connections.to(address)),
-    async serve(routes) {
+    async serve(draining) {
       const problems = [...wanted]
         .filter((service) => !isLocal(service) && !addresses.has(roleOf(service)))
         .map(missingAddress)
       if (problems.length > 0) throw new ConfigError(problems)
       const { host } = config
-      const shared = { host, endpoints: [...endpoints.values()], authenticate, tls }
+      const shared = { host, endpoints: [...endpoints.values()], authenticate, tls, draining }
       const grpc = await serveGrpc({ ...shared, port: config.grpc_port })
-      const connect = await serveConnect({ ...shared, port: config.connect_port, routes }).catch(
+      const connect = await serveConnect({ ...shared, port: config.connect_port }).catch(
         async (error: unknown) => {
           await grpc.close(0)
           throw error

@@ -20,7 +20,7 @@ export const RPC_SETTINGS = {
   ),
   grpc_port: describedSetting('The port of gRPC.', portSetting('MULTIHUB_GRPC_PORT', 9090)),
   connect_port: describedSetting(
-    'The port of the Connect and gRPC-Web protocols (JSON), with health and metrics.',
+    'The port of the Connect and gRPC-Web protocols (JSON).',
     portSetting('MULTIHUB_CONNECT_PORT', 9091),
   ),
   token: describedSetting(

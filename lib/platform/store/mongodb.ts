@@ -1,6 +1,7 @@
-import { type Db, MongoClient, ReadConcern } from 'mongodb'
+import { type Db, MongoClient, MongoServerError, ReadConcern } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { type StartWait, waitForServer } from '#lib/platform/process/wait-for-server.ts'
 import { parseLayout } from './layout.ts'
 import { createMongoCalls, selectionTimeout } from './mongodb/calls.ts'
 import { createCollection } from './mongodb/collection.ts'
@@ -23,6 +24,7 @@ export interface MongodbOptions {
   readonly connections_max: number
   /** Whether opening a collection creates its indexes and shard key, or only verifies them. */
   readonly schema: 'create' | 'verify'
+  readonly start_wait: StartWait
 }
 
 /**
@@ -36,6 +38,7 @@ export async function openMongodb({
   timeout_ms,
   connections_max,
   schema,
+  start_wait,
 }: MongodbOptions): Promise<Store> {
   const client = connect(uri, timeout_ms, connections_max)
   const calls = createMongoCalls(client, timeout_ms, connections_max)
@@ -44,7 +47,7 @@ export async function openMongodb({
     await calls.read((options) => db.command({ ping: 1, ...options }))
   }
   try {
-    await ping()
+    await waitForServer({ name: 'MongoDB', isMissing }, start_wait, ping)
   } catch (error) {
     await client.close()
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : error
@@ -87,6 +90,11 @@ export function openDatabase(client: MongoClient, name: string): Db {
   if (!is_durable || readConcern?.level !== 'majority' || readPreference?.mode !== 'primary')
     throw new TypeError('the database handle does not have the concerns of the store')
   return db
+}
+
+/** Whether no server answered. A server that answers with an error, such as a wrong password, is not waited for. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Unavailable && !(error.cause instanceof MongoServerError)
 }
 
 function connect(uri: Secret, timeout_ms: number, connections_max: number): MongoClient {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { StartWait } from '#lib/platform/process/wait-for-server.ts'
 import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
@@ -25,6 +26,8 @@ export interface StoreOptions {
    * processes verify, so that they need no permission to change the schema. The embedded store always creates.
    */
   readonly schema?: 'create' | 'verify'
+  /** How long to wait for a MongoDB that does not answer yet; by default not at all. */
+  readonly start_wait?: StartWait
   /** Called for faults of background work. By default they become process warnings. */
   readonly onFault?: (error: unknown) => void
 }
@@ -35,13 +38,14 @@ export interface StoreOptions {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, mongodb_uri, directory, timeout_ms = TIMEOUT_MS, onFault = warn } = options
-  const { connections_max = MONGODB_CONNECTIONS, schema = 'create' } = options
+  const { connections_max = MONGODB_CONNECTIONS, schema = 'create', start_wait = { limit_ms: 0 } } = options
   if (!DATABASE_NAME.test(database))
     throw new TypeError(`${JSON.stringify(database)} is not a valid name for a database`)
   // Loaded on demand: a process needs one of the two adapters, and each takes a large part of the start time.
   if (mongodb_uri !== undefined) {
     const { openMongodb } = await import('./mongodb.ts')
-    return await openMongodb({ uri: mongodb_uri, database, timeout_ms, connections_max, schema })
+    const connection = { uri: mongodb_uri, timeout_ms, connections_max, start_wait }
+    return await openMongodb({ ...connection, database, schema })
   }
   if (directory === undefined) {
     throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')

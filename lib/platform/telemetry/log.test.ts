@@ -105,9 +105,10 @@ describe('log', () => {
     expect(line?.['role']).toBe('balances')
   })
 
-  test('is silent in tests unless a level is set', () => {
-    expect(levelOf({ NODE_ENV: 'test' })).toBe('silent')
+  test('has the level that is set, and is not silenced by any other variable', () => {
+    expect(levelOf({ NODE_ENV: 'test' })).toBe('info')
     expect(levelOf({ NODE_ENV: 'test', MULTIHUB_LOG_LEVEL: 'debug' })).toBe('debug')
+    expect(levelOf({ MULTIHUB_LOG_LEVEL: ' silent ' })).toBe('silent')
     expect(levelOf({})).toBe('info')
     expect(levelOf({ MULTIHUB_LOG_LEVEL: 'loud' })).toBe('info')
   })

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { describedSetting, setting } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { LogField } from './fields.ts'
@@ -13,16 +11,11 @@ export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar
   readonly error?: unknown
 }
 
-const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+/** The levels, the lowest first. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** The lowest level that is written; `silent` writes nothing. */
-export type LogLevel = (typeof LEVELS)[number]
-
-/** The setting of the level. A log needs it before its process reads settings, so `levelOf` reads it alone. */
-export const LOG_LEVEL_SETTING = describedSetting(
-  'The lowest level that is logged. An unknown word means info.',
-  setting<LogLevel>('MULTIHUB_LOG_LEVEL', LEVELS.join(', '), z.enum(LEVELS), { value: 'info', text: 'info' }),
-)
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Writes one line of JSON per call, with the request id. `message` is a constant sentence and never holds data. */
 export interface Log {
@@ -37,14 +30,14 @@ export interface Log {
 
 /**
  * Creates a log. Lines go to standard error, because standard output belongs to the `ready` line. Writing does not block,
- * and buffered lines are written at exit. The level is MULTIHUB_LOG_LEVEL, otherwise `info`, and `silent` in tests.
+ * and buffered lines are written at exit. The level is MULTIHUB_LOG_LEVEL, otherwise `info`.
  */
 export function createLog(role?: string, options: { level?: LogLevel; writer?: LineWriter } = {}): Log {
   const level = options.level ?? levelOf(process.env)
   const writer = options.writer ?? (level === 'silent' ? { write: () => {} } : standardError())
   const withRole = (role: string | undefined): Log => {
     const writerOf = (line_level: Exclude<LogLevel, 'silent'>): Log['info'] => {
-      if (LEVELS.indexOf(line_level) < LEVELS.indexOf(level)) return () => {}
+      if (LOG_LEVELS.indexOf(line_level) < LOG_LEVELS.indexOf(level)) return () => {}
       const format = createLineFormatter(line_level, role)
       const urgent = line_level === 'warn' || line_level === 'error'
       return (fields, message) => {
@@ -64,11 +57,12 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
   return withRole(role)
 }
 
-/** The level that an environment asks for; an unknown word means `info`. */
-export function levelOf(environment: NodeJS.ProcessEnv): LogLevel {
-  const reading = LOG_LEVEL_SETTING.read(environment[LOG_LEVEL_SETTING.variable] ?? '')
-  if (reading.ok) return reading.value
-  return environment['NODE_ENV'] === 'test' ? 'silent' : 'info'
+/**
+ * The level that MULTIHUB_LOG_LEVEL names. Without it, and for an unknown word, it is `info`: the log must also work while
+ * the process reports that the word is wrong. No other variable silences the log.
+ */
+export function levelOf(variables: Readonly<Record<string, string | undefined>>): LogLevel {
+  return LOG_LEVELS.find((level) => level === variables['MULTIHUB_LOG_LEVEL']?.trim()) ?? 'info'
 }
 
 /** The log of this process, for code that several roles share. */

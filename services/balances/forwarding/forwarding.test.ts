@@ -34,7 +34,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
   const forward = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
   const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, forward })
   rpc.add([createBalanceRpc(ledger), createLedgerRpc(ledger)])
-  const serving = await rpc.serve({})
+  const serving = await rpc.serve()
   let stopped = false
   const stop = async (): Promise<void> => {
     if (stopped) return

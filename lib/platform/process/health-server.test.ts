@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { serveHealth } from './health-server.ts'
+import { createLifecycle, type OwnedLifecycle } from './lifecycle.ts'
+import type { Listening } from './listen.ts'
+
+let lifecycle: OwnedLifecycle
+let listening: Listening
+beforeEach(async () => {
+  lifecycle = createLifecycle()
+  const { readiness, draining } = lifecycle
+  listening = await serveHealth(readiness, { host: '127.0.0.1', port: 0, draining })
+})
+afterEach(() => listening.close())
+
+const request = async (path: string, method = 'GET') => {
+  const answer = await fetch(`http://${listening.host_and_port}${path}`, { method })
+  return { status: answer.status, body: await answer.text(), connection: answer.headers.get('connection') }
+}
+
+// R2
+test('serves health, readiness and metrics', async () => {
+  expect(await request('/healthz?x=1')).toMatchObject({ status: 200, body: 'ok\n' })
+  expect(await request('/readyz')).toMatchObject({ status: 200, body: 'ready\n' })
+  expect(await request('/metrics')).toMatchObject({ status: 200, body: expect.stringContaining('# HELP') })
+  expect((await request('/healthz', 'HEAD')).status).toBe(200)
+  expect((await request('/healthz', 'POST')).status).toBe(405)
+  expect((await request('/')).status).toBe(404)
+})
+
+test('names the parts that are not ready', async () => {
+  lifecycle.readiness.set('payments', false)
+  expect(await request('/readyz')).toMatchObject({ status: 503, body: 'waiting for payments\n' })
+})
+
+// R5
+test('reports the stop while the process drains, and ends every connection', async () => {
+  lifecycle.setDrainTime(60_000)
+  void lifecycle.drain()
+  expect(await request('/readyz')).toEqual({
+    status: 503,
+    body: 'waiting for stopping\n',
+    connection: 'close',
+  })
+  expect(await request('/healthz')).toEqual({ status: 200, body: 'ok\n', connection: 'close' })
+})

@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { type Address, type Listening, listen } from './listen.ts'
+import type { Readiness } from './readiness.ts'
+
+interface Answer {
+  readonly status: number
+  readonly content_type: string
+  readonly body: string
+}
+
+const CONNECTIONS_MAX = 1_000
+const HTTP_OPTIONS = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 65_000 }
+
+/**
+ * Serves `/healthz`, `/readyz` and `/metrics` on a port of their own, so that a network policy can admit probes and
+ * scrapers without admitting them to RPCs (R2). It needs no credentials, is always plain HTTP, and shows no secret.
+ */
+export function serveHealth(readiness: Readiness, address: Omit<Address, 'variable'>): Promise<Listening> {
+  const server = createServer(HTTP_OPTIONS, (request, response) => {
+    answer(readiness, request).then(
+      (ready) => send(response, ready),
+      (error: unknown) => {
+        log.error({ error }, 'health request failed')
+        send(response, plain(500, 'Internal Server Error'))
+      },
+    )
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  return listen(server, { ...address, variable: 'MULTIHUB_HEALTH_PORT' })
+}
+
+async function answer(readiness: Readiness, { method, url = '' }: IncomingMessage): Promise<Answer> {
+  const [path] = url.split('?', 1)
+  if (path !== '/healthz' && path !== '/readyz' && path !== '/metrics') return plain(404, 'Not Found')
+  if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
+  if (path === '/healthz') return plain(200, 'ok')
+  if (path === '/metrics') return { status: 200, content_type: METRICS_TYPE, body: await metricsText() }
+  const { ready, unready_parts } = readiness.state()
+  return ready ? plain(200, 'ready') : plain(503, `waiting for ${unready_parts.join(', ')}`)
+}
+
+function plain(status: number, text: string): Answer {
+  return { status, content_type: 'text/plain', body: `${text}\n` }
+}
+
+function send(response: ServerResponse, { status, content_type, body }: Answer): void {
+  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
+  response.end(body)
+}

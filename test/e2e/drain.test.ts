@@ -1,0 +1,86 @@
+import { Agent, request } from 'node:http'
+import { afterEach, expect, test } from '@jest/globals'
+import { sleep } from '#lib/platform/time.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { PATHS, signV1 } from '../support/public-client.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
+
+const CLIENTS = 20
+const DRAIN_MS = 5_000
+const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
+/** The pause between two requests of one client, which keeps all of them within the default rate limits. */
+const PAUSE_MS = 150
+
+/** What one client saw: an answer, or the fault of the connection. */
+interface Outcome {
+  readonly sent_ms: number
+  readonly status: number | string | undefined
+  readonly connection: string | undefined
+}
+
+let system: TestSystem | undefined
+afterEach(() => system?.end())
+
+/** A load balancer that looks at `/readyz` each second, and stops sending requests after two failures. */
+async function untilOutOfRotation(health_url: string): Promise<number> {
+  for (let failures = 0; failures < 2; ) {
+    await sleep(1_000)
+    const { status } = await fetch(`${health_url}/readyz`)
+    failures = status === 200 ? 0 : failures + 1
+  }
+  return performance.now()
+}
+
+function ping(base_url: string, headers: Record<string, string>, agent: Agent): Promise<Outcome> {
+  const sent_ms = performance.now()
+  const { hostname, port } = new URL(base_url)
+  const options = { hostname, port, path: PATHS.v1, method: 'POST', headers, agent }
+  return new Promise((resolve) => {
+    const sent = request(options, (response) => {
+      response.resume()
+      response.on('error', ({ message }) => resolve({ sent_ms, status: message, connection: undefined }))
+      const { statusCode: status, headers } = response
+      response.on('end', () => resolve({ sent_ms, status, connection: headers.connection }))
+    })
+    sent.on('error', ({ message }) => resolve({ sent_ms, status: message, connection: undefined }))
+    sent.end(PING)
+  })
+}
+
+// R5
+test(`no request of ${CLIENTS} keep-alive clients fails while a process drains`, async () => {
+  const started = await startOneProcess({ MULTIHUB_DRAIN: `${DRAIN_MS}ms`, MULTIHUB_LOG_LEVEL: 'error' })
+  system = started
+  const { base_url, health_url } = started.demo()
+  let in_rotation = true
+  const run = async (number: number): Promise<readonly Outcome[]> => {
+    const { credential } = merchantClient(started.demo, number % 2 === 0 ? 'alpha' : 'beta')
+    const headers = { 'Content-Type': 'application/json', ...signV1(credential, PING) }
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const outcomes: Outcome[] = []
+    while (in_rotation) {
+      outcomes.push(await ping(base_url, headers, agent))
+      await sleep(PAUSE_MS)
+    }
+    agent.destroy()
+    return outcomes
+  }
+  const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => run(number)))
+  await sleep(1_000)
+  const told_ms = performance.now()
+  const ended = started.stop('all')
+  const removed_ms = await untilOutOfRotation(health_url)
+  in_rotation = false
+  const outcomes = (await clients).flat()
+  expect(await ended).toBe(0)
+  const ended_ms = performance.now()
+
+  expect(outcomes.filter(({ status }) => status !== 200)).toEqual([])
+  const late = outcomes.filter(({ sent_ms }) => sent_ms > told_ms + 500)
+  expect(late.length).toBeGreaterThan(CLIENTS)
+  expect(late.filter(({ connection }) => connection !== 'close')).toEqual([])
+  expect(removed_ms - told_ms).toBeLessThan(DRAIN_MS)
+  expect(ended_ms - told_ms).toBeGreaterThan(DRAIN_MS)
+  expect(ended_ms - told_ms).toBeLessThan(DRAIN_MS + 15_000)
+  process.stderr.write(`drain: ${outcomes.length} requests, ${late.length} after SIGTERM, 0 failed\n`)
+})

@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, credentials } from '@grpc/grpc-js'
+import { afterAll, expect, test } from '@jest/globals'
+import { sleep } from '#lib/platform/time.ts'
+import { startProcess } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { startPrivateNats } from '../support/servers.ts'
+
+const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH']
+const SERVING = 1
+/** Readiness is checked each second; this is long enough for several checks. */
+const OUTAGE_MS = 4_000
+
+const nats = await startPrivateNats()
+const home = await mkdtemp(join(tmpdir(), 'multihub-nats-outage-'))
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+/** The gRPC health status of the whole process. */
+function grpcHealth(grpc_url: string): Promise<number | undefined> {
+  const client = new Client(new URL(grpc_url).host, credentials.createInsecure())
+  const same = (bytes: Buffer): Buffer => bytes
+  return new Promise<number | undefined>((resolve) => {
+    client.makeUnaryRequest('/grpc.health.v1.Health/Check', same, same, Buffer.alloc(0), (_error, answer) =>
+      resolve(answer?.at(1)),
+    )
+  }).finally(() => client.close())
+}
+
+if ('skip' in nats) test.skip(`an outage of NATS: ${nats.skip}`, () => {})
+else {
+  test('a process stays ready while NATS is down, and gRPC health says so too', async () => {
+    const { urls, stop } = await startProcess('main.ts', ['all'], {
+      MULTIHUB_HOME: home,
+      ...Object.fromEntries(PORTS.map((name) => [`MULTIHUB_${name}_PORT`, '0'])),
+      MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}`,
+      MULTIHUB_SANDBOX_KEY: 'b'.repeat(64),
+      MULTIHUB_LOG_LEVEL: 'error',
+      NATS_URL: nats.url,
+    })
+    const { health_url, grpc_url = '' } = urls
+    const isConnected = async (): Promise<boolean> =>
+      /^multihub_bus_connected 1$/m.test(await (await fetch(`${health_url}/metrics`)).text())
+    try {
+      expect(await isConnected()).toBe(true)
+      await nats.kill()
+      await eventually(isConnected, (connected) => connected === false)
+      const end_ms = performance.now() + OUTAGE_MS
+      while (performance.now() < end_ms) {
+        const ready = await fetch(`${health_url}/readyz`)
+        expect([ready.status, await ready.text()]).toEqual([200, 'ready\n'])
+        expect(await grpcHealth(grpc_url)).toBe(SERVING)
+        await sleep(200)
+      }
+    } finally {
+      await stop()
+      await nats.stop()
+    }
+  })
+}
