@@ -25,7 +25,7 @@ export interface ShardAffinity {
   stop(): Promise<void>
 }
 
-/** The cached answer to where a shard's commands go. Times are of the monotonic clock. */
+/** The cached holder of a shard: where its commands go. Times are of the monotonic clock. */
 interface CachedHolder {
   /** The address to send commands to; `undefined` when they are decided here. */
   readonly address: string | undefined

@@ -33,6 +33,7 @@ export interface Delivery extends EffectDocument, Destination {
   readonly environment: Environment
   readonly event_key: string
   readonly event: string
+  /** The internal id of what the event is about: the `payment_id` of a payment. */
   readonly resource_id: string
   readonly status: DeliveryStatus
   readonly attempts: readonly AttemptRecord[]
