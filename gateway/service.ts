@@ -9,8 +9,8 @@ import {
   integerSetting,
   listSetting,
   portSetting,
-  textSetting,
 } from '#lib/platform/config/settings.ts'
+import { CREATE_TIMEOUT_SETTING, HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
@@ -36,7 +36,7 @@ import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
 export const GATEWAY_CONFIG = {
-  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  host: HOST_SETTING,
   port: describedSetting('The port of the public interface.', portSetting('MULTIHUB_HTTP_PORT', 8080)),
   trusted_proxies: describedSetting(
     'The proxies whose X-Forwarded-For header is believed.',
@@ -60,8 +60,7 @@ export const GATEWAY_CONFIG = {
     'Serves the API reference at GET /openapi.json, without authentication.',
     booleanSetting('MULTIHUB_OPENAPI', false),
   ),
-  /** How long the payments service waits for a provider (P5); the gateway waits longer. */
-  create_timeout_ms: durationSetting('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
+  create_timeout_ms: CREATE_TIMEOUT_SETTING,
 }
 
 /** The most time that a create needs in addition to its provider's response. */

@@ -29,10 +29,13 @@ export function settingsTable(): string {
   )
   const by_variable = Map.groupBy(descriptions, ({ variable }) => variable)
   const lines = [...by_variable].map(([variable, same]) => {
-    const purpose = same.find(({ purpose }) => purpose !== '')?.purpose
-    if (purpose === undefined) throw new Error(`${variable} has no description; add one with described()`)
+    const purposes = new Set(same.map(({ purpose }) => purpose))
+    if (purposes.has(''))
+      throw new Error(
+        `${variable} has no description; describe each of its declarations with describedSetting()`,
+      )
     const expected = same.map(({ expected }) => expected)[0]
-    return `| \`${variable}\` | ${purpose} | ${readersText(same)} | ${expected} | ${defaultText(same)} |`
+    return `| \`${variable}\` | ${[...purposes].join(' ')} | ${readersText(same)} | ${expected} | ${defaultText(same)} |`
   })
   return ['| Variable | What for | Read by | Expected | Default |', '|---|---|---|---|---|', ...lines].join(
     '\n',

@@ -19,7 +19,7 @@ import type { MerchantsDeps } from './use-cases/deps.ts'
 export const MERCHANTS_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
   changes_overlap_ms: describedSetting(
-    'How far before the requested instant ListChanges reads: more than the delay until a write is visible plus the clock difference of two processes.',
+    'ListChanges also lists changes this long before `since`. Must exceed the delay until a write is visible plus the clock difference of two processes.',
     durationSetting('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
   ),
 }

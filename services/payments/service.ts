@@ -6,13 +6,12 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
+import { portSetting, textSetting, urlSetting } from '#lib/platform/config/settings.ts'
 import {
-  durationSetting,
-  portSetting,
-  secretSetting,
-  textSetting,
-  urlSetting,
-} from '#lib/platform/config/settings.ts'
+  CREATE_TIMEOUT_SETTING,
+  HOST_SETTING,
+  SANDBOX_KEY_SETTING,
+} from '#lib/platform/config/shared-settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
@@ -40,7 +39,7 @@ import { providerCallbackPath, receiveProviderCallback } from './use-cases/recei
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
-  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  host: HOST_SETTING,
   port: describedSetting('The port for callbacks of providers.', portSetting('MULTIHUB_PROVIDER_PORT', 9093)),
   public_url: describedSetting(
     'The URL at which providers reach that port, if it differs from the listening address, such as for 0.0.0.0.',
@@ -50,18 +49,12 @@ export const PAYMENTS_CONFIG = {
     'The URL of the sandbox, the provider of the test environment.',
     urlSetting('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
   ),
-  sandbox_key: describedSetting(
-    'The shared key by which payments and the sandbox authenticate each other.',
-    optionalSetting(secretSetting('MULTIHUB_SANDBOX_KEY')),
-  ),
+  sandbox_key: optionalSetting(SANDBOX_KEY_SETTING),
   providers_file: describedSetting(
     'The path of a JSON file with provider accounts, read at start.',
     optionalSetting(textSetting('MULTIHUB_PROVIDERS_FILE')),
   ),
-  create_timeout_ms: describedSetting(
-    'How long a provider may take to answer a create.',
-    durationSetting('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
-  ),
+  create_timeout_ms: CREATE_TIMEOUT_SETTING,
 }
 
 /**

@@ -1,12 +1,7 @@
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
-import {
-  durationSetting,
-  portSetting,
-  secretSetting,
-  textSetting,
-  urlSetting,
-} from '#lib/platform/config/settings.ts'
+import { durationSetting, portSetting, urlSetting } from '#lib/platform/config/settings.ts'
+import { HOST_SETTING, SANDBOX_KEY_SETTING } from '#lib/platform/config/shared-settings.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
@@ -19,18 +14,19 @@ import { openOperations, operationKey } from './store/operations.ts'
 
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {
-  host: textSetting('MULTIHUB_HOST', '127.0.0.1'),
+  host: HOST_SETTING,
   port: describedSetting('The port of the sandbox.', portSetting('MULTIHUB_SANDBOX_PORT', 9092)),
-  /** Signs requests in both directions. The payments service has the same key. */
-  key: secretSetting('MULTIHUB_SANDBOX_KEY'),
-  /** The base URL for callers, if it differs from the address that the sandbox listens on. */
-  public_url: optionalSetting(urlSetting('MULTIHUB_SANDBOX_URL')),
+  key: SANDBOX_KEY_SETTING,
+  public_url: describedSetting(
+    'For the sandbox itself: its base URL for callers, if it differs from the listening address.',
+    optionalSetting(urlSetting('MULTIHUB_SANDBOX_URL')),
+  ),
   delay_ms: describedSetting(
     'How long an ordinary operation stays pending.',
     durationSetting('MULTIHUB_SANDBOX_DELAY', { min: 0, max: 3_600_000, fallback: 1000 }),
   ),
   silence_ms: describedSetting(
-    'How long digits 903 keep a connection open without a response.',
+    'How long an amount that ends in 903 keeps a connection open without a response.',
     durationSetting('MULTIHUB_SANDBOX_SILENCE', { min: 1, max: 60_000, fallback: 60_000 }),
   ),
 }

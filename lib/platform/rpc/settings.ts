@@ -7,6 +7,7 @@ import {
   setting,
 } from '#lib/platform/config/config.ts'
 import { portSetting, secretSetting, textSetting } from '#lib/platform/config/settings.ts'
+import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
 import type { CallerCertificate, CallerToken } from './authenticate.ts'
 import { CALLERS, type CallerName } from './service.ts'
 
@@ -14,10 +15,7 @@ const ENTRIES_MAX = 100
 
 /** The RPC settings of a process. */
 export const RPC_SETTINGS = {
-  host: describedSetting(
-    'The address to which all ports of the process bind.',
-    textSetting('MULTIHUB_HOST', '127.0.0.1'),
-  ),
+  host: HOST_SETTING,
   grpc_port: describedSetting('The port of gRPC.', portSetting('MULTIHUB_GRPC_PORT', 9090)),
   connect_port: describedSetting(
     'The port of the Connect and gRPC-Web protocols (JSON).',
