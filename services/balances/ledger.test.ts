@@ -29,7 +29,7 @@ describe('the ledger', () => {
       limit: 10,
     })
     expect(one.map(({ id }) => id)).toEqual(['h', 'h:resolve'])
-    expect(await ledger.verify()).toEqual({ consistent: true, transfers: 4n, differences: [] })
+    expect(await ledger.verify()).toEqual({ consistent: true, entries: 4n, differences: [] })
   })
 
   // B1
@@ -68,7 +68,7 @@ describe('the ledger', () => {
     )
     expect(ends.filter(wasAccepted)).toHaveLength(50)
     // 50 credits, 50 holds, the ends of the 25 accepted holds, and the 12 releases of refused holds.
-    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 137n })
+    expect(await ledger.verify()).toMatchObject({ consistent: true, entries: 137n })
     const accepted_odd = holds
       .slice(0, 50)
       .filter((result, index) => index % 2 === 1 && wasAccepted(result)).length
@@ -88,7 +88,7 @@ describe('the ledger', () => {
     expect(
       results.filter((result) => 'not_recorded' in result && result.not_recorded === 'id_conflict'),
     ).toHaveLength(10)
-    expect(await ledger.verify()).toMatchObject({ consistent: true, transfers: 3n })
+    expect(await ledger.verify()).toMatchObject({ consistent: true, entries: 3n })
   })
 
   test('keeps a refusal permanently, also after a restart', async () => {
@@ -118,7 +118,7 @@ describe('the ledger', () => {
     expect(await later.submit('test', resolve('release', 'h'))).toEqual(released)
     expect(await later.accounts('test', '1000')).toMatchObject([{ currency: 'INR', available: 100n }])
     await later.stop()
-    expect(await later.verify()).toEqual({ consistent: true, transfers: 3n, differences: [] })
+    expect(await later.verify()).toEqual({ consistent: true, entries: 3n, differences: [] })
   })
 
   test('rejects a bad command without affecting its batch', async () => {
@@ -155,7 +155,7 @@ describe('the ledger', () => {
     for (const merchant of merchants)
       expect(await small.accounts('test', merchant)).toMatchObject([{ available: 50n }])
     await small.stop()
-    expect(await small.verify()).toEqual({ consistent: true, transfers: 40n, differences: [] })
+    expect(await small.verify()).toEqual({ consistent: true, entries: 40n, differences: [] })
     await expect(small.accounts('test', '1000')).rejects.toThrow('is stopping')
   })
 })

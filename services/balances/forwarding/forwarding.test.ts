@@ -100,5 +100,5 @@ test('decides commands itself when the holder of the lease stops, and none twice
   await burst
   expect(await other.ledger.accounts('test', '1000')).toMatchObject([{ available: 1_001n }])
   await other.stop()
-  expect(await fixture.ledger.verify()).toMatchObject({ differences: [], transfers: 1_001n })
+  expect(await fixture.ledger.verify()).toMatchObject({ differences: [], entries: 1_001n })
 })

@@ -47,7 +47,7 @@ describe('BalanceService', () => {
     await balances.adjust(adjustment('op', 500n))
     expect(await balances.verifyLedger({})).toMatchObject({
       consistent: true,
-      transfers: 1n,
+      entries: 1n,
       differences: [],
     })
     expect(await balances.rebuildProjections({})).toMatchObject({})

@@ -36,8 +36,8 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
       return entryPageToProto(await ledger.listEntries(query), page_size)
     },
     async verifyLedger() {
-      const { consistent, transfers, differences } = await ledger.verify()
-      return { consistent, transfers, differences: [...differences] }
+      const { consistent, entries, differences } = await ledger.verify()
+      return { consistent, entries, differences: [...differences] }
     },
     async rebuildProjections() {
       return { repaired: BigInt(await ledger.rebuildProjections()) }

@@ -45,7 +45,7 @@ async function documentAt({ store }: LedgerFixture, seq: bigint): Promise<EntryD
 // B4
 test('a ledger is consistent after normal work', async () => {
   await using fixture = await openUsedLedger()
-  expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
+  expect(await fixture.ledger.verify()).toEqual({ consistent: true, entries: 5n, differences: [] })
   expect(await fixture.ledger.rebuildProjections()).toBe(0)
 })
 
@@ -114,7 +114,7 @@ describe('finds and rebuilds a projection with', () => {
       differences: [expect.stringMatching(difference)],
     })
     expect(await ledger.rebuildProjections()).toBe(1)
-    expect(await ledger.verify()).toEqual({ consistent: true, transfers: 5n, differences: [] })
+    expect(await ledger.verify()).toEqual({ consistent: true, entries: 5n, differences: [] })
     expect(await store.entries.listBatch(SHARD, 1n)).toMatchObject([{ id: 'a', amount: 100n }])
     expect(await soundCheckpoint(store)).toMatchObject({ snapshot: { accounts: [{ available: 50n }] } })
   })

@@ -8,7 +8,7 @@ import { verifyShard } from '../verification/verify-shard.ts'
 export interface LedgerVerification {
   readonly consistent: boolean
   /** The number of replayed entries, refusals included. */
-  readonly transfers: bigint
+  readonly entries: bigint
   /** The first differences in words, at most 100. */
   readonly differences: readonly string[]
 }
@@ -20,10 +20,10 @@ export interface LedgerVerification {
  */
 export async function verifyLedger(store: LedgerStore): Promise<LedgerVerification> {
   const differences: string[] = []
-  let transfers = 0n
+  let entries = 0n
   const report = {
     countEntries: (count: number): void => {
-      transfers += BigInt(count)
+      entries += BigInt(count)
     },
     addDifference: (difference: string): void => {
       if (differences.length < DIFFERENCES_MAX) differences.push(difference)
@@ -38,5 +38,5 @@ export async function verifyLedger(store: LedgerStore): Promise<LedgerVerificati
       report.addDifference(error.message)
     }
   }
-  return { consistent: differences.length === 0, transfers, differences }
+  return { consistent: differences.length === 0, entries, differences }
 }

@@ -19,7 +19,7 @@ export const file_multihub_common_v1_environment: GenFile = /*@__PURE__*/
  */
 export const Environment = {
   /**
-   * ENVIRONMENT_UNSPECIFIED is never valid in a request.
+   * ENVIRONMENT_UNSPECIFIED is refused, except in the requests whose comments say what it means.
    *
    * @generated from enum value: ENVIRONMENT_UNSPECIFIED = 0;
    */

@@ -44,7 +44,7 @@ export type CreateEndpointRequest = Message<"multihub.merchants.v1.CreateEndpoin
   url: string;
 
   /**
-   * events are names of events; empty means the five payment events.
+   * events are names of events; empty means the five payment events. In an update, an empty list means no events.
    *
    * @generated from field: repeated string events = 4;
    */
@@ -149,7 +149,8 @@ export type UpdateEndpointRequest = Message<"multihub.merchants.v1.UpdateEndpoin
   url?: string | undefined;
 
   /**
-   * events, when given, replaces the list of events; with an empty list the endpoint gets no further events.
+   * events, when given, replaces the list of events; with an empty list the endpoint gets no further events. In a
+   * create, an empty list means the five payment events.
    *
    * @generated from field: multihub.merchants.v1.EventList events = 3;
    */

@@ -121,7 +121,7 @@ export type Route = Message<"multihub.merchants.v1.Route"> & {
   connector: string;
 
   /**
-   * provider_accounts are accounts of one provider, in the order in which they are tried.
+   * provider_accounts are accounts of the connector, in the order in which they are tried.
    *
    * @generated from field: repeated string provider_accounts = 8;
    */

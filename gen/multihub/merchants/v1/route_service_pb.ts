@@ -65,7 +65,7 @@ export type CreateRouteRequest = Message<"multihub.merchants.v1.CreateRouteReque
   connector: string;
 
   /**
-   * provider_accounts are accounts of one provider, in the order in which they are tried; at least one.
+   * provider_accounts are accounts of the connector, in the order in which they are tried; at least one.
    *
    * @generated from field: repeated string provider_accounts = 7;
    */

@@ -686,7 +686,7 @@ export const PaymentStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * PAYMENT_STATUS_CREATED: the payment is stored and was not sent to a provider yet.
+   * PAYMENT_STATUS_CREATED: the payment is stored, and no result of the provider is stored yet.
    *
    * @generated from enum value: PAYMENT_STATUS_CREATED = 1;
    */
