@@ -23,7 +23,7 @@ type Keys = z.infer<typeof keysSchema>
 
 /**
  * The process variables of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows
- * callbacks to this machine (R4). Given variables win. Its RPC callers are kept next to demo.json's operator.
+ * callbacks to this machine (R4). Given variables win, except MULTIHUB_RPC_CALLERS: the operator is added to it.
  */
 export async function localVariables(given: Readonly<Record<string, string | undefined>>): Promise<LocalRun> {
   const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)

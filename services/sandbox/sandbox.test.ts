@@ -72,7 +72,7 @@ test('an operation completes while the sandbox is stopped, and its callback is s
   await again.stop()
 })
 
-test('stopping the sandbox closes a connection that digits 903 keep open', async () => {
+test('stopping the sandbox closes a connection that an amount ending in 903 keeps open', async () => {
   const sandbox = await startSandbox(directory)
   const outcome = connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)
   const isCreated = async (): Promise<boolean> => {
@@ -84,7 +84,7 @@ test('stopping the sandbox closes a connection that digits 903 keep open', async
   expect(await outcome).toMatchObject({ kind: 'unknown' })
 })
 
-test('digits 903 keep a connection open for the configured time', async () => {
+test('an amount that ends in 903 keeps a connection open for the configured time', async () => {
   const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
   expect(await connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)).toMatchObject({
     kind: 'unknown',

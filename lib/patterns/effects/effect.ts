@@ -1,9 +1,9 @@
 import type { Value } from '#lib/platform/store/store.ts'
 
 /**
- * How effects of one document depend on each other. `money` effects run one after the other, in the order in which
- * they were added. An `independent` effect waits for no other effect, only for its due time. `event` effects run at
- * once, or when the effect that they name in `after` is gone (P9).
+ * How effects of one document depend on each other. An effect of any lane waits until the effect that it names in
+ * `after` is gone (P9). `money` effects also run one after the other, in the order in which they were added. `event`
+ * effects have a due time of their own, and the runner runs them in the background.
  */
 export type Lane = 'money' | 'independent' | 'event'
 

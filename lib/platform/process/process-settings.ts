@@ -82,7 +82,7 @@ const MASTER_KEYS = inFileSetting(
   ),
 )
 
-/** A database name of MongoDB and a token of a NATS subject. */
+/** A name that can begin the name of a MongoDB database, and that can be a token of a NATS subject. */
 const SYSTEM_NAME = setting(
   'MULTIHUB_SYSTEM_NAME',
   'a name of up to 20 of a-z 0-9 _ - that begins with a letter',

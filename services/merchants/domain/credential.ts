@@ -32,7 +32,10 @@ export interface RateLimit {
   readonly per_minute: number
 }
 
-/** The permissions and limits of a credential. The operator can change all of them. An empty list restricts nothing. */
+/**
+ * The permissions and limits of a credential. The operator can change all of them. Empty `scopes` grant nothing; any
+ * other empty list restricts nothing.
+ */
 export interface CredentialSettings {
   readonly scopes: readonly Scope[]
   readonly service_ids: readonly number[]

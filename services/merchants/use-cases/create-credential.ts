@@ -21,7 +21,7 @@ export interface NewCredential extends CredentialSettingsInput {
   readonly environment: Environment
 }
 
-const NO_RESTRICTION = {
+const DEFAULT_SETTINGS = {
   scopes: [],
   currencies: [],
   ip_allowlist: [],
@@ -39,7 +39,7 @@ export async function createCredential(
   const merchant = await getMerchant(deps, input.merchant_id)
   const { merchant_id } = merchant
   const environment = checkEnvironmentOf(merchant, input.environment)
-  const settings = { ...NO_RESTRICTION, ...checkCredentialSettings(input) }
+  const settings = { ...DEFAULT_SETTINGS, ...checkCredentialSettings(input) }
   const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
   const service_ids = checkServiceIds(input.service_ids, routes, environment)
   checkOwnedLimit(await store.credentials.listByMerchant(merchant_id))

@@ -10,7 +10,10 @@ import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
 
-/** The fields of a new endpoint. A number that is 0 takes its default; an empty `events` means the payment events. */
+/**
+ * The fields of a new endpoint. A number that is 0 takes its default. An empty `events` means the five payment events
+ * here; in an update it means none.
+ */
 export interface NewEndpoint {
   readonly merchant_id: string
   readonly environment: Environment

@@ -9,7 +9,8 @@ import type { MerchantsDeps } from './deps.ts'
 
 /**
  * The changes of an endpoint. Absent fields keep their values. With an empty `events`, or when it is disabled, the endpoint
- * gets no further events; deliveries already created continue.
+ * gets no further events; deliveries already created continue. At creation an empty `events` means the five payment
+ * events.
  */
 export interface EndpointChanges {
   readonly url?: string

@@ -27,8 +27,8 @@ const BODY_MAX_BYTES = 256 * 1024
 const IN_PROGRESS_MAX = 256
 
 /**
- * The handler of the effect: signs the stored body, posts it and records the result. The lease counts the try before
- * the request leaves. After a crash another process repeats the attempt under the same delivery id.
+ * The handler of the effect: signs the stored body, posts it and records the result. The try is counted when the
+ * effect is leased, before the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
 export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Delivery> {
   let in_progress = 0

@@ -53,7 +53,9 @@ const isProduction = ({ environment }: { readonly environment: Environment }): b
 
 const accountSchema = z
   .strictObject({
-    account_id: z.string().refine(isAccountId, 'must be 1 to 64 of a-z 0-9 _ -'),
+    account_id: z
+      .string()
+      .refine(isAccountId, 'must be 1 to 64 of a-z 0-9 _ - and begin with a letter or digit'),
     connector: z.enum(CONNECTOR_NAMES),
     environment: z.enum(['test', 'production']),
     base_url: z.string().max(2048).refine(isBaseUrl, 'must be an http(s) URL of host, port and path only'),

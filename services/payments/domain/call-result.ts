@@ -45,7 +45,10 @@ export interface ProviderFailure {
 /** The result of an operation so far, from a valid message of the provider. */
 export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
-/** Nothing was sent, so the operation does not exist. The payment can fail and its hold can be released (P4). */
+/**
+ * This request was not sent. If no earlier request with the same key was sent, the operation does not exist, and the
+ * payment can fail and its hold can be released (P4). An earlier request may still arrive.
+ */
 export interface NotSent {
   readonly kind: 'not_sent'
   readonly reason: string

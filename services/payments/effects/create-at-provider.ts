@@ -15,7 +15,10 @@ import {
 /** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
 const ATTEMPT_MIN_MS = 2_000
 
-/** Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). */
+/**
+ * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only the poll may
+ * send the create again, where the connector's `create_is_idempotent` is true.
+ */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
   return createAtProviderEffect.bind<Payment>({
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
@@ -30,8 +33,8 @@ async function createOnce(
   payment: Payment,
 ): Promise<DocumentChange<Payment>> {
   if (isFinal(payment.status)) return (current) => current
-  // On a second try it is unknown whether the first one sent the request. It is not sent again here; the poll asks the
-  // provider (P4).
+  // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
+  // poll asks the provider, and may send it again where `create_is_idempotent` is true (P4).
   if (tries > 1)
     return applyResult(payment, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
   const connected = deps.accountOf(payment)

@@ -164,7 +164,7 @@ async function duplicateError(
   for (let tries = 0; tries < READ_TRIES_MAX; tries++) {
     const existing = await payments.get(keyOfPayment(request))
     if (existing) return new PublicError(6009, { context: { h_id: existing.h_id, status: existing.status } })
-    // A majority has not acknowledged the other write yet, or it was rolled back: soon it is visible or gone.
+    // The other insert is not confirmed yet, or it was rolled back: soon it is visible or gone.
     await sleep(READ_WAIT_MS)
   }
   return new PublicError(2002)

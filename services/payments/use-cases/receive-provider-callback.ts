@@ -14,7 +14,7 @@ export interface ReceiveProviderCallbackDeps {
   readonly findAccount: FindAccount
 }
 
-/** The HTTP status of the answer. A provider repeats its callback after any status but 200. */
+/** The HTTP status of the answer. Any 2xx acknowledges a callback, and 200 is the one sent here. */
 export type CallbackHttpStatus = 200 | 401 | 404
 
 const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
@@ -31,8 +31,8 @@ export function providerCallbackPath(
 }
 
 /**
- * Applies a provider's report about a payment. An unsigned or wrongly signed report changes nothing and gets 401. Throws
- * when the store is unavailable, so that the provider repeats the callback.
+ * Applies a provider's report about a payment. An unsigned, wrongly signed or malformed report changes nothing and gets
+ * 401. Throws when the store is unavailable, so that the provider repeats the callback.
  */
 export async function receiveProviderCallback(
   deps: ReceiveProviderCallbackDeps,

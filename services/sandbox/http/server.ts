@@ -24,7 +24,7 @@ const NO_RESPONSE_MAX = 1024
 const sandboxLog = log.child('sandbox')
 
 /**
- * Serves the provider protocol over HTTP. `silence_ms` is how long digits 903 keep a connection open without a response. An
+ * Serves the provider protocol over HTTP. `silence_ms` is how long an amount that ends in 903 keeps a connection open without a response. An
  * unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and only a look-up can tell.
  */
 export async function serveProvider(
