@@ -56,6 +56,6 @@ test.each<[string, Damage]>([
     recorded: { seq: 3n, entry: { refused_code: 6004 } },
   })
   await next.stop()
-  expect(await ledger.verify()).toEqual({ consistent: true, transfers: 3n, differences: [] })
+  expect(await ledger.verify()).toEqual({ consistent: true, entries: 3n, differences: [] })
   expect(await store.checkpoints.getHead(SHARD)).toMatchObject({ seq: 3n })
 })

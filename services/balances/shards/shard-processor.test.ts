@@ -263,7 +263,7 @@ describe('one outcome per id', () => {
       expect(result).toMatchObject({ recorded: { seq: BigInt(at + 1) } })
       await ledger.stop()
     }
-    expect(await fixture.ledger.verify()).toEqual({ consistent: true, transfers: 2n, differences: [] })
+    expect(await fixture.ledger.verify()).toEqual({ consistent: true, entries: 2n, differences: [] })
   })
 
   test('a repetition is recognized also when its commit is unclear at first', async () => {
