@@ -230,19 +230,19 @@ test('answers 429 after too many failed authentications of one address, and to n
     { headers: { 'x-data-application-id': '9' } },
     { secret: 'wrong' },
   ]
-  const answers = []
-  for (const sent of failing) answers.push(await send(app, sent))
-  expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual([
+  const responses = []
+  for (const sent of failing) responses.push(await send(app, sent))
+  expect(responses.map(({ status, body }) => [status, body.error?.code])).toEqual([
     [400, 3001],
     [400, 3002],
     [400, 3003],
     [429, 1000],
   ])
-  for (const answered of answers) {
+  for (const answered of responses) {
     expect(answered.headers['x-data-hash']).toBeUndefined()
     expectEnvelope(answered)
   }
-  expect(answers.at(-1)?.body.error?.details).toMatchObject({ limit: 3, window_seconds: 60 })
+  expect(responses.at(-1)?.body.error?.details).toMatchObject({ limit: 3, window_seconds: 60 })
   // Valid requests from the same address and application id succeed, and other errors keep their codes.
   expect((await send(app)).body.success).toBe(true)
   expect((await send(app, { raw: '{' })).body.error?.code).toBe(1005)

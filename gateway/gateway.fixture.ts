@@ -234,14 +234,14 @@ export async function send(app: FastifyInstance, sent: TestRequest = {}): Promis
   const { sign = signedHeaders, secret = SECRET } = sent
   const payload = Buffer.from(sent.raw ?? JSON.stringify(sent.body ?? { method: 'gateway.ping', params: {} }))
   const headers = { ...sign(payload, secret), ...sent.headers }
-  const answer = await app.inject({
+  const response = await app.inject({
     method: sent.verb ?? 'POST',
     url: sent.path ?? V1_PATH,
     headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)),
     payload,
     remoteAddress: sent.from ?? '192.0.2.10',
   })
-  const { statusCode: status, headers: answered, payload: text } = answer
+  const { statusCode: status, headers: answered, payload: text } = response
   return { status, headers: answered, text, body: text === '' ? EMPTY : JSON.parse(text) }
 }
 

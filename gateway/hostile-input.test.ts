@@ -60,10 +60,10 @@ test.each(REQUESTS)('$name: refuses a change of any signed byte', async (request
   })
   const headers = sign(Buffer.from(body), SECRET)
   const signed = { path, sign: () => headers }
-  const expectRefused = (answer: TestResponse, changed: string): void => {
-    const { success, error } = answer.body
-    const refused = !success && !isSigned(answer) && REFUSALS_UNSIGNED.includes(error?.code)
-    expect({ changed, refused, text: answer.text }).toMatchObject({ refused: true })
+  const expectRefused = (response: TestResponse, changed: string): void => {
+    const { success, error } = response.body
+    const refused = !success && !isSigned(response) && REFUSALS_UNSIGNED.includes(error?.code)
+    expect({ changed, refused, text: response.text }).toMatchObject({ refused: true })
   }
   for (const changed of withFlippedBits(Buffer.from(body)))
     expectRefused(await send(app, { ...signed, raw: changed }), changed.toString('latin1'))
@@ -135,17 +135,17 @@ test('answers any signed bytes with a signed envelope and a code of the error ta
   const app = await createTestGateway()
   await fc.assert(
     fc.asyncProperty(anyBody, async (raw) => {
-      const answer = await send(app, { raw })
-      const { success, error, request_id } = answer.body
-      expect(isSigned(answer)).toBe(true)
-      expect({ text: answer.text, is_well_formed: isWellFormedJson(answer.text) }).toMatchObject({
+      const response = await send(app, { raw })
+      const { success, error, request_id } = response.body
+      expect(isSigned(response)).toBe(true)
+      expect({ text: response.text, is_well_formed: isWellFormedJson(response.text) }).toMatchObject({
         is_well_formed: true,
       })
-      expect(answer.headers['x-request-id']).toBe(request_id)
+      expect(response.headers['x-request-id']).toBe(request_id)
       if (success) return expect(JSON.parse(raw.toString())).toEqual({ method: 'gateway.ping', params: {} })
       const code = error?.code ?? 0
       expect([1002, 1005, 9000]).toContain(code)
-      expect(isErrorCode(code) && ERROR_TABLE[code].http).toBe(answer.status)
+      expect(isErrorCode(code) && ERROR_TABLE[code].http).toBe(response.status)
     }),
     { numRuns: 2_000 },
   )

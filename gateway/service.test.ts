@@ -166,9 +166,9 @@ describe('changes by the operator apply within seconds', () => {
   const notify = () => bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, change)))
 
   const answersWith = async (code: number | undefined, secret = SECRET): Promise<unknown> => {
-    const answer = async (): Promise<Envelope> =>
+    const response = async (): Promise<Envelope> =>
       JSON.parse(await (await post(base_url, PING, secret)).text())
-    return eventually(answer, (seen) => seen?.error?.code === code)
+    return eventually(response, (seen) => seen?.error?.code === code)
   }
 
   test('blocking a credential, without a change event', async () => {

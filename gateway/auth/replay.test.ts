@@ -103,8 +103,8 @@ describe.each(PATHS)('a replay pair on %s', (name, sent, options) => {
     const [first, second] = [await open(), await open()]
     const pair = freshPair()
     const twenty = [...Array(20).keys()].flatMap(() => [send(first, sent(pair)), send(second, sent(pair))])
-    const answers = await Promise.all(twenty)
-    const codes = answers.map(({ body }) => body.error?.code)
+    const responses = await Promise.all(twenty)
+    const codes = responses.map(({ body }) => body.error?.code)
     expect(codes.filter((code) => code === undefined)).toHaveLength(1)
     expect(codes.filter((code) => code === 3000)).toHaveLength(39)
   })

@@ -31,7 +31,7 @@ interface ConnectionState {
 /**
  * Makes the handler. It answers an invalid request with the envelope of 1003 and closes the connection, because the start
  * of the next request is unknown. Responses of earlier, complete requests are sent first. A request that was already
- * refused before its body ended gets no second answer.
+ * refused before its body ended gets no second response.
  */
 export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
   const connections = new WeakMap<Socket, ConnectionState>()

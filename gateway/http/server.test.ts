@@ -110,9 +110,9 @@ test.each([
 })
 
 test('answers HEAD with a head', async () => {
-  const answer = await fetch(`http://127.0.0.1:${portOf(app)}${V1_PATH}`, { method: 'HEAD' })
-  expect([answer.status, await answer.text()]).toEqual([400, ''])
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  const response = await fetch(`http://127.0.0.1:${portOf(app)}${V1_PATH}`, { method: 'HEAD' })
+  expect([response.status, await response.text()]).toEqual([400, ''])
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
 // E7

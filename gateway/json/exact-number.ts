@@ -7,7 +7,7 @@ declare global {
 
 /**
  * Returns a 64-bit integer in a form that `JSON.stringify` writes with all its digits. A balance is the sum of many
- * amounts and can exceed what a double holds exactly. Our answer must be right even if a client then rounds it.
+ * amounts and can exceed what a double holds exactly. Our response must be right even if a client then rounds it.
  */
 export function exactNumber(value: bigint): number | object {
   const number = Number(value)

@@ -46,7 +46,7 @@ export function reportField(validation: Validation, key: string, code: ErrorCode
   validation.path.pop()
 }
 
-/** Lone surrogates are replaced, because strict parsers would refuse the answer. */
+/** Lone surrogates are replaced, because strict parsers would refuse the response. */
 function shownKey(key: string): string {
   if (key.length <= SHOWN_KEY_MAX) return key.toWellFormed()
   const start = [...key.slice(0, 2 * SHOWN_KEY_MAX)].slice(0, SHOWN_KEY_MAX)

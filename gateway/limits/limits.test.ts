@@ -259,18 +259,18 @@ describe('the store calls of limits', () => {
 describe('without the store', () => {
   test('one call reads it again after a second, while all others get 2002 at once', async () => {
     const stalled = Promise.withResolvers<void>()
-    let answers: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
+    let responses: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
     let reads = 0
     const own = createLimits(
       interceptCalls(gateway_store.counters, async (kind, work) => {
         if (kind === 'read') reads += 1
-        await answers()
+        await responses()
         return work()
       }),
     )
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
     const first_reads = reads
-    answers = () => stalled.promise
+    responses = () => stalled.promise
     await clock.advance(999)
     expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
     expect(reads).toBe(first_reads)

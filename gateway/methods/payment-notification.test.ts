@@ -115,7 +115,7 @@ describe('payment.notification', () => {
         },
       },
     })
-    const answer = await send(app, { body: request({ c_id: 'a' }) })
-    expect([answer.status, answer.body.error?.code]).toEqual([status, code])
+    const response = await send(app, { body: request({ c_id: 'a' }) })
+    expect([response.status, response.body.error?.code]).toEqual([status, code])
   })
 })

@@ -87,7 +87,7 @@ const HISTORY_ENTRY = record(
   ['reason'],
 )
 
-/** A payment (spec: Payment object). What is not known is absent. Only the answer to a create names the bank. */
+/** A payment (spec: Payment object). What is not known is absent. Only the response to a create names the bank. */
 function paymentSchema(receiver: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const identifiers = {
     c_id: text('Your own reference.'),

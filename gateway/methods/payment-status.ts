@@ -5,7 +5,7 @@ import { defineMethod } from './method.ts'
 import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
 import { IGNORED_SERVICE_ID, METHOD, NAMED_PAYMENT } from './request-fields.ts'
 
-/** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost answer to a create (P2). */
+/** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost response to a create (P2). */
 export const paymentStatus = defineMethod({
   name: 'payment.status',
   default_quota: 300_000,

@@ -30,7 +30,7 @@ const body = (more: object = {}): object => ({ payment_id: PAYMENT_ID, operation
 describe('the resend path', () => {
   test('sends the request to payments and returns the queued deliveries', async () => {
     const { resend, requests } = await withPayments()
-    const answer = await resend({ body: body() })
+    const response = await resend({ body: body() })
     expect(requests[0]).toMatchObject({
       merchantId: '7001',
       environment: Environment.TEST,
@@ -38,7 +38,7 @@ describe('the resend path', () => {
       hId: PAYMENT_ID,
       operationId: 'once',
     })
-    expect([answer.status, answer.body]).toMatchObject([
+    expect([response.status, response.body]).toMatchObject([
       200,
       {
         success: true,

@@ -87,7 +87,7 @@ export function openApiDocument(): JsonSchema {
   }
 }
 
-/** The schemas of the requests and answers of methods. Throws if two methods mean different things by one name. */
+/** The schemas of the requests and responses of methods. Throws if two methods mean different things by one name. */
 export function methodSchemas(methods: readonly PublicMethod[]): Readonly<Record<string, JsonSchema>> {
   const schemas = new Map<string, JsonSchema>()
   for (const method of methods) {

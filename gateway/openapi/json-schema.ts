@@ -23,7 +23,7 @@ export function requestName(method: string): string {
   return `${methodTitle(method, '')}Request`
 }
 
-/** The component for the whole answer of a method, envelope included: `PaymentInAnswer` for `payment.in`. */
+/** The component for the whole response of a method, envelope included: `PaymentInAnswer` for `payment.in`. */
 export function answerName(method: string): string {
   return `${methodTitle(method, '')}Answer`
 }

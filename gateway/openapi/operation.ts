@@ -14,7 +14,7 @@ export interface PathDescription {
   readonly parameters?: readonly object[]
 }
 
-/** How the requests and answers of a path are signed. */
+/** How the requests and responses of a path are signed. */
 export interface SignatureDescription {
   /** The names of its security schemes; a request needs all of them. */
   readonly schemes: readonly string[]
@@ -87,7 +87,7 @@ function failureResponse(status: number, { methods, signature }: PathDescription
     description,
     headers: {
       ...headerReferences('X-Request-ID', signature.answer_header, ...retry_headers),
-      // Only an answer with an envelope is certain to have this header.
+      // Only a response with an envelope is certain to have this header.
       ...(status === 503 && { 'X-Request-ID': reference('X-Request-ID-Of-Envelope', 'headers') }),
     },
     content: { 'application/json': { schema: reference(failureName(status)) } },

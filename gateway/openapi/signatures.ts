@@ -118,7 +118,7 @@ const REQUEST_ID = {
   schema: { type: 'string', format: 'uuid' },
 }
 
-/** The headers of answers. */
+/** The headers of responses. */
 export const HEADERS: Readonly<Record<string, object>> = {
   'X-Request-ID': { required: true, ...REQUEST_ID },
   'X-Request-ID-Of-Envelope': REQUEST_ID,

@@ -43,7 +43,7 @@ export function useClock(replacement: Clock): () => void {
   }
 }
 
-/** The milliseconds since an instant of the monotonic clock, with at most 3 decimals, as answers and logs show them. */
+/** The milliseconds since an instant of the monotonic clock, with at most 3 decimals, as responses and logs show them. */
 export function elapsedSince(started_ms: number): number {
   return Math.round((clock.monotonic_ms() - started_ms) * 1_000) / 1_000
 }

@@ -42,11 +42,11 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
   let answered = 0
   const work = async (): Promise<void> => {
     for (const { c_id, deposit } of queue) {
-      const answer = await alpha
+      const response = await alpha
         .deposit(deposit.value, { c_id, webhook_url: receiver.url })
         .catch(() => undefined)
-      if (!answer) continue
-      Object.assign(deposit, { answer })
+      if (!response) continue
+      Object.assign(deposit, { answer: response })
       answered += 1
     }
   }

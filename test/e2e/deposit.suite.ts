@@ -118,11 +118,11 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
 
     test('repeated and concurrent requests with one c_id create one payment', async () => {
       const c_id = 'a reference of my own'
-      const answers = await Promise.all(Array.from({ length: 8 }, () => alpha.deposit(4_000, { c_id })))
-      const accepted = answers.filter(({ body }) => body.success)
+      const responses = await Promise.all(Array.from({ length: 8 }, () => alpha.deposit(4_000, { c_id })))
+      const accepted = responses.filter(({ body }) => body.success)
       expect(accepted).toHaveLength(1)
       const h_id = accepted[0]?.body.result.payment.identifiers.h_id
-      for (const { body, http_status } of answers.filter((answer) => !answer.body.success)) {
+      for (const { body, http_status } of responses.filter((response) => !response.body.success)) {
         expect(http_status).toBe(400)
         expect(body.error).toMatchObject({ code: 6009, context: { h_id } })
       }

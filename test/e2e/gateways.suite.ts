@@ -85,11 +85,11 @@ function gatewaysOf(system: TestSystem): TwoGateways {
   }
 }
 
-const succeeded = (answers: readonly PublicResponse[]): number =>
-  answers.filter(({ body }) => body?.success === true).length
+const succeeded = (responses: readonly PublicResponse[]): number =>
+  responses.filter(({ body }) => body?.success === true).length
 
-const refusals = (answers: readonly PublicResponse[]): readonly string[] => {
-  const refused = answers.filter(({ body }) => body?.success !== true)
+const refusals = (responses: readonly PublicResponse[]): readonly string[] => {
+  const refused = responses.filter(({ body }) => body?.success !== true)
   return [...new Set(refused.map(({ http_status, body }) => `${http_status}/${body?.error.code}`))]
 }
 
@@ -121,9 +121,9 @@ function limitsAdmitExactly(gateways: () => TwoGateways): void {
   test('a bucket admits exactly its limit', async () => {
     const { atOnce, credentialWith } = gateways()
     const credential = await credentialWith({ rate_limits: { 'balance.get': 37 } })
-    const answers = await atOnce({ headersOf: () => signV1(credential, BALANCE), body: BALANCE })
-    expect([succeeded(answers), refusals(answers)]).toEqual([37, ['429/1000']])
-    const [refused] = answers.filter(({ body }) => !body.success)
+    const responses = await atOnce({ headersOf: () => signV1(credential, BALANCE), body: BALANCE })
+    expect([succeeded(responses), refusals(responses)]).toEqual([37, ['429/1000']])
+    const [refused] = responses.filter(({ body }) => !body.success)
     const { retry_after_seconds } = refused?.body.error.details ?? {}
     expect(refused?.body.error.details).toEqual({
       bucket: 'balance.get',

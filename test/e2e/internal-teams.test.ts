@@ -67,8 +67,8 @@ function metadata(token?: string): Metadata {
 function call(client: Dynamic, method: string, request: object, token?: string): Promise<Dynamic> {
   const options = { deadline: performance.timeOrigin + performance.now() + 100_000 }
   return new Promise((resolve, reject) => {
-    client[method](request, metadata(token), options, (error: ServiceError | null, answer: Dynamic) =>
-      error ? reject(error) : resolve(answer),
+    client[method](request, metadata(token), options, (error: ServiceError | null, response: Dynamic) =>
+      error ? reject(error) : resolve(response),
     )
   })
 }
@@ -95,9 +95,9 @@ describe('a gRPC client that has only our protos', () => {
         new Promise((resolve, reject) => {
           const stream = reflection.ServerReflectionInfo(metadata(token))
           stream.on('error', reject)
-          stream.on('data', (answer: Dynamic) => {
+          stream.on('data', (response: Dynamic) => {
             stream.end()
-            resolve(answer.list_services_response.service.map(({ name }: { name: string }) => name))
+            resolve(response.list_services_response.service.map(({ name }: { name: string }) => name))
           })
           stream.write({ list_services: '' })
         })
@@ -163,12 +163,12 @@ testWith('bash', 'curl')('the commands of docs/internal-teams.md create a mercha
   const program = commands.replace('http://127.0.0.1:9091', connect_url)
   const env = { PATH: process.env['PATH'] ?? '', TOKEN: operator.token }
   const { stdout } = await run('bash', ['--norc', '-c', program], { env })
-  const answers = stdout
+  const responses = stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const owned = { merchantId: answers[0].merchant.merchantId, environment: 'ENVIRONMENT_TEST' }
-  expect(answers).toMatchObject([
+  const owned = { merchantId: responses[0].merchant.merchantId, environment: 'ENVIRONMENT_TEST' }
+  expect(responses).toMatchObject([
     { merchant: { name: 'delta' } },
     {
       credential: { ...owned, apiVersion: 'API_VERSION_V1' },

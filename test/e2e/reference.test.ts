@@ -87,7 +87,7 @@ function faultsOfSuccess({ sent, answer }: RecordedExchange): readonly string[] 
 const waitUntilFinal = (c_id: string): Promise<PublicResponse> =>
   eventually(
     () => alpha.status(c_id),
-    (answer) => answer?.body.result?.payment.status.final === true,
+    (response) => response?.body.result?.payment.status.final === true,
   )
 
 const sendV1 = (
@@ -133,12 +133,12 @@ describe('the committed reference describes every response of the gateway', () =
       redirect: { on_success: 'https://shop.example.com/ok', on_fail: 'https://shop.example.com/fail' },
       webhook_url: receiver.url,
     }
-    const answer = await alpha.call({
+    const response = await alpha.call({
       method: 'payment.in',
       service_id: String(alpha.route({})),
       params: { payment },
     })
-    expect(answer.body.result.payment).toMatchObject({ description: 'Order 1', payer: payment.payer })
+    expect(response.body.result.payment).toMatchObject({ description: 'Order 1', payer: payment.payer })
   })
 
   test('to balances, pings of both versions, notifications and resends', async () => {
@@ -183,8 +183,8 @@ describe('the committed reference describes every response of the gateway', () =
 
   test('to a call beyond a quota, with the time to wait', async () => {
     const beta = merchantClient(demo, 'beta')
-    const answers = await Promise.all(Array.from({ length: 11 }, () => beta.notify({ c_id: 'unknown' })))
-    const refused = answers.filter(({ http_status }) => http_status === 429)
+    const responses = await Promise.all(Array.from({ length: 11 }, () => beta.notify({ c_id: 'unknown' })))
+    const refused = responses.filter(({ http_status }) => http_status === 429)
     expect(refused).toHaveLength(1)
     expect(refused[0]?.headers).toMatchObject({
       'retry-after': expect.stringMatching(/^\d+$/),

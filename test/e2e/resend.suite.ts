@@ -74,8 +74,8 @@ export function resendSuite(
       await alpha.resend(h_id, operation_id)
       const waiting = await alpha.deposit(5_905, { webhook_url: receiver.url })
       const waiting_id = waiting.body.result.payment.identifiers.h_id
-      const refused = async (answer: ReturnType<MerchantClient['resend']>): Promise<unknown> => {
-        const { http_status, body } = await answer
+      const refused = async (response: ReturnType<MerchantClient['resend']>): Promise<unknown> => {
+        const { http_status, body } = await response
         return [http_status, body.error.code]
       }
       expect(await refused(alpha.resend(waiting_id, operation_id))).toEqual([409, 1013])

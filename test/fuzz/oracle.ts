@@ -14,19 +14,22 @@ const BEFORE_AUTHENTICATION: ReadonlySet<number> = new Set([1001, 1003, 1006, 10
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Lists what is wrong with a response. Empty if it is as expected. */
-export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSystem): readonly string[] {
+export function faultsOf(attempt: Attempt, response: RawResponse, system: FuzzSystem): readonly string[] {
   const faults: string[] = []
   const expect = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault)
   }
-  const envelope = envelopeOf(answer.body.toString())
+  const envelope = envelopeOf(response.body.toString())
   if (envelope === undefined) return ['the response is not an envelope']
   const { success, code } = envelope
-  expect(headerOf(answer, 'content-type') === 'application/json; charset=utf-8', 'the content type is wrong')
-  expect(headerOf(answer, 'x-request-id') === envelope.request_id, 'X-Request-ID is not the request_id')
+  expect(
+    headerOf(response, 'content-type') === 'application/json; charset=utf-8',
+    'the content type is wrong',
+  )
+  expect(headerOf(response, 'x-request-id') === envelope.request_id, 'X-Request-ID is not the request_id')
 
   if (success) {
-    expect(answer.status === 200, 'a success that is not 200')
+    expect(response.status === 200, 'a success that is not 200')
     expect(attempt.expected !== 'refusal', 'it succeeded')
     expect(
       attempt.expected !== 'judged' || mayBeSuccess(attempt.request.body, system),
@@ -34,7 +37,10 @@ export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSyst
     )
   } else {
     expect(attempt.expected !== 'success', `a valid request was refused (${code})`)
-    expect(isErrorCode(code) && ERROR_TABLE[code].http === answer.status, `HTTP ${answer.status} for ${code}`)
+    expect(
+      isErrorCode(code) && ERROR_TABLE[code].http === response.status,
+      `HTTP ${response.status} for ${code}`,
+    )
     expect(!UNEXPECTED_CODES.has(code), `code ${code} from a healthy system`)
     const blames_body = code === 1005 && envelope.field === 'body'
     if (attempt.expected === 'judged' && !attempt.may_fail_before_authentication)
@@ -43,24 +49,24 @@ export function faultsOf(attempt: Attempt, answer: RawResponse, system: FuzzSyst
         'the body was judged wrongly as strict JSON or not',
       )
   }
-  for (const fault of signatureFaults(attempt, answer, system, code)) faults.push(fault)
+  for (const fault of signatureFaults(attempt, response, system, code)) faults.push(fault)
   return faults
 }
 
 /** A response must be signed exactly if the request was signed with a valid secret, and with that secret (A5). */
 function signatureFaults(
   { request, may_fail_before_authentication: odd_head }: Attempt,
-  answer: RawResponse,
+  response: RawResponse,
   { usable, refused }: FuzzSystem,
   code: number,
 ): readonly string[] {
-  const names = answer.headers.map(([name]) => name.toLowerCase())
+  const names = response.headers.map(([name]) => name.toLowerCase())
   const is_signed = names.includes('x-data-hash') || names.includes('x-data-signature')
   const isSignedRight = responseSignatureCheck(request, [usable.v1, usable.v2, ...refused])
   if (isSignedRight === undefined) return is_signed ? ['signed, although the request was not'] : []
   if (!is_signed)
     return odd_head && BEFORE_AUTHENTICATION.has(code) ? [] : ['not signed, although the request was']
-  return isSignedRight(answer) ? [] : ['the signature of the response is wrong']
+  return isSignedRight(response) ? [] : ['the signature of the response is wrong']
 }
 
 interface Envelope {

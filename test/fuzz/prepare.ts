@@ -31,9 +31,9 @@ export function createSender({ usable }: FuzzMerchant, port: number): Sender {
     const bytes = Buffer.from(JSON.stringify(body))
     const proof = signatureHeaders(target, credential, credential.secrets[0] ?? '', bytes, pair)
     const headers = [['Content-Type', 'application/json'] as const, ...proof]
-    const answer = await connection.exchange({ verb: 'POST', target, headers, body: bytes })
+    const response = await connection.exchange({ verb: 'POST', target, headers, body: bytes })
     connection.close()
-    return resultOf(answer)
+    return resultOf(response)
   }
 }
 

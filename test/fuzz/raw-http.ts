@@ -67,12 +67,12 @@ export function createConnection(port: number): Connection {
   return {
     async exchange(wire) {
       if (socket === undefined || socket.destroyed) socket = await open()
-      const answer = await exchangeOver(socket, bytesOf(wire))
-      if (headerOf(answer, 'connection')?.toLowerCase() === 'close') {
+      const response = await exchangeOver(socket, bytesOf(wire))
+      if (headerOf(response, 'connection')?.toLowerCase() === 'close') {
         socket.destroy()
         socket = undefined
       }
-      return answer
+      return response
     },
     close: () => socket?.destroy(),
   }
@@ -89,8 +89,8 @@ function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawResponse> {
       data: (chunk: Buffer): void => {
         received = Buffer.concat([received, chunk])
         try {
-          const answer = parseResponse(received)
-          if (answer !== undefined) settle(() => resolve(answer))
+          const response = parseResponse(received)
+          if (response !== undefined) settle(() => resolve(response))
         } catch (error) {
           settle(() => reject(error))
         }

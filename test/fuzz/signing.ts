@@ -82,7 +82,7 @@ function pairHeaders({ timestamp, nonce }: Pair): Header[] {
 export function responseSignatureCheck(
   request: RawRequest,
   credentials: readonly FuzzCredential[],
-): ((answer: RawResponse) => boolean) | undefined {
+): ((response: RawResponse) => boolean) | undefined {
   const { target, verb, body } = request
   const is_v2 = target === METHOD_PATHS.v2
   const is_v1 = target === METHOD_PATHS.v1
@@ -113,12 +113,12 @@ function isSignedWith(
   target: string,
   application_id: string,
   nonce: string,
-  answer: RawResponse,
+  response: RawResponse,
 ): boolean {
-  if (target !== METHOD_PATHS.v2) return headerOf(answer, 'x-data-hash') === sha512(answer.body, secret)
-  const request_id = headerOf(answer, 'x-request-id') ?? ''
-  const lines = ['service-multihub-response-v2', application_id, nonce, request_id, String(answer.status)]
-  return headerOf(answer, 'x-data-signature') === hmac(secret, [...lines, sha256(answer.body)])
+  if (target !== METHOD_PATHS.v2) return headerOf(response, 'x-data-hash') === sha512(response.body, secret)
+  const request_id = headerOf(response, 'x-request-id') ?? ''
+  const lines = ['service-multihub-response-v2', application_id, nonce, request_id, String(response.status)]
+  return headerOf(response, 'x-data-signature') === hmac(secret, [...lines, sha256(response.body)])
 }
 
 /** HTTP removes spaces and tabs around a value. */

@@ -219,8 +219,8 @@ describe('an operation_id', () => {
   test('used by ten concurrent requests creates one delivery, and all get its id', async () => {
     const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
-    const answers = await Promise.all(Array.from({ length: 10 }, () => system.resend(request)))
-    expect(new Set(answers.map(({ deliveryIds }) => deliveryIds.join())).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => system.resend(request)))
+    expect(new Set(responses.map(({ deliveryIds }) => deliveryIds.join())).size).toBe(1)
     await Promise.all(Array.from({ length: 10 }, () => system.notify(request)))
     await system.waitForCallbacks(payment, 4)
     expect(await countCallbacks(payment)).toBe(4)

@@ -9,13 +9,13 @@ export function operatorOf(demo: Demo): Operator {
   return async (rpc, request) => {
     const role = rpc.split('.')[1] ?? ''
     const urls = demo as unknown as Readonly<Record<string, string | undefined>>
-    const answer = await fetch(`${urls[`${role}_connect_url`] ?? demo.connect_url}/${rpc}`, {
+    const response = await fetch(`${urls[`${role}_connect_url`] ?? demo.connect_url}/${rpc}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${demo.operator.token}` },
       body: JSON.stringify(request),
     })
-    const body = await answer.json()
-    if (!answer.ok) throw new Error(`${rpc}: ${JSON.stringify(body)}`)
+    const body = await response.json()
+    if (!response.ok) throw new Error(`${rpc}: ${JSON.stringify(body)}`)
     return body
   }
 }

@@ -9,7 +9,7 @@ export class Secret {
     this.#text = text
   }
 
-  /** The text itself. Use it only to compute with it, or in the one answer that shows it to its owner. */
+  /** The text itself. Use it only to compute with it, or in the one response that shows it to its owner. */
   reveal(): string {
     return this.#text
   }

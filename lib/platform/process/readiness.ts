@@ -5,7 +5,7 @@ export interface ReadinessState {
 }
 
 /**
- * The answer of `/readyz`: a process is ready when all its parts are. Liveness (`/healthz`) is separate: a process that
+ * The response of `/readyz`: a process is ready when all its parts are. Liveness (`/healthz`) is separate: a process that
  * can answer that request is alive.
  */
 export interface Readiness {

@@ -65,9 +65,9 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
         try {
           admit(method, caller, permitted)
           if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
-          const answer = await run(method, handler, incoming, context.deadline_ms, report)
+          const response = await run(method, handler, incoming, context.deadline_ms, report)
           report.answered(started_ms)
-          return answer
+          return response
         } catch (error) {
           report.failed(error, started_ms)
           const status = toCallerError(error)
@@ -129,13 +129,13 @@ async function run(
 ): Promise<HandlerResponse> {
   const request = readRequest(incoming)
   const context = new CallContext(method, incoming.protocol, deadline_ms, incoming.headers)
-  const answer = await invoke(handler, request, context, {
+  const response = await invoke(handler, request, context, {
     timeout_ms: deadline_ms - clock.monotonic_ms(),
     onCancelled: incoming.onCancelled,
     onLateFailure: report.failedLate,
   })
-  if (!isInit(answer)) throw new TypeError('the handler returned no message')
-  const message = create(method.output, answer)
+  if (!isInit(response)) throw new TypeError('the handler returned no message')
+  const message = create(method.output, response)
   const bytes = toBinary(method.output, message)
   if (bytes.length > MESSAGE_MAX_BYTES)
     throw new RangeError(`a response of ${bytes.length} bytes is too large`)

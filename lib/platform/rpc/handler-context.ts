@@ -56,12 +56,12 @@ export class CallContext implements HandlerContext {
 
   /** Throws, because not every transport carries response headers. */
   get responseHeader(): Headers {
-    throw new Error('an answer carries its message only')
+    throw new Error('a response carries its message only')
   }
 
   /** Throws, as `responseHeader` does. */
   get responseTrailer(): Headers {
-    throw new Error('an answer carries its message only')
+    throw new Error('a response carries its message only')
   }
 
   get values(): ContextValues {

@@ -45,8 +45,8 @@ export function invoke(
     limits.onCancelled(() => giveUp(Code.Canceled, 'the caller has gone'))
     const work = async (): Promise<unknown> => handler(request, context)
     work().then(
-      (answer) => {
-        if (stopWaiting()) resolve(answer)
+      (response) => {
+        if (stopWaiting()) resolve(response)
       },
       (error: unknown) => {
         if (stopWaiting()) reject(error)

@@ -46,13 +46,13 @@ function post({ serving }: TestProcess, method: string, body: string, headers = 
 
 describe('a call with curl', () => {
   test('sends JSON and gets JSON', async () => {
-    const answer = await post(
+    const response = await post(
       await serve(),
       'CreateMerchant',
       '{"name":"Zoë","environments":["ENVIRONMENT_TEST"]}',
     )
-    expect(answer.status).toBe(200)
-    expect(await answer.json()).toEqual({
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({
       merchant: { merchantId: '1', name: 'Zoë', timezone: '', environments: [] },
     })
   })
@@ -102,15 +102,15 @@ describe('an unknown RPC', () => {
     'is unimplemented at %s, for every caller',
     async (path) => {
       const { serving } = await serve()
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       for (const authorization of ['', 'Bearer wrong', `Bearer ${tokenOf('gateway')}`]) {
         const headers = { 'content-type': 'application/json', authorization }
         const url = `http://127.0.0.1:${serving.connect_port}${path}`
-        const answer = await fetch(url, { method: 'POST', headers, body: '{' })
-        answers.push([answer.status, answer.headers.get('content-type'), await answer.json()])
+        const response = await fetch(url, { method: 'POST', headers, body: '{' })
+        responses.push([response.status, response.headers.get('content-type'), await response.json()])
       }
       const expected = [404, 'application/json', { code: 'unimplemented', message: 'unknown RPC' }]
-      expect(answers).toEqual([expected, expected, expected])
+      expect(responses).toEqual([expected, expected, expected])
     },
   )
 

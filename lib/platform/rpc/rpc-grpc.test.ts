@@ -70,8 +70,13 @@ function rawClient(address: string) {
   return {
     unary: (path: string, request: Uint8Array, entries: Record<string, string> = {}) =>
       new Promise<{ error: ServiceError | null; answer: Buffer | undefined }>((resolve) => {
-        client.makeUnaryRequest(path, same, same, Buffer.from(request), metadata(entries), (error, answer) =>
-          resolve({ error, answer }),
+        client.makeUnaryRequest(
+          path,
+          same,
+          same,
+          Buffer.from(request),
+          metadata(entries),
+          (error, response) => resolve({ error, answer: response }),
         )
       }),
     stream: (path: string, entries: Record<string, string> = {}): ClientDuplexStream<Buffer, Buffer> =>
@@ -340,8 +345,8 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     new Promise((resolve) => {
       const stream = rawClient(address).stream(path, entries)
       stream.on('error', (error: ServiceError) => resolve(Number(error.code)))
-      stream.once('data', (answer: Buffer) => {
-        resolve(answer)
+      stream.once('data', (response: Buffer) => {
+        resolve(response)
         stream.end()
       })
       stream.write(request)

@@ -12,7 +12,7 @@ const NOT_NOW: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.
 
 /**
  * Converts any error to the one that a caller may see. An unavailable dependency becomes 2002. Every other error that is
- * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: that one was an answer to us.
+ * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: that one was a response to us.
  */
 export function toPublicError(error: unknown): PublicError {
   if (error instanceof PublicError) return error

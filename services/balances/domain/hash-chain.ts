@@ -22,7 +22,7 @@ export class CorruptJournal extends Error {
 
 /**
  * Makes a batch of decided entries, ready for the insert that commits it. The caller makes `token` at random and
- * recognizes its own batch by it when the answer to the insert is lost.
+ * recognizes its own batch by it when the response to the insert is lost.
  */
 export function sealBatch(
   position: BatchPosition,

@@ -58,7 +58,7 @@ export interface NotFound {
 /** The result of a look-up. A look-up that was not sent is `unknown`: it proves nothing about the create. */
 export type LookUpResult = ProviderStatus | NotFound | Unknown
 
-/** What a provider reports about one operation, in an answer or a callback. */
+/** What a provider reports about one operation, in a response or a callback. */
 export interface ProviderReport {
   readonly kind: OperationKind
   readonly idempotency_key: string

@@ -18,7 +18,7 @@ export interface ProviderUpdate {
 }
 
 /**
- * Applies what a provider reported to the payment (P4, P6, P7). The answer to a create, a callback and a poll all use
+ * Applies what a provider reported to the payment (P4, P6, P7). The response to a create, a callback and a poll all use
  * this function, in any order and any number of times. Pure. Returns the same payment when nothing changes.
  */
 export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {

@@ -17,9 +17,9 @@ function post(agent: Agent, body: Buffer): Promise<number | undefined> {
     const sent = request(
       url,
       { method: 'POST', agent, headers: { 'Content-Length': body.length } },
-      (answer) => {
-        answer.resume()
-        answer.on('end', () => resolve(answer.statusCode))
+      (response) => {
+        response.resume()
+        response.on('end', () => resolve(response.statusCode))
       },
     )
     sent.on('error', reject)

@@ -31,7 +31,7 @@ export async function lookUpPayment(payments: Collection<Payment>, request: Look
 }
 
 /**
- * Absence is confirmed by a linearizable read, because a merchant whose create lost its answer may create the payment
+ * Absence is confirmed by a linearizable read, because a merchant whose create lost its response may create the payment
  * again under another `c_id` after a 6010 (P2). A payment that is found may show an earlier status during a fail-over.
  */
 async function getByCId(payments: Collection<Payment>, key: PaymentKey): Promise<Payment | undefined> {

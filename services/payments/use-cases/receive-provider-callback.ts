@@ -14,7 +14,7 @@ export interface ReceiveProviderCallbackDeps {
   readonly findAccount: FindAccount
 }
 
-/** The HTTP status of the answer. Any 2xx acknowledges a callback, and 200 is the one sent here. */
+/** The HTTP status of the response. Any 2xx acknowledges a callback, and 200 is the one sent here. */
 export type CallbackHttpStatus = 200 | 401 | 404
 
 const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/

@@ -20,7 +20,7 @@ const NOT_FOUND_CODE = 6010
 /** The protocol's code for a key that was used for a different operation. It proves nothing about that operation. */
 const KEY_REUSED_CODE = 1013
 
-/** The largest accepted body of an answer or a callback. */
+/** The largest accepted body of a response or a callback. */
 const BODY_MAX_BYTES = 64 * 1024
 
 const connector_log = log.child('payments')
