@@ -183,8 +183,8 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
     })
 
     test('refuses an operator with another token', async () => {
-      const stranger = operatorOf({ ...system.demo(), operator: { token: 'f'.repeat(64) } })
-      const call = stranger('multihub.balances.v1.BalanceService/VerifyLedger', {})
+      const callWithOtherToken = operatorOf({ ...system.demo(), operator: { token: 'f'.repeat(64) } })
+      const call = callWithOtherToken('multihub.balances.v1.BalanceService/VerifyLedger', {})
       await expect(call).rejects.toThrow(/unauthenticated/)
     })
   })

@@ -85,24 +85,24 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
 
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
 
-interface PlainAnswer {
+interface PlainResponse {
   readonly status: number
   readonly content_type: string
   readonly body: string
 }
 
-/** One answer for an unknown service and an unknown method. Connect clients read its code. */
-const NO_SUCH_RPC: PlainAnswer = {
+/** One response for an unknown service and an unknown method. Connect clients read its code. */
+const NO_SUCH_RPC: PlainResponse = {
   status: 404,
   content_type: 'application/json',
   body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
 }
 
-function plain(status: number, text: string): PlainAnswer {
+function plain(status: number, text: string): PlainResponse {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function answer(response: ServerResponse, { status, content_type, body }: PlainAnswer): void {
+function answer(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }
