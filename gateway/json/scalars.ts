@@ -1,19 +1,25 @@
-import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/contract/money.ts'
+import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
+import { AMOUNT_MAX, INT64_MAX, INT64_MIN } from '#lib/contract/money.ts'
 import type { Json } from './parse-json.ts'
 import type { Schema, TextShape } from './schema.ts'
-import { report, type ValidationContext } from './validation.ts'
+import { defer, report, type ValidationContext } from './validation.ts'
 
 /** A rule for the content of a text, beyond its length. */
 export interface TextFormat {
-  /** The part of the rule that a regular expression can express. Its only flag is `u`, as JSON Schema knows no other. */
+  /**
+   * The part of the rule that the reference documentation shows. Validators in other languages read it, so it uses only
+   * what JavaScript, Python, Go and Java have in common: no `\p`, `\u` and `\s`, no flags, no look-around.
+   */
   readonly pattern: RegExp
   /** The name that JSON Schema has for such texts, if it has one. */
-  readonly json_format?: 'idn-email' | 'iri'
-  /** The part of the rule that a pattern cannot express. */
+  readonly json_format?: 'idn-email' | 'iri' | 'uri'
+  /** The part of the rule that such a pattern cannot express. */
   readonly accepts?: (text: string, context: ValidationContext) => boolean
+  /** A part of the rule that has to wait for an answer from outside. It is checked when the rest of the request is valid. */
+  readonly acceptsLater?: (text: string, context: ValidationContext) => Promise<boolean>
 }
 
-/** Whether a text has a format. */
+/** Whether a text has a format, as far as that can be known without waiting. */
 export function matchesFormat(
   { pattern, accepts }: TextFormat,
   text: string,
@@ -22,32 +28,60 @@ export function matchesFormat(
   return pattern.test(text) && (accepts === undefined || accepts(text, context))
 }
 
-/** Two names around one at sign; the domain has a dot. Whether mail arrives there cannot be checked here. */
-const EMAIL =
-  /^[^\s\p{Cc}\p{Cs}@"(),:;<>[\\\]]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,63}$/u
+/** Control characters, for a class of a pattern. */
+const CONTROL = String.raw`\x00-\x1f\x7f-\x9f`
+/** The same with the blanks that are next to them. */
+const CONTROL_OR_BLANK = String.raw`\x00-\x20\x7f-\xa0`
 
-/** An e-mail address. */
-export const EMAIL_ADDRESS: TextFormat = { pattern: EMAIL, json_format: 'idn-email' }
+/** A part of a local part between dots. */
+const WORD = String.raw`[^${CONTROL_OR_BLANK}@"(),.:;<>\[\\\]]+`
+/** The first or last character of a label: a letter, a digit, or any character beyond ASCII. */
+const LABEL_EDGE = String.raw`[^\x00-/:-@\[-\x60{-\xa0]`
+/** The characters between the edges of a label: the same and hyphens. */
+const LABEL_INNER = String.raw`[^\x00-,./:-@\[-\x60{-\xa0]{0,61}`
 
-/** Refuses what WHATWG parsing forgives: tabs, newlines, backslashes and missing slashes. */
-const HTTP_URL_START = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s\p{Cc}\p{Cs}\\]+$/u
+/** Words with single dots between them, an at sign, and at least two labels. `EMAIL_CHARACTERS` restricts it further. */
+const EMAIL = new RegExp(
+  `^${WORD}(?:\\.${WORD})*@(?:${LABEL_EDGE}(?:${LABEL_INNER}${LABEL_EDGE})?\\.)+${LABEL_EDGE}${LABEL_INNER}${LABEL_EDGE}$`,
+)
+
+/** No white space beyond ASCII, at most 64 characters before the at sign, and only letters, marks and digits after it. */
+const EMAIL_CHARACTERS = /^[^\s@]{1,64}@[\p{L}\p{N}\p{M}.-]+$/u
+
+/** An e-mail address. Whether mail arrives there cannot be checked here. */
+export const EMAIL_ADDRESS: TextFormat = {
+  pattern: EMAIL,
+  json_format: 'idn-email',
+  accepts: (text) => EMAIL_CHARACTERS.test(text),
+}
+
+const HTTP_SCHEME = '[Hh][Tt][Tt][Pp][Ss]?://'
+
+/** Refuses what WHATWG parsing forgives: tabs, newlines, backslashes, and missing or additional slashes. */
+const HTTP_URL_PATTERN = new RegExp(
+  `^${HTTP_SCHEME}[^${CONTROL_OR_BLANK}\\\\/?#][^${CONTROL_OR_BLANK}\\\\]*$`,
+)
 
 /** An absolute http or https URL. */
 export const HTTP_URL: TextFormat = {
-  pattern: HTTP_URL_START,
+  pattern: HTTP_URL_PATTERN,
   json_format: 'iri',
-  accepts: (text) => URL.canParse(text),
+  accepts: (text) => !/\s/.test(text) && URL.canParse(text),
 }
 
-/** A URL that callbacks may be sent to (N9). */
+/** Visible ASCII without the backslash. The first character after the scheme begins the host. */
+const CALLBACK_URL_PATTERN = new RegExp(String.raw`^${HTTP_SCHEME}[!"$-.0->@-\[\]-~][!-\[\]-~]*$`)
+
+/** A URL that callbacks may be sent to, in ASCII (N9). The addresses of its host are checked last, because that takes time. */
 export const CALLBACK_URL: TextFormat = {
-  pattern: HTTP_URL_START,
-  json_format: 'iri',
+  pattern: CALLBACK_URL_PATTERN,
+  json_format: 'uri',
   accepts: (text, { acceptsCallbackUrl, environment }) => acceptsCallbackUrl(text, environment),
+  acceptsLater: (text, { acceptsCallbackHost, environment }) => acceptsCallbackHost(text, environment),
 }
 
 /** A reference that the merchant chooses (P2): any text without control characters. */
-export const REFERENCE: TextFormat = { pattern: /^[^\p{Cc}\p{Cs}]*$/u }
+export const REFERENCE: TextFormat = { pattern: new RegExp(`^[^${CONTROL}]*$`) }
 
 /** The bounds of a text. Lengths count code points. */
 export interface TextRule {
@@ -67,13 +101,16 @@ export function text({ min = 0, max, format }: TextRule): Schema<string, 'requir
         isStorable(value) &&
         isLengthWithin(value, min, max) &&
         (format === undefined || matchesFormat(format, value, validation.context))
-      return is_valid ? value : report(validation, 9000)
+      if (!is_valid) return report(validation, 9000)
+      const { acceptsLater } = format ?? {}
+      if (acceptsLater !== undefined) defer(validation, () => acceptsLater(value, validation.context))
+      return value
     },
   }
 }
 
-/** `isStorable` as a pattern. The pattern of every format is at least as strict. */
-const STORABLE_PATTERN = '^[^\\u0000\\p{Cs}]*$'
+/** `isStorable` as a pattern, without the surrogates, which other languages cannot name in one. */
+const STORABLE_PATTERN = '^[^\\x00]*$'
 
 function patternOf(format: TextFormat | undefined): Pick<TextShape, 'pattern' | 'format'> {
   if (format === undefined) return { pattern: STORABLE_PATTERN }
@@ -83,7 +120,7 @@ function patternOf(format: TextFormat | undefined): Pick<TextShape, 'pattern' | 
 
 /** The source of a pattern for other languages: only a JavaScript literal escapes slashes. */
 function sourceOf({ source }: RegExp): string {
-  return source.replaceAll('\\/', '/')
+  return source.replaceAll(/\\(.)/g, (escape, character) => (character === '/' ? '/' : escape))
 }
 
 /** A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a text. */

@@ -15,15 +15,19 @@ import {
 import { ignored, list, notApplicable, object, optional, type Schema, validate } from './schema.ts'
 import type { ValidationContext } from './validation.ts'
 
-const CONTEXT: ValidationContext = { environment: 'test', acceptsCallbackUrl: () => true }
+const CONTEXT: ValidationContext = {
+  environment: 'test',
+  acceptsCallbackUrl: () => true,
+  acceptsCallbackHost: async () => true,
+}
 
-const check = <T>(schema: Schema<T>, value: Json): T => validate(schema, value, CONTEXT)
+const check = <T>(schema: Schema<T>, value: Json): Promise<T> => validate(schema, value, CONTEXT)
 const matches = (format: TextFormat, value: string): boolean => matchesFormat(format, value, CONTEXT)
 
 /** The code and path that a value is refused with; undefined if it is accepted. */
-function fault(schema: Schema<unknown>, value: Json): readonly [number, unknown] | undefined {
+async function fault(schema: Schema<unknown>, value: Json): Promise<readonly [number, unknown] | undefined> {
   try {
-    check(schema, value)
+    await check(schema, value)
     return undefined
   } catch (error) {
     const { code, details } = error as { code: number; details: { description: string } }
@@ -31,9 +35,11 @@ function fault(schema: Schema<unknown>, value: Json): readonly [number, unknown]
   }
 }
 
+const ORDER_PRICE = object({ value: amount(), currency: currency() })
+
 const ORDER = object({
   name: text({ max: 5 }),
-  price: object({ value: amount(), currency: currency() }),
+  price: ORDER_PRICE,
   note: optional(text({ min: 1, max: 3 })),
   foreign: notApplicable(),
   anything: ignored(),
@@ -42,12 +48,12 @@ const ORDER = object({
 
 const good = { name: 'a', price: { value: 1, currency: 'INR' } }
 
-test('returns the fields of the schema only', () => {
-  expect(check(ORDER, { ...good, anything: [1] })).toEqual({
+test('returns the fields of the schema only', async () => {
+  expect(await check(ORDER, { ...good, anything: [1] })).toEqual({
     name: 'a',
     price: { value: 1n, currency: 'INR' },
   })
-  expect(check(ORDER, { ...good, note: 'x', tags: ['a', 'b'] })).toMatchObject({
+  expect(await check(ORDER, { ...good, note: 'x', tags: ['a', 'b'] })).toMatchObject({
     note: 'x',
     tags: ['a', 'b'],
   })
@@ -92,16 +98,16 @@ test.each<[string, Json, readonly [number, string]]>([
     { ...good, price: { value: -1, currency: 'XXY' } },
     [6001, 'price.value'],
   ],
-])('refuses %s', (_what, value, expected) => {
-  expect(fault(ORDER, value)).toEqual(expected)
+])('refuses %s', async (_what, value, expected) => {
+  expect(await fault(ORDER, value)).toEqual(expected)
 })
 
-test('treats prototype keys as unknown, and inherited keys as absent', () => {
+test('treats prototype keys as unknown, and inherited keys as absent', async () => {
   const value = parseJson(
     Buffer.from('{"name":"a","price":{"value":1,"currency":"INR"},"__proto__":{"x":1}}'),
   )
-  expect(fault(ORDER, value)).toEqual([9000, '__proto__'])
-  expect(fault(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
+  expect(await fault(ORDER, value)).toEqual([9000, '__proto__'])
+  expect(await fault(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
 })
 
 test.each([
@@ -110,28 +116,28 @@ test.each([
   ['a surrogate pair at the cut', `${'k'.repeat(63)}💶k`, `${'k'.repeat(63)}💶`],
   ['a lone surrogate', 'a\ud83d', 'a\ufffd'],
   ['surrogates in the wrong order', '\udcb6\ud83d', '\ufffd\ufffd'],
-])('shows at most 64 whole characters of an unknown key: %s', (_what, key, shown) => {
-  expect(fault(object({}), { [key]: 1 })).toEqual([9000, shown])
+])('shows at most 64 whole characters of an unknown key: %s', async (_what, key, shown) => {
+  expect(await fault(object({}), { [key]: 1 })).toEqual([9000, shown])
 })
 
-test('counts lengths in code points', () => {
+test('counts lengths in code points', async () => {
   const schema = text({ min: 2, max: 4 })
-  expect(fault(schema, '💶💶💶💶')).toBeUndefined()
-  expect(fault(schema, '💶💶💶💶💶')?.[0]).toBe(9000)
-  expect(fault(schema, '💶')?.[0]).toBe(9000)
-  expect(fault(schema, 'é'.repeat(4))).toBeUndefined()
-  expect(fault(schema, 'e\u0301'.repeat(3))?.[0]).toBe(9000)
+  expect(await fault(schema, '💶💶💶💶')).toBeUndefined()
+  expect((await fault(schema, '💶💶💶💶💶'))?.[0]).toBe(9000)
+  expect((await fault(schema, '💶'))?.[0]).toBe(9000)
+  expect(await fault(schema, 'é'.repeat(4))).toBeUndefined()
+  expect((await fault(schema, 'e\u0301'.repeat(3)))?.[0]).toBe(9000)
 })
 
-test('requires one of several fields, unless a field that does not apply is present', () => {
+test('requires one of several fields, unless a field that does not apply is present', async () => {
   const schema = object(
     { c_id: optional(text({ max: 9 })), h_id: optional(text({ max: 9 })), p_id: notApplicable() },
     { at_least_one: ['c_id', 'h_id'] },
   )
-  expect(fault(schema, { h_id: 'a' })).toBeUndefined()
-  expect(fault(object({ identifiers: schema }), { identifiers: {} })).toEqual([1005, 'identifiers'])
-  expect(fault(schema, { p_id: 'a' })).toEqual([9000, 'p_id'])
-  expect(fault(schema, { c_id: 'a', p_id: 'a' })).toEqual([9000, 'p_id'])
+  expect(await fault(schema, { h_id: 'a' })).toBeUndefined()
+  expect(await fault(object({ identifiers: schema }), { identifiers: {} })).toEqual([1005, 'identifiers'])
+  expect(await fault(schema, { p_id: 'a' })).toEqual([9000, 'p_id'])
+  expect(await fault(schema, { c_id: 'a', p_id: 'a' })).toEqual([9000, 'p_id'])
 })
 
 test.each<[Json, string | number]>([
@@ -152,9 +158,9 @@ test.each<[Json, string | number]>([
   [1.5, 1005],
   [true, 1005],
   [null, 1005],
-])('reads %p as a route number: %p', (value, expected) => {
-  if (typeof expected === 'number') expect(fault(serviceId(), value)?.[0]).toBe(expected)
-  else expect(check(serviceId(), value)).toBe(expected)
+])('reads %p as a route number: %p', async (value, expected) => {
+  if (typeof expected === 'number') expect((await fault(serviceId(), value))?.[0]).toBe(expected)
+  else expect(await check(serviceId(), value)).toBe(expected)
 })
 
 test.each<[Json, bigint | number]>([
@@ -167,16 +173,34 @@ test.each<[Json, bigint | number]>([
   [-1, 6001],
   [Number.NaN, 1005],
   ['5', 1005],
-])('reads %p as an amount: %p', (value, expected) => {
-  if (typeof expected === 'number') expect(fault(amount(), value)?.[0]).toBe(expected)
-  else expect(check(amount(), value)).toBe(expected)
+])('reads %p as an amount: %p', async (value, expected) => {
+  if (typeof expected === 'number') expect((await fault(amount(), value))?.[0]).toBe(expected)
+  else expect(await check(amount(), value)).toBe(expected)
 })
 
 test.each([
   ['a.b+c@example.com', true],
   ['ä@exämple.de', true],
   ['a@b.co', true],
+  ["o'neil_1/x=y@a-b.example.com", true],
+  ['rao@उदाहरण.भारत', true],
   ['a@b', false],
+  ['a..b@x.com', false],
+  ['.a@x.com', false],
+  ['a.@x.com', false],
+  ['a@x.com-', false],
+  ['a@x.-com', false],
+  ['a@x.--', false],
+  ['a@x-.com', false],
+  ['a@x.c', false],
+  ['a@.x.com', false],
+  ['a@x.com.', false],
+  ['a@x_y.com', false],
+  ['a@x💶.com', false],
+  ['a\u2003b@x.com', false],
+  ['a\u0085@x.com', false],
+  [`${'a'.repeat(64)}@x.com`, true],
+  [`${'a'.repeat(65)}@x.com`, false],
   ['@b.co', false],
   ['a@', false],
   ['a b@c.de', false],
@@ -192,6 +216,12 @@ test.each([
 test.each([
   ['https://shop.example.com/ok?a=1#b', true],
   ['HTTP://shop.example.com', true],
+  ['https://exämple.de/ü', true],
+  ['http:///x.com', false],
+  ['http:////x.com', false],
+  ['http://?x.com', false],
+  ['http://#x.com', false],
+  ['https://a.com/\u2028', false],
   ['ftp://shop.example.com', false],
   ['javascript:alert(1)', false],
   ['https:shop.example.com', false],
@@ -210,6 +240,7 @@ test('checks a callback URL with the rule of the process', () => {
   const context: ValidationContext = {
     environment: 'production',
     acceptsCallbackUrl: (...given) => checked.push(given) > 1,
+    acceptsCallbackHost: async () => true,
   }
   expect(matchesFormat(CALLBACK_URL, 'https://a.co', context)).toBe(false)
   expect(matchesFormat(CALLBACK_URL, 'https://b.co', context)).toBe(true)
@@ -218,6 +249,49 @@ test('checks a callback URL with the rule of the process', () => {
     ['https://b.co', 'production'],
   ])
   expect(matchesFormat(CALLBACK_URL, 'ftp://a.co', context)).toBe(false)
+})
+
+test.each([
+  ['https://a.co/hook?a=[1]#b', true],
+  ['http://[2606:4700::1]/', true],
+  ['http:///a.co', false],
+  ['https://a.co/ü', false],
+  ['https://ä.co/', false],
+  ['https://a.co/\\', false],
+  ['https://a.co/ ', false],
+])('checks the form of the callback URL %p: %p', (value, accepted) => {
+  expect(matches(CALLBACK_URL, value)).toBe(accepted)
+})
+
+describe('a check that has to wait', () => {
+  const schema = object({ price: ORDER_PRICE, url: text({ max: 99, format: CALLBACK_URL }) })
+  const url = 'https://a.co'
+  const answerWith = async (accepted: boolean, value: Json): Promise<unknown> => {
+    let asked = 0
+    const context: ValidationContext = {
+      ...CONTEXT,
+      acceptsCallbackHost: async () => {
+        asked += 1
+        return accepted
+      },
+    }
+    const code = await validate(schema, value, context).then(
+      () => 0,
+      (error) => error.code,
+    )
+    return [code, asked]
+  }
+
+  test.each<[string, Json, boolean, number, number]>([
+    ['accepts', { price: good.price, url }, true, 0, 1],
+    ['refuses with 9000', { price: good.price, url }, false, 9000, 1],
+    ['comes before specific codes', { price: { value: 0, currency: 'INR' }, url }, false, 9000, 1],
+    ['lets specific codes pass', { price: { value: 0, currency: 'INR' }, url }, true, 6001, 1],
+    ['is not made after another 9000', { price: good.price, url, x: 1 }, false, 9000, 0],
+    ['is not made after a 1005', { url }, false, 1005, 0],
+  ])('%s', async (_what, value, accepted, code, asked) => {
+    expect(await answerWith(accepted, value)).toEqual([code, asked])
+  })
 })
 
 test.each([
@@ -256,29 +330,29 @@ describe('a body full of fractions or long integers', () => {
 
   test.each(['1.5', '1e2', '9007199254740993', '{"k0":1},1.5', `${'['.repeat(28)}1.5${']'.repeat(28)}`])(
     'is accepted in an ignored field, and reported elsewhere: %s',
-    (item) => {
+    async (item) => {
       const numbers = many(item, 16_384)
-      expect(outcome(body(`"anything":${numbers}`))).toBeUndefined()
-      expect(outcome(body(`"other":${numbers}`))).toEqual([9000, 'other'])
-      expect(outcome(body(`"note":${numbers}`))).toEqual([1005, 'note'])
-      expect(outcome(body(`"anything":${numbers}`, '100.0'))).toEqual([1005, 'price.value'])
-      expect(outcome(body(`"anything":${numbers}`, '1e400'))).toEqual([1005, 'price.value'])
-      expect(outcome(body(`"anything":${numbers}`, '9007199254740991'))).toBeUndefined()
-      expect(outcome(body(`"anything":${numbers}`, '9007199254740992'))).toEqual([6001, 'price.value'])
-      expect(outcome(body(`"anything":${numbers}`, '-0'))).toEqual([6001, 'price.value'])
-      expect(outcome(body(`"tags":["a",1.5],"anything":${numbers}`))).toEqual([1005, 'tags.1'])
+      expect(await outcome(body(`"anything":${numbers}`))).toBeUndefined()
+      expect(await outcome(body(`"other":${numbers}`))).toEqual([9000, 'other'])
+      expect(await outcome(body(`"note":${numbers}`))).toEqual([1005, 'note'])
+      expect(await outcome(body(`"anything":${numbers}`, '100.0'))).toEqual([1005, 'price.value'])
+      expect(await outcome(body(`"anything":${numbers}`, '1e400'))).toEqual([1005, 'price.value'])
+      expect(await outcome(body(`"anything":${numbers}`, '9007199254740991'))).toBeUndefined()
+      expect(await outcome(body(`"anything":${numbers}`, '9007199254740992'))).toEqual([6001, 'price.value'])
+      expect(await outcome(body(`"anything":${numbers}`, '-0'))).toEqual([6001, 'price.value'])
+      expect(await outcome(body(`"tags":["a",1.5],"anything":${numbers}`))).toEqual([1005, 'tags.1'])
     },
   )
 
-  test('keeps the number of a route exact', () => {
+  test('keeps the number of a route exact', async () => {
     const route = (literal: string) =>
       check(
         object({ 0: ignored(), id: serviceId() }),
         parseJson(Buffer.from(`{"id":${literal},"0":12345678901234567}`)),
       )
-    expect(route('9007199254740993').id).toBe('9007199254740993')
-    expect(route('-9223372036854775808').id).toBe('-9223372036854775808')
-    expect(route('9223372036854775808').id).toBe('0')
-    expect(route('9'.repeat(400)).id).toBe('0')
+    expect((await route('9007199254740993')).id).toBe('9007199254740993')
+    expect((await route('-9223372036854775808')).id).toBe('-9223372036854775808')
+    expect((await route('9223372036854775808')).id).toBe('0')
+    expect((await route('9'.repeat(400))).id).toBe('0')
   })
 })

@@ -3,6 +3,7 @@ import {
   beginValidation,
   report,
   reportField,
+  runDeferred,
   type Validation,
   type ValidationContext,
 } from './validation.ts'
@@ -173,11 +174,17 @@ export function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns the request in the form of its schema. Throws the one `PublicError` that E6 selects from its faults. */
-export function validate<T>(schema: Schema<T>, value: Json, context: ValidationContext): T {
+/**
+ * Resolves with the request in the form of its schema. Rejects with the one `PublicError` that E6 selects from its faults.
+ * Checks that have to wait are 9000s, so they run only when there is no other 9000.
+ */
+export async function validate<T>(schema: Schema<T>, value: Json, context: ValidationContext): Promise<T> {
   const validation = beginValidation(context)
   const result = schema.check(value, validation)
-  const fault = validation.content_fault ?? validation.specific_fault
+  const { content_fault, specific_fault, deferred } = validation
+  if (content_fault !== undefined) throw content_fault
+  const deferred_fault = deferred === undefined ? undefined : await runDeferred(deferred)
+  const fault = deferred_fault ?? specific_fault
   if (fault !== undefined) throw fault
   if (result === undefined) throw new TypeError('a schema refused a value without reporting a fault')
   return result

@@ -11,6 +11,14 @@ export interface ValidationContext {
   readonly environment: Environment
   /** Whether callbacks may be sent to a URL (N9); the settings of the process decide. */
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean
+  /** Whether the host of an accepted callback URL has no address that is refused (N9). It asks name servers. */
+  readonly acceptsCallbackHost: (url: string, environment: Environment) => Promise<boolean>
+}
+
+/** A check of a value that has to wait. When it resolves to `false`, the value is a 9000 at `path`. */
+interface DeferredCheck {
+  readonly path: string
+  readonly accepts: () => Promise<boolean>
 }
 
 /**
@@ -23,11 +31,26 @@ export interface Validation {
   readonly path: string[]
   content_fault: PublicError | undefined
   specific_fault: PublicError | undefined
+  /** Checks that have to wait, in the order of their values. */
+  deferred: DeferredCheck[] | undefined
 }
 
 /** Begins the validation of one request. */
 export function beginValidation(context: ValidationContext): Validation {
-  return { context, path: [], content_fault: undefined, specific_fault: undefined }
+  return { context, path: [], content_fault: undefined, specific_fault: undefined, deferred: undefined }
+}
+
+/** Adds a check of the current value that has to wait. It begins only if no other fault would be reported first. */
+export function defer(validation: Validation, accepts: () => Promise<boolean>): void {
+  validation.deferred ??= []
+  validation.deferred.push({ path: validation.path.join('.'), accepts })
+}
+
+/** Runs the deferred checks together. Resolves with the 9000 of the first one that fails, if any does. */
+export async function runDeferred(deferred: readonly DeferredCheck[]): Promise<PublicError | undefined> {
+  const results = await Promise.all(deferred.map(({ accepts }) => accepts()))
+  const failed = deferred[results.indexOf(false)]
+  return failed && fieldError(9000, failed.path)
 }
 
 /** Records a fault of the current value. A 1005 is thrown at once, because no other fault takes precedence over it. */

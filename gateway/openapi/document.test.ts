@@ -22,6 +22,27 @@ test('every schema of the committed document is valid and its references resolve
   for (const name of Object.keys(schemas)) expect(() => describedBy(schema(name))).not.toThrow()
 })
 
+/** The patterns of a document, wherever they are. */
+function patternsIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { pattern } = value as { pattern?: unknown }
+  const own = typeof pattern === 'string' ? [pattern] : []
+  return [...own, ...Object.values(value).flatMap(patternsIn)]
+}
+
+test('patterns use only what JavaScript, Python, Go and Java have in common', () => {
+  const patterns = patternsIn(JSON.parse(JSON.stringify(document)))
+  expect(patterns.length).toBeGreaterThan(10)
+  for (const pattern of new Set(patterns)) {
+    const without_escapes = pattern.replaceAll(/\\(?:x[0-9a-f]{2}|[.[\]\\/-])/g, 'x')
+    // Other escapes, look-around, named groups and flags, possessive quantifiers.
+    expect(without_escapes).not.toMatch(/\\|\(\?(?!:)|[*+?}][+]/)
+    // What Java or Python take for set operations.
+    for (const [, content = ''] of without_escapes.matchAll(/\[([^\]]*)\]/g))
+      expect(content).not.toMatch(/\[|&&|--|~~|\|\|/)
+  }
+})
+
 test('the example of every method is a request that the method accepts', () => {
   for (const { name, example } of PUBLIC_METHODS) {
     expect(acceptedBy(schema(requestName(name)))(example)).toEqual([])

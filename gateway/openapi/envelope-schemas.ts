@@ -69,7 +69,11 @@ const ERROR_INFO: readonly {
     codes: [6009],
     status: 400,
     member: 'context',
-    schema: record({ h_id: { type: 'string' }, status: { type: 'string' } }),
+    schema: {
+      ...record({ h_id: { type: 'string' }, status: { type: 'string' } }),
+      type: ['object', 'null'],
+      description: 'The existing payment; null when the credential may not read it.',
+    },
   },
   {
     codes: [1000, 3009],

@@ -19,6 +19,7 @@ const deps: MethodDeps = {
   registryCache: { merchantRoutes: () => Promise.resolve([]) },
   keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
   acceptsCallbackUrl: () => true,
+  acceptsCallbackHost: async () => true,
   create_timeout_ms: 1_000,
 }
 const registry = bindMethods(deps)
@@ -66,13 +67,19 @@ async function expectAgreement(request: unknown): Promise<void> {
   const refusal = await refusalOf(text)
   // The document does not list the currencies, so it accepts any three capital letters.
   if (refusal === 1010) return
+  // A pattern that all languages read cannot refuse a lone surrogate.
+  if (refusal === 9000 && hasLoneSurrogate(text)) return
   const refused = acceptedByMethods(JSON.parse(text)).length > 0
   expect({ text, refused: refusal !== undefined }).toEqual({ text, refused })
 }
 
+/** Whether a JSON text holds half a surrogate pair, which JSON.stringify escapes. */
+const hasLoneSurrogate = (text: string): boolean => /\\ud[89a-f]/.test(text)
+
 async function expectAgreementOnResend(request: unknown): Promise<void> {
   const text = JSON.stringify(request) ?? 'null'
   const refusal = await refusalOf(text, String(Object(request)['payment_id']))
+  if (refusal === 9000 && hasLoneSurrogate(text)) return
   const refused = acceptedByResend(JSON.parse(text)).length > 0
   expect({ text, refused: refusal !== undefined }).toEqual({ text, refused })
 }

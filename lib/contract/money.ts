@@ -19,16 +19,6 @@ export const ROUTE_CURRENCIES = ['INR', 'MXN', 'ARS', 'TRY', 'AUD', 'LKR'] as co
 /** A currency of a route. */
 export type RouteCurrency = (typeof ROUTE_CURRENCIES)[number]
 
-const ISO_4217 = new Set(Intl.supportedValuesOf('currency'))
-
-/**
- * Whether a code is an ISO 4217 currency. Another code is refused with 1010; a currency other than that of the route with
- * 6002 (E6).
- */
-export function isCurrencyCode(code: string): boolean {
-  return ISO_4217.has(code)
-}
-
 /** Whether a value fits into a signed 64-bit integer, as the store, the ledger and the protos require. */
 export function fitsInt64(value: bigint): boolean {
   return value >= INT64_MIN && value <= INT64_MAX

@@ -1,4 +1,5 @@
-import { fitsInt64, INT64_MAX, isCurrencyCode } from '#lib/contract/money.ts'
+import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
+import { fitsInt64, INT64_MAX } from '#lib/contract/money.ts'
 import { type AccountName, isAccountName } from './merchant-accounts.ts'
 
 /** The fields of every command. Each `id` has one result permanently. */

@@ -2,7 +2,7 @@ import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/en
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { isCurrencyCode } from '#lib/contract/money.ts'
+import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { isAmount, isId, isReason } from '../domain/command.ts'
 
