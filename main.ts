@@ -11,7 +11,7 @@ if (words.length === 1 && words[0] === 'migrate') {
   runCommand((printLine) => migrate(process.env, printLine))
 } else {
   runProcess(async (lifecycle) => {
-    const { urls } = await startRoles(parseRoleNames(words), process.env, lifecycle, 'verify')
+    const { urls } = await startRoles(parseRoleNames(words), process.env, lifecycle, { schema: 'verify' })
     return urls
   })
 }

@@ -62,20 +62,26 @@ export function loadRoles(names: readonly RoleName[]): Promise<readonly Role[]> 
   return Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
 }
 
-/**
- * Starts roles in this process, each after the roles that it needs, and opens their ports. `schema` says whether their
- * databases are created or only verified (see `StoreOptions`).
- */
+/** How roles are started. */
+export interface StartOptions {
+  /** Whether the databases of the roles are created or only verified (see `StoreOptions`). */
+  readonly schema: 'create' | 'verify'
+  /** Permits the settings that only a local run may have: callbacks to addresses that are not public (N9, R4). */
+  readonly is_local_run?: boolean
+}
+
+/** Starts roles in this process, each after the roles that it needs, and opens their ports. */
 export async function startRoles(
   names: readonly RoleName[],
   variables: Readonly<Record<string, string | undefined>>,
   lifecycle: Lifecycle,
-  schema: 'create' | 'verify',
+  { schema, is_local_run = false }: StartOptions,
 ): Promise<RunningProcess> {
   const roles = await loadRoles(names)
-  const config = await readProcessSettings(roles, variables, async () =>
-    (await loadRoles(ROLES)).map(({ settings }) => settings),
-  )
+  const config = await readProcessSettings(roles, variables, {
+    is_local_run,
+    readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
+  })
   const { keyring, host } = config
   const { readiness, draining, stopping } = lifecycle
   for (const name of names) readiness.set(name, false)

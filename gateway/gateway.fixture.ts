@@ -19,6 +19,7 @@ import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
@@ -71,6 +72,7 @@ export interface FixtureOptions {
   readonly balances?: Partial<ServiceImpl<typeof BalanceService>>
   readonly registryService?: Partial<ServiceImpl<typeof RegistryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
+  readonly acceptsCallbackHost?: CallbackHostCheck
   /** The store of nonces and quotas. Without it nonces are kept in memory and nothing is limited. */
   readonly store?: Store
   readonly failures_per_minute?: number
@@ -109,6 +111,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     keyring,
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
+    acceptsCallbackHost: options.acceptsCallbackHost ?? (async () => true),
   }
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({

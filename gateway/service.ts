@@ -15,6 +15,7 @@ import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
 } from '#lib/platform/http/callback-address-policy.ts'
+import { createCallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
 import { isIpRange, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
@@ -88,6 +89,7 @@ export const role: Role = {
       keyring,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
+      acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     }
     const app = createGateway({

@@ -10,7 +10,10 @@ import { localVariables, readIfThere } from './local.ts'
 runProcess(async (lifecycle) => {
   const { variables, home, operator_token } = await localVariables(process.env)
   await refuseWhenRunning(home, operator_token)
-  const { urls, operator } = await startRoles(ROLES, variables, lifecycle, 'create')
+  const { urls, operator } = await startRoles(ROLES, variables, lifecycle, {
+    schema: 'create',
+    is_local_run: true,
+  })
   const demo_before = await readIfThere(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)
   if (demo_before === undefined) process.stderr.write(welcome(home, urls))

@@ -135,6 +135,6 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
 
 /** Starts the sandbox in this process, as in the system when it is one process, and returns its address. */
 async function startSandbox(): Promise<string> {
-  const { urls } = await startRoles(['sandbox'], process.env, createLifecycle(), 'create')
+  const { urls } = await startRoles(['sandbox'], process.env, createLifecycle(), { schema: 'create' })
   return urls['sandbox_url'] ?? ''
 }

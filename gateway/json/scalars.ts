@@ -120,7 +120,7 @@ function patternOf(format: TextFormat | undefined): Pick<TextShape, 'pattern' | 
 
 /** The source of a pattern for other languages: only a JavaScript literal escapes slashes. */
 function sourceOf({ source }: RegExp): string {
-  return source.replaceAll(/\\(.)/g, (escape, character) => (character === '/' ? '/' : escape))
+  return source.replaceAll(/\\(.)/g, (escaped, character) => (character === '/' ? '/' : escaped))
 }
 
 /** A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a text. */

@@ -4,6 +4,7 @@ import type { MethodName, RESEND_METHOD } from '#lib/contract/methods.ts'
 import type { Scope } from '#lib/contract/scopes.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { Caller } from '../auth/caller.ts'
 import { type Json, type JsonObject, parseJson } from '../json/parse-json.ts'
@@ -21,6 +22,8 @@ export interface MethodDeps {
   readonly keyring: Keyring
   /** Whether callbacks may be sent to a URL (N9). */
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean
+  /** Whether the host of such a URL has no refused address, as far as name servers answer in time (N9). */
+  readonly acceptsCallbackHost: CallbackHostCheck
   /** How long payments may take to create a payment: longer than the provider may take (P5). */
   readonly create_timeout_ms: number
 }
@@ -85,13 +88,13 @@ export function defineMethod<T>({
     request: schema.shape,
     bind(deps) {
       const handle = createHandler(deps)
-      const { acceptsCallbackUrl } = deps
+      const { acceptsCallbackUrl, acceptsCallbackHost } = deps
       return {
         name,
         scope,
         async call(request, caller, path_id) {
-          const context = { environment: caller.environment, acceptsCallbackUrl }
-          return handle(validate(schema, request, context), caller, path_id)
+          const context = { environment: caller.environment, acceptsCallbackUrl, acceptsCallbackHost }
+          return handle(await validate(schema, request, context), caller, path_id)
         },
       }
     },

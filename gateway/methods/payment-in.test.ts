@@ -204,6 +204,24 @@ test.each<[string, unknown, number, string]>([
   expect(requests).toHaveLength(0)
 })
 
+// N9, E6
+test.each<[string, number]>([
+  ['https://private.example.com/', 9000],
+  ['https://a.example.com/', 6001],
+])('judges the host of %s before the amount', async (webhook_url, code) => {
+  const asked: unknown[] = []
+  const { app, requests } = await withPayments({
+    acceptsCallbackHost: async (...given) => {
+      asked.push(given)
+      return !webhook_url.includes('private')
+    },
+  })
+  const payment = { ...PAYMENT, amount: { value: 0, currency: 'INR' }, webhook_url }
+  expect((await send(app, { body: request(payment) })).body.error?.code).toBe(code)
+  expect(asked).toEqual([[webhook_url, 'test']])
+  expect(requests).toHaveLength(0)
+})
+
 test.each(['9007199254740992', '9007199254740993', '99999999999999999999'])(
   'refuses the amount %s',
   async (literal) => {

@@ -4,6 +4,7 @@ import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
 } from '#lib/platform/http/callback-address-policy.ts'
+import { createCallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
@@ -31,11 +32,13 @@ export const role: Role = {
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)
+    const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const deps: MerchantsDeps = {
       store: await openMerchantsStore(await context.openStore()),
       keyring: context.keyring,
       announceChange: createAnnounceChange(context.bus),
-      callbackAddressPolicy: createCallbackAddressPolicies(config.callback_allow),
+      callbackAddressPolicy,
+      acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
       changes_overlap_ms: config.changes_overlap_ms,
     }
     await checkMasterKeys(deps)

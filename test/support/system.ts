@@ -103,7 +103,7 @@ export async function startProcessPerRole(
     ...Object.fromEntries(addresses),
   }
   const planOf = (role: string, ports: Variables): Plan => ({
-    file: 'main.ts',
+    file: 'test/support/local-roles.ts',
     parameters: [role],
     variables: { ...shared, ...ports, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
   })

@@ -6,11 +6,11 @@ import { type AddressPolicy, allowPublicAddresses, allowPublicAddressesAnd } fro
 import { isIpRange } from './ip-ranges.ts'
 
 /**
- * The setting that permits callbacks of the test environment to addresses that are not public, for development only
- * (N9, R4). Every role that checks or calls callback URLs reads it.
+ * The setting that permits callbacks of the test environment to addresses that are not public. Only the local run may
+ * have it; every other start refuses it (N9, R4). Every role that checks or calls callback URLs reads it.
  */
 export const CALLBACK_ALLOW_SETTING = describedSetting(
-  'Address ranges that are not public and may receive callbacks of the test environment; for development only.',
+  'Address ranges that are not public and may receive callbacks of the test environment. Only the local run (`npm start`) may have it.',
   listSetting('MULTIHUB_CALLBACK_ALLOW', {
     of: 'address ranges such as 127.0.0.1/32',
     item: z.string().refine(isIpRange),

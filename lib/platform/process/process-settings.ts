@@ -22,6 +22,7 @@ import {
 import { unknownVariables, type Variables } from '#lib/platform/config/variables.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
+import { CALLBACK_ALLOW_SETTING } from '#lib/platform/http/callback-address-policy.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/platform/store/open.ts'
 import { LOG_LEVELS } from '#lib/platform/telemetry/log.ts'
@@ -127,15 +128,25 @@ const TEST_VARIABLES: ConfigSchema = {
   require_servers: textSetting('MULTIHUB_REQUIRE_SERVERS'),
 }
 
+/** How the settings of a process are judged. */
+export interface ProcessSettingsRules {
+  /** Permits the setting that only a local run may have: callbacks to addresses that are not public (N9, R4). */
+  readonly is_local_run: boolean
+  /**
+   * Loads the settings of the other roles, because processes on one machine may share variables. It is called only when a
+   * variable is unknown to the roles of this process.
+   */
+  readonly readOtherSchemas: () => Promise<readonly ConfigSchema[]>
+}
+
 /**
  * Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles, and with
- * every MULTIHUB_ variable that no role reads (R7). `readOtherSchemas` loads the other roles, whose settings processes on
- * one machine may share; it is called only when a variable is unknown to the roles of this process.
+ * every MULTIHUB_ variable that no role reads (R7).
  */
 export async function readProcessSettings(
   roles: readonly Role[],
   variables: Variables,
-  readOtherSchemas: () => Promise<readonly ConfigSchema[]>,
+  { is_local_run, readOtherSchemas }: ProcessSettingsRules,
 ): Promise<ProcessConfig> {
   const problems = new Set<string>()
   const read = <S extends ConfigSchema>(schema: S): Config<S> | undefined => {
@@ -154,6 +165,9 @@ export async function readProcessSettings(
     for (const problem of missingInfrastructure(roles, infrastructure)) problems.add(problem)
   for (const variable of await unknownSettings(roles, variables, readOtherSchemas))
     problems.add(`${variable} is not a setting: correct its name (docs/operators/settings.md) or remove it`)
+  const { variable: callback_allow } = CALLBACK_ALLOW_SETTING
+  if (!is_local_run && variables[callback_allow]?.trim())
+    problems.add(`${callback_allow} must not be set: only the local run (npm start) permits it`)
   if (config === undefined || problems.size > 0) throw new ConfigError([...problems])
   return config
 }

@@ -24,7 +24,7 @@ export interface Endpoint {
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
-/** Accepts a URL by those rules of N9 that need no DNS look-up. The others are checked before each delivery. */
+/** Accepts a URL by those rules of N9 that concern its text. The addresses of its host are checked elsewhere. */
 export function checkUrl(text: string, rules: CallbackUrlRules): string {
   requiredText(text, 'url')
   const checked = checkCallbackUrl(text, rules)

@@ -5,8 +5,9 @@ import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkDeliverySettings, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
+import { checkDeliverySettings, checkEvents, type Endpoint } from '../domain/endpoint.ts'
 import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
+import { checkCallbackUrl } from './check-callback-url.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { getMerchant } from './get-merchant.ts'
 
@@ -36,7 +37,7 @@ export async function createEndpoint(
   const { merchant_id } = merchant
   const environment = checkEnvironmentOf(merchant, input.environment)
   const content = {
-    url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
+    url: await checkCallbackUrl(deps, input.url, environment),
     events: input.events.length === 0 ? PAYMENT_EVENTS : checkEvents(input.events),
     ...DELIVERY_DEFAULTS,
     ...checkDeliverySettings({

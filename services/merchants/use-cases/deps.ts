@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
+import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import type { MerchantsStore } from '../store/open.ts'
 import type { AnnounceChange } from './announce-change.ts'
 
@@ -12,6 +13,8 @@ export interface MerchantsDeps {
   readonly announceChange: AnnounceChange
   /** Which addresses callbacks of an environment may go to. */
   callbackAddressPolicy(environment: Environment): AddressPolicy
+  /** Whether the host of a callback URL has no refused address, as far as name servers answer in time (N9). */
+  readonly acceptsCallbackHost: CallbackHostCheck
   /** How far `listChanges` reads back before the requested instant, in milliseconds. */
   readonly changes_overlap_ms: number
 }

@@ -3,8 +3,9 @@ import { requiredText } from '#lib/contract/proto-fields.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { checkDeliverySettings, checkEvents, checkUrl, type Endpoint } from '../domain/endpoint.ts'
+import { checkDeliverySettings, checkEvents, type Endpoint } from '../domain/endpoint.ts'
 import { notFound } from '../domain/field-checks.ts'
+import { checkCallbackUrl } from './check-callback-url.ts'
 import type { MerchantsDeps } from './deps.ts'
 
 /**
@@ -27,10 +28,9 @@ export async function updateEndpoint(
   endpoint_id: string,
   input: EndpointChanges,
 ): Promise<Endpoint> {
-  return await writeChanges(deps, endpoint_id, ({ environment }) => ({
-    ...(input.url !== undefined && {
-      url: checkUrl(input.url, { environment, allow: deps.callbackAddressPolicy(environment) }),
-    }),
+  const url = input.url === undefined ? undefined : await checkNewUrl(deps, endpoint_id, input.url)
+  return await writeChanges(deps, endpoint_id, () => ({
+    ...(url !== undefined && { url }),
     ...(input.events && { events: checkEvents(input.events) }),
     ...checkDeliverySettings(input),
     ...(input.enabled !== undefined && { enabled: input.enabled }),
@@ -46,6 +46,14 @@ export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: str
   const sealed_secret = deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))
   await writeChanges(deps, endpoint_id, () => ({ sealed_secret }))
   return secret
+}
+
+/** The rules for a URL depend on the environment of its endpoint, which never changes. */
+async function checkNewUrl(deps: MerchantsDeps, endpoint_id: string, url: string): Promise<string> {
+  requiredText(endpoint_id, 'endpoint_id')
+  const endpoint = isUuid(endpoint_id) ? await deps.store.endpoints.get(endpoint_id) : undefined
+  if (endpoint === undefined) throw notFound(1003, 'endpoint_id')
+  return checkCallbackUrl(deps, url, endpoint.environment)
 }
 
 async function writeChanges(

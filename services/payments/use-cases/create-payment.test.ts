@@ -167,6 +167,22 @@ describe('a used c_id', () => {
     })
   })
 
+  // E11
+  test.each([
+    ['route', { service_ids: ['502'], currencies: [] }],
+    ['currency', { service_ids: [], currencies: ['TRY'] }],
+  ])('is refused without context when the credential may not read its %s', async (_what, policy) => {
+    const input = request()
+    await createPayment(depsWith(), input)
+    const deps = depsWith()
+    const other_route = { ...ROUTE, service_id: '502', currency: 'TRY' }
+    const retry = createPayment(
+      { ...deps, findRoute: async () => other_route },
+      { ...input, service_id: '502', currency: 'TRY', policy },
+    )
+    await expect(retry).rejects.toMatchObject({ code: 6009, context: undefined })
+  })
+
   test('belongs to one payment when many requests come at once', async () => {
     const input = request()
     const results = await Promise.allSettled(

@@ -154,8 +154,8 @@ const READ_TRIES_MAX = 20
 const READ_WAIT_MS = 50
 
 /**
- * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first response
- * (E11).
+ * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first answer. A
+ * credential that may not read the payment, by its stored route and currency, gets the 6009 without them (E11).
  */
 async function duplicateError(
   payments: Collection<Payment>,
@@ -163,7 +163,11 @@ async function duplicateError(
 ): Promise<PublicError> {
   for (let tries = 0; tries < READ_TRIES_MAX; tries++) {
     const existing = await payments.get(keyOfPayment(request))
-    if (existing) return new PublicError(6009, { context: { h_id: existing.h_id, status: existing.status } })
+    if (existing) {
+      const { h_id, status, service_id, currency } = existing
+      const may_read = permitsRoute(request.policy, service_id, currency)
+      return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
+    }
     // The other insert is not confirmed yet, or it was rolled back: soon it is visible or gone.
     await sleep(READ_WAIT_MS)
   }

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { createCallbackAddressPolicies } from './callback-address-policy.ts'
+import { createCallbackHostCheck, type LookUp } from './callback-host.ts'
+
+let manual: ManualClock
+let restore: () => void
+beforeEach(() => {
+  manual = createManualClock()
+  restore = useClock(manual)
+})
+afterEach(() => restore())
+
+const policyFor = createCallbackAddressPolicies(['127.0.0.0/8'])
+const answer =
+  (...addresses: string[]): LookUp =>
+  async () =>
+    addresses
+const fail: LookUp = async () => {
+  throw new Error('ENOTFOUND')
+}
+const hang: LookUp = () => new Promise(() => {})
+
+/** The verdict at once, and after 300 ms. */
+async function verdict(url: string, environment: 'test' | 'production', ...lookUps: LookUp[]) {
+  let accepted: boolean | undefined
+  const check = createCallbackHostCheck(policyFor, lookUps)
+  const done = check(url, environment).then((result) => {
+    accepted = result
+  })
+  await manual.advance(299)
+  const early = accepted
+  await manual.advance(1)
+  await done
+  return [early, accepted]
+}
+
+const URL_OF_NAME = 'https://hooks.example.com/a'
+
+// N9
+test.each<[string, LookUp[], readonly [boolean | undefined, boolean]]>([
+  ['a public address', [answer('93.184.216.34'), fail], [true, true]],
+  ['no address', [fail, fail], [true, true]],
+  ['a private address', [answer('10.0.0.1'), fail], [false, false]],
+  ['a private IPv6 address', [fail, answer('fd00::1')], [false, false]],
+  ['a private address among public ones', [answer('93.184.216.34', '169.254.169.254'), fail], [false, false]],
+  ['public IPv4, private IPv6', [answer('93.184.216.34'), answer('::1')], [false, false]],
+  ['a private address, and no answer for IPv6', [answer('192.168.0.1'), hang], [undefined, false]],
+  ['no answer at all', [hang, hang], [undefined, true]],
+])('judges a name with %s within 300 ms', async (_what, lookUps, expected) => {
+  expect(await verdict(URL_OF_NAME, 'production', ...lookUps)).toEqual(expected)
+})
+
+test('permits configured ranges in the test environment only', async () => {
+  expect(await verdict(URL_OF_NAME, 'test', answer('127.0.0.1'))).toEqual([true, true])
+  expect(await verdict(URL_OF_NAME, 'production', answer('127.0.0.1'))).toEqual([false, false])
+})
+
+test.each(['https://93.184.216.34/', 'http://127.0.0.1:4000/', 'https://[2606:4700::1]/'])(
+  'asks nothing about the address in %s',
+  async (url) => {
+    const refuse: LookUp = () => Promise.resolve(['10.0.0.1'])
+    expect(await verdict(url, 'test', refuse)).toEqual([true, true])
+  },
+)
+
+test('asks once per host and 5 s, for concurrent requests too, and uses late answers', async () => {
+  const asked: string[] = []
+  const gate = Promise.withResolvers<readonly string[]>()
+  const check = createCallbackHostCheck(policyFor, [
+    (hostname) => {
+      asked.push(hostname)
+      return gate.promise
+    },
+  ])
+  const first = check(URL_OF_NAME, 'test')
+  const second = check('https://HOOKS.example.com/b', 'test')
+  await manual.advance(300)
+  expect([await first, await second]).toEqual([true, true])
+  gate.resolve(['10.0.0.1'])
+  await settled()
+  expect(await check(URL_OF_NAME, 'test')).toBe(false)
+  expect(asked).toEqual(['hooks.example.com'])
+  await manual.advance(5_000)
+  expect(await check(URL_OF_NAME, 'test')).toBe(false)
+  expect(asked).toHaveLength(2)
+})
