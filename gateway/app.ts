@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { createKeyedConcurrency, type KeyedConcurrency } from '#lib/patterns/keyed-concurrency.ts'
 import { withRequest } from '#lib/platform/context.ts'
 import {
   type AuthenticationDeps,
@@ -13,18 +12,18 @@ import type { SignatureScheme } from './auth/signature-scheme.ts'
 import { v1Scheme } from './auth/v1-scheme.ts'
 import { V2_SCHEME } from './auth/v2-scheme.ts'
 import { type BodyMemoryBudget, createBodyMemoryBudget } from './hostile-connections/body-memory-budget.ts'
-import { limitConnectionsPerNetwork } from './hostile-connections/connection-limit.ts'
+import { type ConnectionLimit, createConnectionLimit } from './hostile-connections/connection-limit.ts'
 import { networkOf } from './hostile-connections/network.ts'
 import { clientAddress } from './http/address.ts'
 import { RequestAborted, readBody } from './http/body.ts'
 import type { Exchange } from './http/exchange.ts'
 import { checkFraming } from './http/framing.ts'
-import { HTTP_LIMITS } from './http/http-limits.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicPath } from './http/server.ts'
 import type { JsonObject } from './json/parse-json.ts'
 import type { FloodLimiter } from './limits/flood-limiter.ts'
 import type { Limits } from './limits/limits.ts'
+import type { MerchantRequests } from './limits/merchant-requests.ts'
 import {
   checkScope,
   enabledMethod,
@@ -46,6 +45,7 @@ export interface GatewayDeps extends AuthenticationDeps {
   readonly resend: Method
   readonly limits: Limits
   readonly flood: FloodLimiter
+  readonly merchant_requests: MerchantRequests
   /** The public document at /openapi.json; without it the path does not exist. */
   readonly reference?: JsonSchema | undefined
   /** `false` until the registry is read for the first time, and again from the start of shutdown. */
@@ -62,7 +62,7 @@ interface MethodPath extends Omit<PublicPath, 'serve'> {
 
 /** What the requests of all public paths share. */
 interface SharedCapacity {
-  readonly merchant_requests: KeyedConcurrency
+  readonly connections: ConnectionLimit
   readonly body_memory: BodyMemoryBudget
 }
 
@@ -83,7 +83,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   ]
   const responder = createResponder(log)
   const capacity: SharedCapacity = {
-    merchant_requests: createKeyedConcurrency(HTTP_LIMITS.merchant_requests_max),
+    connections: createConnectionLimit(deps.trusted_proxies),
     body_memory: createBodyMemoryBudget(),
   }
   const served_paths = method_paths.map((method_path): PublicPath => {
@@ -115,48 +115,45 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
     log,
     isServing,
   })
-  limitConnectionsPerNetwork(app.server, deps.trusted_proxies)
+  capacity.connections.attach(app.server)
   return app
 }
 
 /** Makes the steps of A1 for one public path, in their order. Each step refuses by throwing. */
 function createPipeline(
   { scheme, methodOf, pathId }: MethodPath,
-  { merchant_requests, body_memory }: SharedCapacity,
+  { connections, body_memory }: SharedCapacity,
   deps: GatewayDeps,
 ) {
   const authenticate = createRequestAuthenticator(deps, scheme)
-  const { limits, trusted_proxies } = deps
+  const { limits, merchant_requests, trusted_proxies } = deps
   // A function of its own, so that the bytes of the body are collectable while the method waits for other services.
   const readAndAuthenticate = async (exchange: Exchange) => {
     const reservation = body_memory.openReservation(() =>
       networkOf(clientAddress(exchange.request, trusted_proxies)),
     )
-    let releaseMerchant: (() => void) | undefined
     try {
       const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
-      releaseMerchant = merchant_requests.acquire(caller.merchant_id)
+      connections.markAuthenticated(exchange.request.socket)
       await limits.useDailyLimit(caller)
-      return { caller, releaseMerchant, request: parseRequest(body) }
-    } catch (error) {
-      releaseMerchant?.()
-      throw error
+      return { caller, request: parseRequest(body) }
     } finally {
       reservation.release()
     }
   }
   return async (exchange: Exchange): Promise<unknown> => {
     checkFraming(exchange.request)
-    const { caller, releaseMerchant, request } = await readAndAuthenticate(exchange)
+    const { caller, request } = await readAndAuthenticate(exchange)
+    const method = methodOf(request, caller)
+    exchange.context.method = method.name
+    checkScope(method, caller)
+    await limits.useMethodQuota(method.name, caller)
+    const endRequest = merchant_requests.begin(caller, method.is_read)
     try {
-      const method = methodOf(request, caller)
-      exchange.context.method = method.name
-      checkScope(method, caller)
-      await limits.useMethodQuota(method.name, caller)
       return await method.call(request, caller, pathId?.(exchange.request))
     } finally {
-      releaseMerchant()
+      endRequest()
     }
   }
 }

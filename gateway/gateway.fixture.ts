@@ -43,6 +43,7 @@ import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
+import { createMerchantRequests, type MerchantRequests } from './limits/merchant-requests.ts'
 import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
@@ -76,6 +77,7 @@ export interface FixtureOptions {
   /** The store of nonces and quotas. Without it nonces are kept in memory and nothing is limited. */
   readonly store?: Store
   readonly failures_per_minute?: number
+  readonly merchant_requests?: MerchantRequests
   /** The document at /openapi.json. */
   readonly reference?: JsonSchema
   readonly stopping?: AbortSignal
@@ -123,6 +125,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     resend: webhookResend.bind(deps),
     reference: options.reference,
     flood: createFloodLimiter({ failures_per_minute }),
+    merchant_requests: options.merchant_requests ?? createMerchantRequests(),
     isServing: () => !stopping?.aborted,
     log,
   })

@@ -29,6 +29,7 @@ import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
+import { createMerchantRequests } from './limits/merchant-requests.ts'
 import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/registry.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
@@ -104,6 +105,7 @@ export const role: Role = {
       reference: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),
+      merchant_requests: createMerchantRequests(),
       isServing: () => registryCache.hasResponded() && !stopping.aborted,
       log,
     })

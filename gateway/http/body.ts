@@ -1,4 +1,5 @@
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { BodyReservation } from '../hostile-connections/body-memory-budget.ts'
 import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
 import { closeAfterResponse } from '../hostile-connections/lingering-close.ts'
@@ -8,9 +9,10 @@ import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
 /**
  * Reads the body and resolves with its exact bytes, because signatures cover them.
  *
- * Rejects with 1003 for more than 1 MiB (at once when the length is announced) and for a body that is too fragmented,
- * with 2002 when no memory can be reserved, and with `RequestAborted` when the connection breaks. The caller releases the
- * reservation when it drops the bytes; the request itself keeps no long body alive.
+ * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, and for
+ * one that is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`. Rejects with 2002 when no
+ * memory can be reserved, and with `RequestAborted` when the connection breaks. The caller releases the reservation when it
+ * drops the bytes; the request itself keeps no long body alive.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
@@ -25,6 +27,7 @@ export function readBody(
     const settle = (error?: Error): void => {
       // The request lives until its response is sent, and its listeners keep the body alive that long. For short bodies,
       // removing the listeners costs more than keeping them.
+      short_body_timeout.cancel()
       if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
         request.off('data', append).off('end', settle).off('error', abort)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
@@ -42,6 +45,11 @@ export function readBody(
       else body = appendFragment(body, length, fragment)
     }
     const abort = (cause: Error): void => settle(new RequestAborted('the connection broke', { cause }))
+    const short_body_timeout = clock.after(HTTP_LIMITS.short_body_timeout_ms, () => {
+      if (length > HTTP_LIMITS.short_body_bytes) return
+      closeAfterResponse(response)
+      settle(fieldError(1003, 'body'))
+    })
     request.on('data', append).on('end', settle).on('error', abort)
   })
 }

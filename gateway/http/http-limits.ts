@@ -23,10 +23,18 @@ export const HTTP_LIMITS = {
   body_fragments_base: 256,
   /** A body may have one more fragment for each of these many bytes. Legitimate clients never send smaller fragments. */
   bytes_per_fragment: 256,
-  /** Open connections. New ones beyond it are closed at once, so that existing ones keep their files and memory. */
+  /** Open connections. Beyond it the oldest without an authenticated request is closed. */
   connections_max: 10_000,
+  /** Connections that may exist beyond `connections_max` for a moment, while others are being closed. */
+  connections_closing_max: 1_000,
   /** Open connections of one network. Trusted proxies are exempt. */
   network_connections_max: 5_000,
+  /** Open connections without an authenticated request. Half-sent requests cannot occupy more for long. */
+  unauthenticated_connections_max: 1_000,
+  /** The same of one network. */
+  network_unauthenticated_connections_max: 500,
+  /** The time that a new connection has for its first request before it can be closed to make room in a share. */
+  unauthenticated_grace_ms: 1_000,
   /**
    * Pending responses of one connection; beyond it the connection is closed. Each response waits in memory until the
    * client reads it, and only a client that never reads sends more requests ahead than this.
@@ -34,12 +42,19 @@ export const HTTP_LIMITS = {
   pending_responses_max: 32,
   /** Requests in progress in the process. Clients that wait for their responses never reach it. */
   requests_max: 10_000,
-  /** Requests in progress of one merchant, so that a slow provider of one merchant delays no other merchant. */
+  /** Requests in progress of one merchant in one environment (E10). */
   merchant_requests_max: 2_500,
+  /** The part of `merchant_requests_max` that only reads may use. */
+  merchant_requests_for_reads: 250,
   /** The time for a head to arrive. A head is one or two packets; slow heads only occupy a connection (Slowloris). */
   head_timeout_ms: 10_000,
   /** The time for a whole request to arrive: enough for 1 MiB over a very slow line. */
   request_timeout_ms: 30_000,
+  /**
+   * The time for the first `short_body_bytes` of a body to arrive, or for the whole of a shorter body. They are one or two
+   * packets; a caller that sends less in this time only occupies a connection.
+   */
+  short_body_timeout_ms: 5_000,
   /** How long an unused connection stays open. Load balancers use 60 s, so they close it first. */
   idle_timeout_ms: 72_000,
   /** How long a connection may transfer nothing: longer than the slowest create takes. */

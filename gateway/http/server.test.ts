@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { createTestGateway } from '../gateway.fixture.ts'
+import { createTestGateway, signedHeaders } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import {
@@ -153,16 +153,24 @@ test('survives callers that disconnect at any point', async () => {
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
-test('answers 2002 beyond the requests in progress of one merchant', async () => {
+// E10
+test('answers 1000 beyond the requests in progress of one merchant', async () => {
   const { merchant_requests_max: most } = HTTP_LIMITS
   const pending = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
     async () => balance_calls,
     (count) => count === most,
   )
+  const [refused] = (await sendBytes(app, requestText(BALANCE), 1)).responses
+  expect([refused?.http_status, refused?.headers.get('retry-after')]).toEqual([429, '1'])
+  expect(JSON.parse(refused?.body ?? '').error).toMatchObject({
+    code: 1000,
+    details: { bucket: 'concurrency' },
+  })
+  // The refusal is signed, as every answer to an authenticated caller.
+  expect(refused?.headers.get('x-data-hash')).toBe(signedHeaders(refused?.body ?? '')['x-data-hash'])
   release()
-  const refused = (await pending).filter((code) => code !== 0)
-  expect(refused).toEqual([2002, 2002])
+  expect((await pending).filter((code) => code !== 0)).toEqual([1000, 1000])
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 

@@ -120,6 +120,17 @@ function createFastify(
   return app
 }
 
+/** The scheme and the authority of a target in absolute form. */
+const AUTHORITY = /^https?:\/\/[^/?#]*/i
+
+/** Turns a target in absolute form (`http://host/path`) into its path, which is routed and signed (E7, A2). */
+function removeAuthority(request: IncomingMessage): void {
+  const { url = '' } = request
+  if (url.startsWith('/')) return
+  const path = url.replace(AUTHORITY, '')
+  if (path !== url) request.url = path.startsWith('/') ? path : `/${path}`
+}
+
 /** Makes Node's HTTP server with the gateway's limits. Fastify sees only the requests that are tracked. */
 function createNodeServer(
   invalid_requests: InvalidRequestHandler,
@@ -136,13 +147,16 @@ function createNodeServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      if (invalid_requests.trackRequest(request, response)) handle(request, response)
+      if (!invalid_requests.trackRequest(request, response)) return
+      removeAuthority(request)
+      handle(request, response)
     },
   )
   server.timeout = HTTP_LIMITS.inactivity_timeout_ms
   // `checkHead` counts headers: beyond its own limit Node drops headers silently.
   server.maxHeadersCount = 0
-  server.maxConnections = HTTP_LIMITS.connections_max
+  // `ConnectionLimit` makes room for new connections before this closes them.
+  server.maxConnections = HTTP_LIMITS.connections_max + HTTP_LIMITS.connections_closing_max
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, connection) => {
     if (connection instanceof Socket) invalid_requests.refuseTunnel(connection)

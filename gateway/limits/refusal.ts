@@ -9,11 +9,15 @@ export const DAILY_BUCKET = 'daily'
 /** The bucket name of failed authentications in a refusal. */
 export const FLOOD_BUCKET = 'authentication'
 
+/** The bucket name of the requests under way of a merchant in a refusal. */
+export const CONCURRENCY_BUCKET = 'concurrency'
+
 /** A quota that is used up, with what its refusal reports (E10). */
 export interface ExhaustedQuota {
   readonly bucket: string
   readonly limit: number
-  readonly window_ms: number
+  /** Absent for a limit that has no window. */
+  readonly window_ms?: number
   /** The time until calls are admitted again. It is rounded up, so that a caller that waits is admitted. */
   readonly retry_after_ms: number
 }
@@ -31,7 +35,12 @@ export function createLimitRefusal({
   const retry_after_seconds = Math.max(1, Math.ceil(retry_after_ms / 1000))
   return new PublicError(bucket === DAILY_BUCKET ? 3009 : 1000, {
     http: 429,
-    details: { bucket, limit, window_seconds: window_ms / 1000, retry_after_seconds },
+    details: {
+      bucket,
+      limit,
+      ...(window_ms === undefined ? {} : { window_seconds: window_ms / 1000 }),
+      retry_after_seconds,
+    },
   })
 }
 

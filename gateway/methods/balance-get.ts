@@ -34,6 +34,7 @@ const AMOUNT = record({
 export const balanceGet = defineMethod({
   name: 'balance.get',
   default_quota: 60_000,
+  is_read: true,
   summary: 'Shows your balance in each currency',
   description:
     'Lists every currency of your routes and of your account that the credential may see, including balances of 0.',

@@ -42,6 +42,8 @@ export interface MethodDescription {
   readonly scope?: Scope
   /** Calls per minute, unless the operator gives a credential another quota; unlimited without one (E10). */
   readonly default_quota?: number
+  /** Whether its requests may use the room that is kept for reads (E10). */
+  readonly is_read?: true
   /** One line for the reference documentation: what the method does. */
   readonly summary: string
   /** What a merchant must know beyond the summary. */
@@ -72,6 +74,7 @@ export interface PublicMethod extends MethodDescription {
 export interface Method {
   readonly name: PublicMethodName
   readonly scope: Scope | undefined
+  readonly is_read: boolean
   /** Validates the request, then handles it. */
   call(request: Json, caller: Caller, path_id?: string): Promise<unknown>
 }
@@ -82,7 +85,7 @@ export function defineMethod<T>({
   createHandler,
   ...description
 }: MethodDescriptor<T>): PublicMethod {
-  const { name, scope } = description
+  const { name, scope, is_read = false } = description
   return {
     ...description,
     request: schema.shape,
@@ -92,6 +95,7 @@ export function defineMethod<T>({
       return {
         name,
         scope,
+        is_read,
         async call(request, caller, path_id) {
           const context = { environment: caller.environment, acceptsCallbackUrl, acceptsCallbackHost }
           return handle(await validate(schema, request, context), caller, path_id)

@@ -9,6 +9,7 @@ import { IGNORED_SERVICE_ID, METHOD, NAMED_PAYMENT } from './request-fields.ts'
 export const paymentStatus = defineMethod({
   name: 'payment.status',
   default_quota: 300_000,
+  is_read: true,
   summary: 'Shows a payment and its status',
   description:
     'Give `c_id`, `h_id` or both; both must belong to the same payment. The answer reflects everything that you have ' +

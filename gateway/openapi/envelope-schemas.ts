@@ -79,15 +79,18 @@ const ERROR_INFO: readonly {
     codes: [1000, 3009],
     status: 429,
     member: 'details',
-    schema: record({
-      bucket: {
-        type: 'string',
-        description: 'The name of a method, `webhook.resend`, `daily` or `authentication`.',
+    schema: record(
+      {
+        bucket: {
+          type: 'string',
+          description: 'The name of a method, `webhook.resend`, `daily`, `authentication` or `concurrency`.',
+        },
+        limit: { type: 'integer' },
+        window_seconds: { type: 'integer', description: 'Absent for `concurrency`, which has no window.' },
+        retry_after_seconds: { type: 'integer', minimum: 1 },
       },
-      limit: { type: 'integer' },
-      window_seconds: { type: 'integer' },
-      retry_after_seconds: { type: 'integer', minimum: 1 },
-    }),
+      ['window_seconds'],
+    ),
   },
 ]
 

@@ -1,0 +1,91 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { FastifyInstance } from 'fastify'
+import { useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { createTestGateway } from '../gateway.fixture.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { PING, portOf, requestText } from '../http/socket.fixture.ts'
+
+let app: FastifyInstance
+let manual: ManualClock
+let restore: () => void
+let timers = 0
+
+beforeEach(async () => {
+  app = await createTestGateway()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  manual = createManualClock()
+  timers = 0
+  restore = useClock({
+    ...manual,
+    after(delay_ms, action) {
+      if (delay_ms === HTTP_LIMITS.short_body_timeout_ms) timers += 1
+      return manual.after(delay_ms, action)
+    },
+  })
+})
+
+afterEach(async () => {
+  restore()
+  app.server.closeAllConnections()
+  await app.close()
+})
+
+/** Sends the head of a request and a part of its body; returns what the gateway has sent so far, and a way to go on. */
+async function sendPart(body: string, length: number) {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  let received = ''
+  let is_closed = false
+  socket.setEncoding('latin1')
+  socket.on('data', (text: string) => {
+    received += text
+  })
+  socket.on('error', () => socket.destroy())
+  socket.on('end', () => {
+    is_closed = true
+  })
+  const text = requestText(body)
+  const head_length = text.length - body.length
+  socket.write(text.slice(0, head_length + length))
+  await eventually(
+    async () => timers,
+    (count) => count === 1,
+  )
+  return {
+    received: () => received,
+    isClosed: () => is_closed,
+    sendRest: () => socket.write(text.slice(head_length + length)),
+  }
+}
+
+test.each([
+  ['nothing', 0],
+  ['half', PING.length / 2],
+])('refuses a short body of which %s arrived after 5 seconds, and closes', async (_what, length) => {
+  const sent = await sendPart(PING, Math.floor(length))
+  await manual.advance(HTTP_LIMITS.short_body_timeout_ms - 1)
+  expect(sent.received()).toBe('')
+  await manual.advance(1)
+  await eventually(
+    async () => sent.received() !== '' && sent.isClosed(),
+    (done) => done === true,
+  )
+  expect(sent.received()).toMatch(/^HTTP\/1\.1 400 .*Connection: close.*"code":1003/is)
+})
+
+test.each([
+  ['a short body that is complete in time', PING, PING.length - 1, HTTP_LIMITS.short_body_timeout_ms - 1],
+  ['a long body that is half there', PING.padEnd(65_536), 32_768, 20_000],
+])('accepts %s', async (_what, body, length, time_ms) => {
+  const sent = await sendPart(body, length)
+  // The parts of a long body arrive one after the other.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await manual.advance(time_ms)
+  sent.sendRest()
+  await eventually(
+    async () => sent.received(),
+    (text = '') => text.includes('pong'),
+  )
+})

@@ -1,0 +1,41 @@
+import type { Caller } from '../auth/caller.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
+
+/**
+ * Limits the requests under way of each merchant and environment in this process, so that a slow provider of one merchant
+ * delays no other, and tests delay no production (E10).
+ */
+export interface MerchantRequests {
+  /**
+   * Counts one more request under way; returns the function that ends it. Throws 1000 (429) when there are too many. A part
+   * of the limit is kept for reads, so that a merchant whose creates wait can still look them up.
+   */
+  begin(caller: Pick<Caller, 'merchant_id' | 'environment'>, is_read: boolean): () => void
+}
+
+/** Other requests end at an unknown time; clients should not ask at once again. */
+const RETRY_AFTER_MS = 1_000
+
+/** Makes the limit of one process. Merchants without requests under way take no memory. */
+export function createMerchantRequests(
+  requests_max: number = HTTP_LIMITS.merchant_requests_max,
+  kept_for_reads: number = HTTP_LIMITS.merchant_requests_for_reads,
+): MerchantRequests {
+  const counts = new Map<string, number>()
+  return {
+    begin({ merchant_id, environment }, is_read) {
+      const key = `${merchant_id} ${environment}`
+      const count = (counts.get(key) ?? 0) + 1
+      const limit = is_read ? requests_max : requests_max - kept_for_reads
+      if (count > limit)
+        throw createLimitRefusal({ bucket: CONCURRENCY_BUCKET, limit, retry_after_ms: RETRY_AFTER_MS })
+      counts.set(key, count)
+      return () => {
+        const remaining = (counts.get(key) ?? 0) - 1
+        if (remaining > 0) counts.set(key, remaining)
+        else counts.delete(key)
+      }
+    },
+  }
+}
