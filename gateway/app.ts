@@ -17,6 +17,7 @@ import { networkOf } from './hostile-connections/network.ts'
 import { clientAddress } from './http/address.ts'
 import { RequestAborted, readBody } from './http/body.ts'
 import type { Exchange } from './http/exchange.ts'
+import { createExchangeLog } from './http/exchange-log.ts'
 import { checkFraming } from './http/framing.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicPath } from './http/server.ts'
@@ -81,7 +82,8 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       pathId: ({ url = '' }) => RESEND_TARGET.exec(url)?.[1],
     },
   ]
-  const responder = createResponder(log)
+  const exchange_log = createExchangeLog(log, deps.trusted_proxies)
+  const responder = createResponder(exchange_log)
   const capacity: SharedCapacity = {
     connections: createConnectionLimit(deps.trusted_proxies),
     body_memory: createBodyMemoryBudget(),
@@ -105,7 +107,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
         } catch (error) {
           if (!(error instanceof RequestAborted))
             return responder.sendFailure(exchange, refusalFor(exchange, error, deps))
-          log.info({ outcome: 'aborted' }, 'the caller closed the connection before its request was complete')
+          exchange_log.logAborted(exchange)
         }
       }),
   })
@@ -113,6 +115,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
     paths: [...served_paths, ...reference_paths].map(withRefusals),
     responder,
     log,
+    exchange_log,
     isServing,
   })
   capacity.connections.attach(app.server)

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
 import { failureText } from '../http/envelope.ts'
+import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { closeLingering } from './lingering-close.ts'
 
@@ -33,7 +33,7 @@ interface ConnectionState {
  * of the next request is unknown. Responses of earlier, complete requests are sent first. A request that was already
  * refused before its body ended gets no second response.
  */
-export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
+export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>): InvalidRequestHandler {
   const connections = new WeakMap<Socket, ConnectionState>()
   const refused = new WeakSet<Socket>()
   // One listener for all responses: a closure for each would cost every request.
@@ -46,7 +46,6 @@ export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
   const refuse = (reason: string | undefined, socket: Socket): void => {
     if (refused.has(socket)) return
     refused.add(socket)
-    log.info({ code: 1003, reason }, 'invalid request; closing the connection')
     const { pending, incomplete_request } = connections.get(socket) ?? {
       pending: [],
       incomplete_request: undefined,
@@ -56,7 +55,9 @@ export function createInvalidRequestHandler(log: Log): InvalidRequestHandler {
     const is_within_request = (newest?.req ?? incomplete_request)?.complete === false
     const is_answered = is_within_request && (newest === undefined || newest.headersSent)
     const earlier = pending.at(is_within_request && !is_answered ? -2 : -1)
-    const text = is_answered ? '' : refusalText()
+    const request_id = uuidv7()
+    log.logInvalid(request_id, socket.remoteAddress, reason)
+    const text = is_answered ? '' : refusalText(request_id)
     if (earlier === undefined) closeDiscarding(socket, text)
     else earlier.once('close', () => closeDiscarding(socket, text))
   }
@@ -94,8 +95,7 @@ function closeDiscarding(socket: Socket, text: string): void {
 }
 
 /** A complete HTTP response with the envelope of 1003. */
-function refusalText(): string {
-  const request_id = uuidv7()
+function refusalText(request_id: string): string {
   const body = failureText(new PublicError(1003), request_id, 0)
   return [
     'HTTP/1.1 400 Bad Request',

@@ -5,6 +5,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { beginExchange } from './exchange.ts'
+import { createExchangeLog } from './exchange-log.ts'
 import { createResponder } from './responder.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
@@ -71,10 +72,42 @@ test.each([
     writer: { write: (line) => lines.push(JSON.parse(line)) },
   })
   const request = new IncomingMessage(new Socket())
-  createResponder(log).sendFailure(
+  createResponder(createExchangeLog(log, undefined)).sendFailure(
     beginExchange(request, new ServerResponse(request)),
     new PublicError(2002, { cause }),
   )
   expect(lines.map(({ message }) => message)).toEqual(messages)
   expect(lines.at(-1)).toMatchObject({ code: 2002, http_status: 400 })
+})
+
+const WRONG_HASH = { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }
+const idsOf = (items: readonly { readonly body: string }[]) =>
+  items.map(({ body }) => JSON.parse(body).request_id)
+
+test.each<[string, RequestHead]>([
+  ['a request with a wrong signature', WRONG_HASH],
+  ['a request for an unknown path', { target: '/x' }],
+  ['an invalid request', { header_lines: ['x-a : b'] }],
+  ['a tunnel', { verb: 'CONNECT', target: 'a:80' }],
+])('logs the request id that %s was given, and the address of its caller', async (_what, head) => {
+  const { responses, lines } = await exchange([head])
+  expect(lines.map(({ request_id }) => request_id)).toEqual(idsOf(responses))
+  expect(lines[0]).toMatchObject({
+    client_address: '127.0.0.1',
+    code: JSON.parse(responses[0]?.body ?? '').error.code,
+  })
+})
+
+test('logs too many failed authentications with their ids too', async () => {
+  const { responses, lines } = await exchange([WRONG_HASH, WRONG_HASH], 1)
+  expect(responses.map(({ http_status }) => http_status)).toEqual([400, 429])
+  expect(lines.map(({ request_id }) => request_id)).toEqual(idsOf(responses))
+})
+
+test('samples the lines about callers that are not authenticated, and no others', async () => {
+  const refused = await exchange(Array.from({ length: 30 }, () => WRONG_HASH))
+  expect([refused.responses.length, refused.lines.length]).toEqual([30, 20])
+  const authenticated = await exchange(Array.from({ length: 30 }, () => ({})))
+  expect([authenticated.responses.length, authenticated.lines.length]).toEqual([30, 30])
+  expect(authenticated.lines[0]?.['client_address']).toBeUndefined()
 })

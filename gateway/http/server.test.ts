@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestGateway, signedHeaders } from '../gateway.fixture.ts'
+import { createMerchantRequests } from '../limits/merchant-requests.ts'
 import { V1_PATH } from '../paths.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import {
@@ -180,18 +181,18 @@ test('answers 2002 beyond the requests in progress of the process', async () => 
   const lines: string[] = []
   await app.close()
   app = await createTestGateway({
-    registryService: { getCredential: () => gate.promise.then(() => ({})) },
-    failures_per_minute: 2 * most,
+    balances: { getBalances: () => gate.promise.then(() => ({})) },
+    merchant_requests: createMerchantRequests(2 * most, 0),
     log: createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const pending = codesOfMany(most + 2, requestText(PING))
+  const pending = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
     async () => lines.length,
     (count) => count === 2,
   )
   gate.resolve()
-  const others = (await pending).filter((code) => code !== 3003)
+  const others = (await pending).filter((code) => code !== 0)
   expect(others).toEqual([2002, 2002])
 })
 

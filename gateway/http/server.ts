@@ -13,6 +13,7 @@ import {
   type InvalidRequestHandler,
 } from '../hostile-connections/invalid-requests.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
+import type { ExchangeLog } from './exchange-log.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import type { Responder } from './responder.ts'
 
@@ -33,6 +34,7 @@ export interface ServerDeps {
   readonly paths: readonly PublicPath[]
   readonly responder: Responder
   readonly log: Log
+  readonly exchange_log: ExchangeLog
   /** While this is `false`, every request to a known path gets HTTP 503 and its connection is closed. */
   readonly isServing: () => boolean
 }
@@ -44,7 +46,13 @@ export interface ServerDeps {
  * signatures cover their exact bytes. Measured: Fastify's parsers, hooks and `reply.send` take 11 to 16 % more processor
  * time per `gateway.ping` (docs/decisions.md).
  */
-export function createServer({ paths, responder, log, isServing }: ServerDeps): FastifyInstance {
+export function createServer({
+  paths,
+  responder,
+  log,
+  exchange_log,
+  isServing,
+}: ServerDeps): FastifyInstance {
   const refuseUnknown = (request: IncomingMessage, response: ServerResponse): void => {
     // Fastify's router also accepts other spellings of a path; the contract does not.
     const is_wrong_verb = paths.some(
@@ -52,7 +60,7 @@ export function createServer({ paths, responder, log, isServing }: ServerDeps): 
     )
     responder.sendFailure(beginExchange(request, response), new PublicError(is_wrong_verb ? 1007 : 1001))
   }
-  const app = createFastify(createInvalidRequestHandler(log), refuseUnknown)
+  const app = createFastify(createInvalidRequestHandler(exchange_log), refuseUnknown)
   let in_progress = 0
   const finishRequest = (): void => {
     in_progress -= 1

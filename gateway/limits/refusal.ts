@@ -64,8 +64,3 @@ export function retryHeaders({ http, details }: PublicError): readonly string[] 
   const own = method_header === undefined ? [] : [method_header, String(seconds)]
   return ['Retry-After', String(seconds), ...own]
 }
-
-/** Whether an error is the refusal of too many failed authentications. */
-export function isFloodRefusal({ details }: PublicError): boolean {
-  return details?.['bucket'] === FLOOD_BUCKET
-}

@@ -3,7 +3,7 @@ import { TIMESTAMP_PATTERN } from '../auth/replay.ts'
 import { RESEND_REQUEST_PREFIX } from '../auth/resend-scheme.ts'
 import { V1_NONCE_PATTERN, V1_WINDOW_MS } from '../auth/v1-scheme.ts'
 import { V2_NONCE_PATTERN, V2_REQUEST_PREFIX, V2_RESPONSE_PREFIX, V2_WINDOW_MS } from '../auth/v2-scheme.ts'
-import { CLIENT_REQUEST_ID } from '../http/responder.ts'
+import { CLIENT_REQUEST_ID } from '../http/exchange-log.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { SignatureDescription } from './operation.ts'
 

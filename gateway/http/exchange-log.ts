@@ -1,0 +1,107 @@
+import type { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
+import type { Log } from '#lib/platform/telemetry/log.ts'
+import { clientAddress } from './address.ts'
+import { type Exchange, elapsedMs } from './exchange.ts'
+import { singleHeader } from './headers.ts'
+import { createStrangerLines, type StrangerLines } from './stranger-lines.ts'
+
+/**
+ * Logs what became of each request. A refusal is logged with the caller's address and with the request id that it was
+ * given. Lines about callers that are not authenticated are sampled per network.
+ */
+export interface ExchangeLog {
+  logSuccess(exchange: Exchange, http_status: number): void
+  logFailure(exchange: Exchange, error: PublicError): void
+  /** The caller closed the connection before its request was complete. */
+  logAborted(exchange: Exchange): void
+  /** Bytes that are not a valid request were answered with 1003. */
+  logInvalid(request_id: string, address: string | undefined, reason: string | undefined): void
+}
+
+/** The form of a caller's own request id. A value of another form is not logged. */
+export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
+
+/** Makes the log of one gateway. */
+export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined): ExchangeLog {
+  const strangers = createStrangerLines()
+  const write = (exchange: Exchange, http_status: number, code?: number, caller?: CallerFields): void => {
+    const { request, request_id, context } = exchange
+    const client_request_id = singleHeader(request.rawHeaders, 'x-request-id')
+    const { application_id, merchant_id, environment, method } = context
+    log.info(
+      {
+        request_id,
+        method,
+        http_status,
+        code,
+        duration_ms: elapsedMs(exchange),
+        application_id,
+        merchant_id,
+        environment,
+        client_request_id:
+          client_request_id !== undefined && CLIENT_REQUEST_ID.test(client_request_id)
+            ? client_request_id
+            : undefined,
+        client_address: caller?.client_address,
+        dropped: caller?.dropped,
+      },
+      'request answered',
+    )
+  }
+  /** The fields about the caller of a refused request; `undefined` when its lines are left out. */
+  const fieldsOfRefused = ({ request, context }: Exchange): CallerFields | undefined => {
+    const client_address = clientAddress(request, trusted_proxies)
+    return context.sign === undefined ? strangerFields(strangers, client_address) : { client_address }
+  }
+  return {
+    logSuccess: write,
+    logFailure(exchange, error) {
+      const caller = fieldsOfRefused(exchange)
+      if (caller === undefined) return
+      logFault(log, exchange, error)
+      write(exchange, error.http, error.code, caller)
+    },
+    logAborted(exchange) {
+      const caller = fieldsOfRefused(exchange)
+      if (caller === undefined) return
+      const { request_id } = exchange
+      log.info(
+        { request_id, outcome: 'aborted', ...caller },
+        'the caller closed the connection before its request was complete',
+      )
+    },
+    logInvalid(request_id, address, reason) {
+      const caller = strangerFields(strangers, address)
+      if (caller === undefined) return
+      log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
+    },
+  }
+}
+
+/** What a log line says about the caller of a refused request. */
+interface CallerFields {
+  readonly client_address: string | undefined
+  /** How many lines about the network of the caller were left out before this one; absent for 0. */
+  readonly dropped?: number
+}
+
+function strangerFields(
+  strangers: StrangerLines,
+  client_address: string | undefined,
+): CallerFields | undefined {
+  const dropped = strangers.next(client_address)
+  if (dropped === undefined) return undefined
+  return dropped === 0 ? { client_address } : { client_address, dropped }
+}
+
+/**
+ * Logs faults and dependencies that are down; refusals are the caller's concern. A 2002 without a cause is logged by the
+ * line of the exchange only, so that an outage does not fill the log.
+ */
+function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicError): void {
+  if (code === 2001) log.error({ request_id, error: cause }, 'request failed with an unexpected fault')
+  else if (code === 2002 && cause !== undefined) {
+    log.warn({ request_id, error: cause }, 'request failed because a dependency is unavailable')
+  }
+}

@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { clock } from '#lib/platform/time.ts'
+import { networkOf } from '../hostile-connections/network.ts'
+
+/**
+ * Decides which log lines about callers that are not authenticated are written. It samples them per network, so that such
+ * callers cannot fill the log.
+ */
+export interface StrangerLines {
+  /**
+   * Returns `undefined` when the next line about an address must be left out. Otherwise returns how many lines about its
+   * network were left out since the last one that was written.
+   */
+  next(address: string | undefined): number | undefined
+}
+
+/** The limits of a sampler. */
+export interface StrangerLineLimits {
+  /** Lines per minute about one network. */
+  readonly network_lines_max?: number
+  /** Lines per minute about all networks. */
+  readonly lines_max?: number
+}
+
+const MINUTE_MS = 60_000
+/** Networks that are remembered; beyond it the one whose last line is the oldest is forgotten. */
+const NETWORKS_MAX = 10_000
+
+interface Window {
+  opened_ms: number
+  lines: number
+}
+
+const left_out = counter(
+  'multihub_gateway_log_lines_left_out_total',
+  'Log lines about callers without authentication that were left out, because their network had too many.',
+)
+
+/** Makes the sampler of one gateway. */
+export function createStrangerLines({
+  network_lines_max = 20,
+  lines_max = 1_000,
+}: StrangerLineLimits = {}): StrangerLines {
+  const networks = new LRUCache<string, Window & { left_out: number }>({ max: NETWORKS_MAX })
+  const all: Window = { opened_ms: Number.NEGATIVE_INFINITY, lines: 0 }
+  const hasRoom = (window: Window, max: number, now_ms: number): boolean => {
+    if (now_ms - window.opened_ms >= MINUTE_MS) {
+      window.opened_ms = now_ms
+      window.lines = 0
+    }
+    return window.lines < max
+  }
+  return {
+    next(address) {
+      const name = networkOf(address)
+      const now_ms = clock.monotonic_ms()
+      const known = networks.get(name)
+      const network = known ?? { opened_ms: now_ms, lines: 0, left_out: 0 }
+      if (known === undefined) networks.set(name, network)
+      if (!hasRoom(network, network_lines_max, now_ms) || !hasRoom(all, lines_max, now_ms)) {
+        network.left_out += 1
+        left_out.increment({})
+        return undefined
+      }
+      network.lines += 1
+      all.lines += 1
+      const { left_out: before } = network
+      network.left_out = 0
+      return before
+    },
+  }
+}
