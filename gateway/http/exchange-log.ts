@@ -7,7 +7,7 @@ import { singleHeader } from './headers.ts'
 import { createStrangerLines, type StrangerLines } from './stranger-lines.ts'
 
 /**
- * Logs what became of each request. A refusal is logged with the caller's address and with the request id that it was
+ * Logs the result of each request. A refusal is logged with the caller's address and with the request id that it was
  * given. Lines about callers that are not authenticated are sampled per network.
  */
 export interface ExchangeLog {

@@ -34,7 +34,7 @@ const CONTROL = String.raw`\x00-\x1f\x7f-\x9f`
 const CONTROL_OR_BLANK = String.raw`\x00-\x20\x7f-\xa0`
 
 /** A part of a local part between dots. */
-const WORD = String.raw`[^${CONTROL_OR_BLANK}@"(),.:;<>\[\\\]]+`
+const WORD = String.raw`[^${CONTROL_OR_BLANK}@"(),.:;<>\[\\\]]{1,64}`
 /** The first or last character of a label: a letter, a digit, or any character beyond ASCII. */
 const LABEL_EDGE = String.raw`[^\x00-/:-@\[-\x60{-\xa0]`
 /** The characters between the edges of a label: the same and hyphens. */

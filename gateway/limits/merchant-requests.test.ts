@@ -58,7 +58,7 @@ test('never has more requests under way than the limit, and admits again after t
 
 const BALANCE = { body: { method: 'balance.get', params: {} } }
 
-test('keeps room for payment.status and balance.get beside a create that waits', async () => {
+test('keeps room for payment.status and balance.get next to a create that waits', async () => {
   const called = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const app = await createTestGateway({

@@ -93,7 +93,7 @@ test.each<[string, number, object, boolean]>([
   ['1005 without a path', 400, failure(1005, null), false],
   ['9000 with more than a path', 400, failure(9000, { description: 'a', secret: 'b' }), false],
   ['6009 with the existing payment', 400, failure(6009, null, { h_id: '1', status: 'success' }), true],
-  ['6009 without it', 400, failure(6009, null), false],
+  ['6009 for a credential that may not read it', 400, failure(6009, null), true],
   ['another code with any context', 400, failure(6004, null, { anything: 1 }), true],
   ['a code of another status', 400, failure(3008, null), false],
   ['an unknown code', 400, failure(1, null), false],
