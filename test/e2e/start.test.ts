@@ -183,7 +183,7 @@ describe('a failed start ends with code 1 and says what to do', () => {
 
   // N9, R4
   test('callbacks to private addresses are allowed outside of the local run', async () => {
-    const settings = { ...KEYS, MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' }
+    const settings = { ...KEYS, MULTIHUB_SANDBOX_KEY: 'a'.repeat(64), MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' }
     expect(await refusal(settings, ['main.ts', 'all'])).toEqual([
       'the configuration is not valid; correct these settings:',
       '  MULTIHUB_CALLBACK_ALLOW must not be set: only the local run (npm start) permits it',
