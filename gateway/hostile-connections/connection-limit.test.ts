@@ -95,6 +95,13 @@ test('half-sent requests from two networks do not keep out a caller from a third
   expect(await (await start('127.0.0.2')).request()).toBe(true)
 })
 
+test('a network that is full of half-sent requests still gets new connections, at the cost of its oldest', async () => {
+  const start = await startServer()
+  const clients = await open(start, 9)
+  await areOpen(clients, [false, ...clients.slice(1).map(() => true)])
+  expect(await clients.at(-1)?.request()).toBe(true)
+})
+
 test('closes the oldest unauthenticated connections of a network beyond its share', async () => {
   const start = await startServer()
   const clients = await open(start, 6)

@@ -1,0 +1,71 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { FastifyInstance } from 'fastify'
+import { useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { createTestGateway } from '../gateway.fixture.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { PING, portOf, requestText } from '../http/socket.fixture.ts'
+
+let app: FastifyInstance
+let manual: ManualClock
+let restore: () => void
+let accepted = 0
+
+beforeEach(async () => {
+  manual = createManualClock()
+  restore = useClock(manual)
+  app = await createTestGateway()
+  accepted = 0
+  app.server.on('connection', () => {
+    accepted += 1
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+afterEach(async () => {
+  restore()
+  app.server.closeAllConnections()
+  await app.close()
+})
+
+/** Opens a connection; returns what it received and whether it is open. */
+function open(bytes: string) {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  const state = { socket, received: '', is_open: true }
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    state.received += text
+  })
+  socket.on('error', () => socket.destroy())
+  socket.on('close', () => {
+    state.is_open = false
+  })
+  socket.write(bytes)
+  return state
+}
+
+const until = (isDone: () => boolean) =>
+  eventually(
+    async () => isDone(),
+    (done) => done === true,
+  )
+
+test('a verified signature protects a connection from half-sent requests; a wrong one does not', async () => {
+  const wrong = open(requestText(PING, { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }))
+  await until(() => wrong.received.includes('3002'))
+  const verified = open(requestText(PING))
+  await until(() => verified.received.includes('pong'))
+  await manual.advance(HTTP_LIMITS.unauthenticated_grace_ms)
+  const most = HTTP_LIMITS.network_unauthenticated_connections_max
+  const half_sent = Array.from({ length: most }, () => open('POST / HTTP/1.1\r\n'))
+  await until(() => accepted === most + 2)
+  await until(() => !wrong.is_open)
+  expect(half_sent.filter(({ is_open }) => !is_open)).toEqual([])
+  await manual.advance(HTTP_LIMITS.unauthenticated_grace_ms)
+  half_sent.push(open('POST / HTTP/1.1\r\n'))
+  await until(() => half_sent[0]?.is_open === false)
+  verified.received = ''
+  verified.socket.write(requestText(PING))
+  await until(() => verified.received.includes('pong'))
+})
