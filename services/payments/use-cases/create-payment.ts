@@ -154,7 +154,7 @@ const READ_TRIES_MAX = 20
 const READ_WAIT_MS = 50
 
 /**
- * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first answer. A
+ * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first response. A
  * credential that may not read the payment, by its stored route and currency, gets the 6009 without them (E11).
  */
 async function duplicateError(
