@@ -1,4 +1,4 @@
-import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { drainRequest } from '../hostile-connections/fragmented-body.ts'
 import { retryHeaders } from '../limits/refusal.ts'
 import { failureText, successText } from './envelope.ts'

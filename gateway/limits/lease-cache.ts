@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'

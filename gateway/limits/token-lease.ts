@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withoutRequest } from '#lib/platform/context.ts'
-import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'

@@ -4,10 +4,10 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { fromConnectError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import { type CallerName, type Permissions, type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
-import { fromConnectError } from '#lib/platform/rpc/translate-errors.ts'
 import { createLog, type Log } from '#lib/platform/telemetry/log.ts'
 
 /** The token of a caller in these tests. */

@@ -8,7 +8,7 @@ import {
 } from '#lib/platform/config/config.ts'
 import { portSetting, secretSetting, textSetting } from '#lib/platform/config/settings.ts'
 import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
-import type { CallerCertificate, CallerToken } from './authenticate.ts'
+import type { CallerCertificate, CallerToken } from './credentials/authenticate.ts'
 import { CALLERS, type CallerName } from './service.ts'
 
 const ENTRIES_MAX = 100

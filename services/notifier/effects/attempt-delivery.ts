@@ -1,7 +1,7 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { toPublicError } from '#lib/platform/rpc/translate-errors.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import type { PostDelivery, PostResult } from '../delivery/post-delivery.ts'

@@ -1,7 +1,7 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
-import type { RpcEndpoint } from './dispatch.ts'
-import type { CallerName } from './service.ts'
+import type { RpcEndpoint } from '#lib/platform/rpc/server/dispatch.ts'
+import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
 /**

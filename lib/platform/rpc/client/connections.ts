@@ -1,8 +1,8 @@
 import type { Transport } from '@connectrpc/connect'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { channelCredentials } from './channel-credentials.ts'
+import { channelCredentials } from '#lib/platform/rpc/credentials/channel-credentials.ts'
+import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
-import type { Tls } from './tls.ts'
 
 /** The connections of a process to other processes: one per address, opened at the first use. */
 export interface OutgoingConnections {

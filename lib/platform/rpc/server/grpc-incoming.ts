@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
+import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { CallCredentials } from './authenticate.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 import type { IncomingCall } from './incoming.ts'
 

@@ -9,12 +9,12 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
-import { type Certificates, makeAuthority } from '../../../test/support/certificates.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../../test/support/rpc.ts'
-import { startTcpProxy, type TcpProxy } from '../../../test/support/tcp-proxy.ts'
-import { createRpc, type Rpc } from './rpc.ts'
-import { RPC_SETTINGS } from './settings.ts'
+import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { type Certificates, makeAuthority } from '../../../../test/support/certificates.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../../../test/support/rpc.ts'
+import { startTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.ts'
 
 const old = await makeAuthority()
 const next = await makeAuthority()

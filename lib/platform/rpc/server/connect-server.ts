@@ -8,12 +8,12 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createConnectRouter } from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
+import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
+import { reloadSecureContext, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { connectIncoming, contextValuesOf } from './connect-incoming.ts'
 import type { RpcEndpoint } from './dispatch.ts'
-import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
-import type { Tls } from './tls.ts'
-import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
 /** The options of the server for the Connect and gRPC-Web protocols. */
 export interface ConnectServerOptions {

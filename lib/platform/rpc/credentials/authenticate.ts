@@ -1,6 +1,6 @@
 import type { PeerCertificate } from 'node:tls'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import type { CallerName } from './service.ts'
+import type { CallerName } from '#lib/platform/rpc/service.ts'
 
 /** A caller's bearer token. Only its SHA-256 is configured, so that the configuration does not reveal it. */
 export interface CallerToken {

@@ -7,7 +7,9 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { ConfigError, readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
-import { makeAuthority } from '../../../test/support/certificates.ts'
+import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
+import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { makeAuthority } from '../../../../test/support/certificates.ts'
 import {
   merchantService,
   recordingLog,
@@ -15,9 +17,7 @@ import {
   serveProcess,
   type TestProcess,
   tokenOf,
-} from '../../../test/support/rpc.ts'
-import { createRpc, type Rpc } from './rpc.ts'
-import { RPC_SETTINGS } from './settings.ts'
+} from '../../../../test/support/rpc.ts'
 import { openTls, type TlsFiles } from './tls.ts'
 
 const ours = await makeAuthority()

@@ -4,7 +4,7 @@ import { Code } from '@connectrpc/connect'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
 import {
   clientBy,
   merchantService,
@@ -12,7 +12,7 @@ import {
   serveProcess,
   type TestProcess,
   tokenOf,
-} from '../../../test/support/rpc.ts'
+} from '../../../../test/support/rpc.ts'
 
 const ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {

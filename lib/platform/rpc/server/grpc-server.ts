@@ -9,15 +9,20 @@ import {
   type ServiceDefinition,
 } from '@grpc/grpc-js'
 import { listen } from '#lib/platform/process/listen.ts'
+import type { AuthenticateCaller } from '#lib/platform/rpc/credentials/authenticate.ts'
+import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
+import { reloadSecureContext, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
+import { toGrpcStatus } from '#lib/platform/rpc/errors/grpc-status.ts'
+import {
+  CALL_TIMEOUT_MAX_MS,
+  CONNECTIONS_MAX,
+  MESSAGE_MAX_BYTES,
+  STREAMS_MAX,
+} from '#lib/platform/rpc/limits.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type { AuthenticateCaller } from './authenticate.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 import { grpcIncoming } from './grpc-incoming.ts'
-import { toGrpcStatus } from './grpc-status.ts'
 import { addHealthAndReflection } from './health-and-reflection.ts'
-import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from './limits.ts'
-import type { Tls } from './tls.ts'
-import { reloadSecureContext, tlsServerOptions } from './tls.ts'
 
 /** The options of the gRPC server. */
 export interface GrpcServerOptions {

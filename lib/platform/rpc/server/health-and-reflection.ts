@@ -7,10 +7,10 @@ import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
 import { Health } from '#gen/grpc/health/v1/health_pb.ts'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
-import type { AuthenticateCaller } from './authenticate.ts'
+import type { AuthenticateCaller } from '#lib/platform/rpc/credentials/authenticate.ts'
+import { toGrpcStatus } from '#lib/platform/rpc/errors/grpc-status.ts'
+import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
 import { callCredentialsOf } from './grpc-incoming.ts'
-import { toGrpcStatus } from './grpc-status.ts'
-import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
 

@@ -9,7 +9,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from '@connectrpc/connect'
-import type { CallCredentials } from './authenticate.ts'
+import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
 import type { IncomingCall } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */

@@ -1,10 +1,10 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { RequestContext } from '#lib/platform/context.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
+import { CALL_TIMEOUT_MAX_MS } from '#lib/platform/rpc/limits.ts'
+import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { parseTrace } from '#lib/platform/telemetry/trace.ts'
-import type { CallCredentials } from './authenticate.ts'
-import { CALL_TIMEOUT_MAX_MS } from './limits.ts'
-import type { CallerName } from './service.ts'
 
 /** An incoming call of any transport. */
 export interface IncomingCall {

@@ -2,12 +2,12 @@ import type { DescMethodUnary } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { currentRequest } from '#lib/platform/context.ts'
+import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
+import { roleOf } from '#lib/platform/rpc/service.ts'
 import type { Log, LogFields } from '#lib/platform/telemetry/log.ts'
 import { histogram } from '#lib/platform/telemetry/metrics.ts'
 import { elapsedSince } from '#lib/platform/time.ts'
-import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
-import { roleOf } from './service.ts'
-import { toPublicError } from './translate-errors.ts'
 
 /** Reports the calls of one method: all of them to the metrics, failed ones also to the log. */
 export interface CallReport {

@@ -7,9 +7,9 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { fromGrpcStatus } from '#lib/platform/rpc/errors/grpc-status.ts'
+import { MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import { clock } from '#lib/platform/time.ts'
-import { fromGrpcStatus } from './grpc-status.ts'
-import { MESSAGE_MAX_BYTES } from './limits.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
 /** The address to call and the caller's credentials. */

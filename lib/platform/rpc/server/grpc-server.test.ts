@@ -21,8 +21,9 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { currentRequest, type RequestContext } from '#lib/platform/context.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { freePort } from '../../../test/support/free-port.ts'
+import { fromGrpcStatus } from '#lib/platform/rpc/errors/grpc-status.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { freePort } from '../../../../test/support/free-port.ts'
 import {
   grpcClient,
   merchantService,
@@ -30,8 +31,7 @@ import {
   rpcConfig,
   serveProcess,
   tokenOf,
-} from '../../../test/support/rpc.ts'
-import { fromGrpcStatus } from './grpc-status.ts'
+} from '../../../../test/support/rpc.ts'
 
 const GET = '/multihub.merchants.v1.MerchantService/GetMerchant'
 

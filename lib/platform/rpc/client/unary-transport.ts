@@ -7,9 +7,9 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
-import { MESSAGE_MAX_BYTES } from './limits.ts'
+import { fromConnectError } from '#lib/platform/rpc/errors/translate-errors.ts'
+import { MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import { type OutgoingMetadata, outgoingMetadata } from './outgoing-metadata.ts'
-import { fromConnectError } from './translate-errors.ts'
 
 /** One outgoing call: the encoded request and its metadata. */
 export interface OutgoingCall extends OutgoingMetadata {

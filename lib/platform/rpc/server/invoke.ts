@@ -1,8 +1,8 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code, type HandlerContext } from '@connectrpc/connect'
+import { RpcStatusError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { CallContext } from './handler-context.ts'
-import { RpcStatusError } from './rpc-status-error.ts'
 
 /** A method of an implementation. `rpcService` has checked its types at compile time. */
 export type Handler = (request: Message, context: HandlerContext) => unknown

@@ -10,16 +10,16 @@ import {
 import { Code } from '@connectrpc/connect'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withRequest } from '#lib/platform/context.ts'
+import type { AuthenticateCaller } from '#lib/platform/rpc/credentials/authenticate.ts'
+import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
+import { CALLS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
+import type { CallerName, RpcService } from '#lib/platform/rpc/service.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import type { AuthenticateCaller } from './authenticate.ts'
 import { CallContext } from './handler-context.ts'
 import { type IncomingCall, requestContextOf } from './incoming.ts'
 import { type Handler, invoke } from './invoke.ts'
-import { CALLS_MAX, MESSAGE_MAX_BYTES } from './limits.ts'
 import { type CallReport, createReport } from './report.ts'
-import { RpcStatusError, toCallerError } from './rpc-status-error.ts'
-import type { CallerName, RpcService } from './service.ts'
 
 /** The response of a handler: its message and the encoded bytes. Encoding here shows a bad response as our fault. */
 export interface HandlerResponse {

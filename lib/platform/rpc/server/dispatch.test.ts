@@ -4,12 +4,12 @@ import { createClient } from '@connectrpc/connect'
 import { describe, expect, test } from '@jest/globals'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { createMemoryTransport } from '#lib/platform/rpc/client/memory-transport.ts'
+import { CALLS_MAX } from '#lib/platform/rpc/limits.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { createDispatcher } from './dispatch.ts'
-import { CALLS_MAX } from './limits.ts'
-import { createMemoryTransport } from './memory-transport.ts'
-import { type RpcService, rpcService } from './service.ts'
 
 const dispatch = createDispatcher(() => undefined, log)
 

@@ -1,8 +1,8 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { currentRequest } from '#lib/platform/context.ts'
+import { CALL_TIMEOUT_MS } from '#lib/platform/rpc/limits.ts'
 import { childTrace, formatTrace, parseTrace } from '#lib/platform/telemetry/trace.ts'
 import { clock } from '#lib/platform/time.ts'
-import { CALL_TIMEOUT_MS } from './limits.ts'
 
 /** The metadata of every outgoing call. */
 export interface OutgoingMetadata {
