@@ -30,8 +30,8 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
       return { merchant: merchantToProto(await getMerchant(deps, merchantId)) }
     },
     async listMerchants({ pageSize, pageToken }) {
-      const { merchants, next_page_token } = await listMerchants(deps, pageSize, pageToken)
-      return { merchants: merchants.map(merchantToProto), nextPageToken: next_page_token }
+      const page = await listMerchants(deps, { page_size: pageSize, page_token: pageToken })
+      return { merchants: page.items.map(merchantToProto), nextPageToken: page.next_page_token }
     },
     async updateMerchant({ merchantId, name, timezone, environments }) {
       const changes = {
