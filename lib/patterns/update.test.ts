@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
-import { update, upsert } from './update.ts'
+import { insertOrGet, update, upsert } from './update.ts'
 
 interface Counter {
   readonly group: string
@@ -96,6 +96,46 @@ describe('the compare-and-set loop', () => {
     expect(loads).toBe(0)
     expect(await update(counting, key, plusOne, known)).toMatchObject({ count: 3 })
     expect(loads).toBe(1)
+  })
+
+  test('inserts once of 50 concurrent creators, and gives all of them that document', async () => {
+    key = newKey()
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, count) =>
+        insertOrGet(counters, key, { ...key, alias: key.name, count }),
+      ),
+    )
+    expect(results.filter(({ is_new }) => is_new)).toHaveLength(1)
+    const stored = await counters.get(key)
+    expect(results.map((result) => result.stored)).toEqual(results.map(() => stored))
+  })
+
+  test('inserts a new document without a read, and inserts again when the holder of its key is gone', async () => {
+    key = newKey()
+    let [reads, inserts] = [0, 0]
+    const undone: Pick<Collection<Counter>, 'get' | 'insert'> = {
+      get: (wanted) => {
+        reads += 1
+        return counters.get(wanted)
+      },
+      insert: (document) => {
+        inserts += 1
+        return inserts === 1 ? Promise.reject(new Duplicate('counters', 'key')) : counters.insert(document)
+      },
+    }
+    const created = await insertOrGet(undone, key, { ...key, alias: key.name, count: 1 })
+    expect([created.is_new, reads, inserts]).toEqual([true, 1, 2])
+    const other = newKey()
+    await insertOrGet(undone, other, { ...other, alias: other.name, count: 1 })
+    expect([reads, inserts]).toEqual([1, 3])
+  })
+
+  test('throws a duplicate in another index than the key from insertOrGet at once', async () => {
+    const { alias } = await add(1)
+    const other = newKey()
+    await expect(insertOrGet(counters, other, { ...other, alias, count: 1 })).rejects.toBeInstanceOf(
+      Duplicate,
+    )
   })
 
   test('gives up with Unavailable after 100 lost races', async () => {

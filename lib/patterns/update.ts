@@ -31,12 +31,11 @@ export function update<D extends object>(
   just_read?: Stored<D>,
 ): Promise<Stored<D> | undefined> {
   return compareAndSet(
-    () => collection.get(key),
+    (tries) => (tries === 1 && just_read ? Promise.resolve(just_read) : collection.get(key)),
     async (current) => {
       const next = current && decide(current)
       return next ? collection.replace(next, current.version) : current
     },
-    just_read,
   )
 }
 
@@ -53,17 +52,42 @@ export function upsert<D extends object>(
       if (!next) return current
       return current ? collection.replace(next, current.version) : collection.insert(next)
     },
-    undefined,
   )
 }
 
-async function compareAndSet<D extends object>(
-  load: () => Promise<Stored<D> | undefined>,
-  write: (current: Stored<D> | undefined) => Promise<Stored<D> | undefined>,
-  just_read: Stored<D> | undefined,
-): Promise<Stored<D> | undefined> {
+/** The document as it is stored after `insertOrGet`, and whether that call inserted it. */
+export interface InsertOrGetResult<D> {
+  readonly stored: Stored<D>
+  readonly is_new: boolean
+}
+
+/**
+ * Inserts a document, or returns the one that already has its key: the result of a repeated creation is that of the
+ * first. The ordinary case costs one write and no read. When the holder of the key cannot be read, because it was just
+ * deleted or its write undone, the insert is tried again. Throws `Duplicate` only for another index than the key,
+ * `Unavailable` after 100 tries, and what the store throws.
+ */
+export function insertOrGet<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'insert'>,
+  key: Fields,
+  document: D,
+): Promise<InsertOrGetResult<D>> {
+  return compareAndSet<D, InsertOrGetResult<D>>(
+    (tries) => (tries === 1 ? Promise.resolve(undefined) : collection.get(key)),
+    async (current) =>
+      current
+        ? { stored: current, is_new: false }
+        : { stored: await collection.insert(document), is_new: true },
+  )
+}
+
+/** Loads and writes until no other writer is faster. `load` gets the number of the try, which begins at 1. */
+async function compareAndSet<D extends object, R>(
+  load: (tries: number) => Promise<Stored<D> | undefined>,
+  write: (current: Stored<D> | undefined) => Promise<R>,
+): Promise<R> {
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
-    const current = tries === 1 && just_read ? just_read : await load()
+    const current = await load(tries)
     try {
       return await write(current)
     } catch (error) {

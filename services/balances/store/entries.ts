@@ -1,7 +1,7 @@
-import { upsert } from '#lib/patterns/update.ts'
+import { insertOrGet, upsert } from '#lib/patterns/update.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Batch, Entry, RecordedEntry } from '../domain/entry.ts'
-import { advance, deleteUnchanged, insertOnce } from './guarded-writes.ts'
+import { advance, deleteUnchanged } from './guarded-writes.ts'
 
 /** One entry as statements read it. `position` counts the entries within the batch, from 0. */
 export interface EntryDocument extends Entry {
@@ -69,7 +69,10 @@ function createEntries(
   progress: Collection<ProjectionProgress>,
 ): Entries {
   return {
-    insert: (document) => insertOnce(entries, document),
+    async insert(document) {
+      const { shard, seq, position } = document
+      await insertOrGet(entries, { shard, seq, position }, document)
+    },
     async overwrite(document) {
       const { shard, seq, position } = document
       await upsert(entries, { shard, seq, position }, () => document)

@@ -1,5 +1,5 @@
 import { upsert } from '#lib/patterns/update.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields } from '#lib/platform/store/store.ts'
 
 /**
@@ -13,15 +13,6 @@ export async function advance<D extends { readonly shard: number; readonly seq: 
   await upsert(collection, { shard: document.shard }, (current) =>
     current && current.seq >= document.seq ? undefined : document,
   )
-}
-
-/** Inserts a document. One that exists at its key stays as it is. */
-export async function insertOnce<D extends object>(collection: Collection<D>, document: D): Promise<void> {
-  try {
-    await collection.insert(document)
-  } catch (error) {
-    if (!(error instanceof Duplicate)) throw error
-  }
 }
 
 /** Deletes this version of a document. A newer version stays. */

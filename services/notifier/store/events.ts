@@ -1,5 +1,4 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { StoredEvent } from '../domain/event.ts'
 
@@ -22,19 +21,4 @@ export function openEvents(store: Store): Promise<Collection<StoredEvent>> {
 /** The key under which an event is stored. */
 export function eventKeyOf(event: Pick<MerchantEvent, 'merchantId' | 'eventKey'>): EventKey {
   return { merchant_id: event.merchantId, event_key: event.eventKey }
-}
-
-/** Stores an event, or returns the one that is already stored under its key. */
-export async function insertEventOnce(
-  events: Collection<StoredEvent>,
-  event: StoredEvent,
-): Promise<StoredEvent> {
-  try {
-    return await events.insert(event)
-  } catch (error) {
-    const { merchant_id, event_key } = event
-    const stored = error instanceof Duplicate ? await events.get({ merchant_id, event_key }) : undefined
-    if (!stored) throw error
-    return stored
-  }
 }

@@ -9,20 +9,22 @@ import type { SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
 import { newAttemptEffect } from '../domain/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
 import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
-import { eventKeyOf, insertEventOnce, RETENTION_MS } from '../store/events.ts'
+import { deliveryKeyOf } from '../store/deliveries.ts'
+import { eventKeyOf, RETENTION_MS } from '../store/events.ts'
 
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps {
   readonly events: Collection<StoredEvent>
+  readonly deliveries: Collection<Delivery>
   /** Inserts deliveries and runs their attempts. */
   readonly runner: EffectRunner<Delivery>
   /** The endpoints of a merchant, from a read that began after `instant`. */
@@ -91,7 +93,7 @@ async function findDestinations(
   })
 }
 
-function storeEvent(
+async function storeEvent(
   { events }: ReceiveEventDeps,
   event: MerchantEvent,
   destinations: readonly Destination[],
@@ -100,7 +102,7 @@ function storeEvent(
   const began_ms = clock.monotonic_ms()
   const resource = toPublicResource(event)
   const metadata = { created_at, request_id: uuidv7(), processing_time: elapsedSince(began_ms) }
-  return insertEventOnce(events, {
+  const { stored } = await insertOrGet(events, eventKeyOf(event), {
     ...eventKeyOf(event),
     event: event.event,
     body: callbackBody(event, resource, metadata),
@@ -108,16 +110,17 @@ function storeEvent(
     created_at,
     kept_until: new Date(created_at.getTime() + RETENTION_MS),
   })
+  return stored
 }
 
 /** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
 async function createDeliveries(
-  { runner }: ReceiveEventDeps,
+  deps: ReceiveEventDeps,
   event: MerchantEvent,
   stored: StoredEvent,
 ): Promise<void> {
   const deliveries = stored.destinations.map((destination) => newDelivery(event, stored, destination))
-  await Promise.all(deliveries.map((delivery) => createDelivery(runner, delivery)))
+  await Promise.all(deliveries.map((delivery) => createDelivery(deps, delivery)))
 }
 
 function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: Destination): Delivery {
@@ -138,10 +141,8 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
   }
 }
 
-async function createDelivery(runner: EffectRunner<Delivery>, delivery: Delivery): Promise<void> {
-  try {
-    runner.runEffectsInBackground(await runner.insert(delivery))
-  } catch (error) {
-    if (!(error instanceof Duplicate)) throw error
-  }
+async function createDelivery({ deliveries, runner }: ReceiveEventDeps, delivery: Delivery): Promise<void> {
+  const leasing = { get: deliveries.get, insert: runner.insert }
+  const { stored, is_new } = await insertOrGet(leasing, deliveryKeyOf(delivery), delivery)
+  if (is_new) runner.runEffectsInBackground(stored)
 }

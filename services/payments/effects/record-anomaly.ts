@@ -1,5 +1,5 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { type Anomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
@@ -16,15 +16,13 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<P
     async run({ data }, { merchant_id, environment, payment_id }) {
       const { anomaly_id, kind, description, reported_at: created_at } = data
       const owner = { merchant_id, environment, payment_id }
-      try {
-        await anomalies.insert({ ...owner, anomaly_id, kind, description, created_at })
+      const anomaly: Anomaly = { ...owner, anomaly_id, kind, description, created_at }
+      const { is_new } = await insertOrGet(anomalies, { merchant_id, anomaly_id }, anomaly)
+      if (is_new)
         log.error(
           { anomaly_id, payment_id, merchant_id, kind },
           'provider update not applied; check the anomaly',
         )
-      } catch (error) {
-        if (!(error instanceof Duplicate)) throw error
-      }
       return (payment) => payment
     },
   })

@@ -4,11 +4,11 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { now, sleep } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newEventEffect } from '../domain/payment-event.ts'
@@ -69,10 +69,14 @@ export async function createPayment(
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
-  const stored = await insertOnce(deps, request, newPayment(deps, request, route))
+  const { payments, runner } = deps
+  const leasing = { get: payments.get, insert: runner.insert }
+  const payment = newPayment(deps, request, route)
+  const { stored, is_new } = await insertOrGet(leasing, keyOfPayment(payment), payment)
+  if (!is_new) throw duplicateError(request.policy, stored)
   try {
     // This runs `createAtProviderEffect`, which calls the provider.
-    return await deps.runner.runEffects(stored)
+    return await runner.runEffects(stored)
   } catch (error) {
     // The payment is stored, so it is returned as it was then (E14). The sweeper runs its effects later.
     log.warn(
@@ -80,18 +84,6 @@ export async function createPayment(
       'effects of the payment did not finish; the sweeper runs them again',
     )
     return stored
-  }
-}
-
-async function insertOnce(
-  deps: CreatePaymentDeps,
-  request: CreatePaymentRequest,
-  payment: Payment,
-): Promise<Stored<Payment>> {
-  try {
-    return await deps.runner.insert(payment)
-  } catch (error) {
-    throw error instanceof Duplicate ? await duplicateError(deps.payments, request) : error
   }
 }
 
@@ -150,26 +142,11 @@ function newPayment(deps: CreatePaymentDeps, request: CreatePaymentRequest, rout
   return { ...payment, effects }
 }
 
-const READ_TRIES_MAX = 20
-const READ_WAIT_MS = 50
-
 /**
  * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first response. A
  * credential that may not read the payment, by its stored route and currency, gets the 6009 without them (E11).
  */
-async function duplicateError(
-  payments: Collection<Payment>,
-  request: CreatePaymentRequest,
-): Promise<PublicError> {
-  for (let tries = 0; tries < READ_TRIES_MAX; tries++) {
-    const existing = await payments.get(keyOfPayment(request))
-    if (existing) {
-      const { h_id, status, service_id, currency } = existing
-      const may_read = permitsRoute(request.policy, service_id, currency)
-      return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
-    }
-    // The other insert is not confirmed yet, or it was rolled back: soon it is visible or gone.
-    await sleep(READ_WAIT_MS)
-  }
-  return new PublicError(2002)
+function duplicateError(policy: Policy, { h_id, status, service_id, currency }: Payment): PublicError {
+  const may_read = permitsRoute(policy, service_id, currency)
+  return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
 }

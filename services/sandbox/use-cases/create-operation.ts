@@ -1,6 +1,6 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
 import { now } from '#lib/platform/time.ts'
 import { isPaid, matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
 import type { Order } from '../domain/order.ts'
@@ -33,25 +33,14 @@ export async function createOperation(
       : paymentScenario(order.kind, order.amount)
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
-  const operation = await insertOrGet(deps, { ...created, effects })
+  const leasing = { get: operations.get, insert: runner.insert }
+  const { stored: operation, is_new } = await insertOrGet(leasing, operationKey(created), {
+    ...created,
+    effects,
+  })
   if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
-  const is_new = operation.provider_id === created.provider_id
   if (is_new) runner.runEffectsInBackground(operation)
   return { kind: 'stored', operation, is_new }
-}
-
-/** Inserts an operation, or reads the one that already has its key. */
-async function insertOrGet(
-  { operations, runner }: CreateOperationDeps,
-  operation: Operation,
-): Promise<StoredOperation> {
-  try {
-    return await runner.insert(operation)
-  } catch (error) {
-    const existing = error instanceof Duplicate ? await operations.get(operationKey(operation)) : undefined
-    if (existing === undefined) throw error
-    return existing
-  }
 }
 
 /** Refuses a refund of no deposit (6010), of an unpaid one (8801), in another currency (6002) or of more (6001). */
