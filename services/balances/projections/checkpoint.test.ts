@@ -3,8 +3,8 @@ import type { Batch } from '../domain/entry.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import type { ShardSnapshot } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import type { CheckpointPart } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import type { SnapshotPart } from '../store/snapshot-parts.ts'
 import { readCheckpoint, saveCheckpoint } from './checkpoint.ts'
 import { isSameSnapshot } from './compare-projections.ts'
 
@@ -66,7 +66,7 @@ test('overwrites a part that a crashed save left', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
   const { accounts, early_releases } = snapshotAt(7n, 10)
-  const rest: CheckpointPart = {
+  const rest: SnapshotPart = {
     shard: SHARD,
     format: 1,
     seq: 7n,

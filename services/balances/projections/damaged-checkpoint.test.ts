@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
-import type { CheckpointHead, CheckpointPart } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -11,7 +11,7 @@ type Damage = (store: LedgerStore) => Partial<LedgerStore['checkpoints']>
 
 /** Replaces what is read of the head or of a part of the checkpoint. */
 const alterHead =
-  (change: Partial<CheckpointHead>): Damage =>
+  (change: Partial<SnapshotHead>): Damage =>
   ({ checkpoints }) => ({
     async getHead(shard) {
       const head = await checkpoints.getHead(shard)
@@ -19,7 +19,7 @@ const alterHead =
     },
   })
 const alterPart =
-  (change: (part: CheckpointPart) => Partial<CheckpointPart> | undefined): Damage =>
+  (change: (part: SnapshotPart) => Partial<SnapshotPart> | undefined): Damage =>
   ({ checkpoints }) => ({
     async getPart(shard, seq, number) {
       const part = await checkpoints.getPart(shard, seq, number)

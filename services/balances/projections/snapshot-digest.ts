@@ -1,14 +1,14 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { Hold } from '../domain/ledger-view.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
-import type { CheckpointHead, CheckpointPart } from '../store/checkpoints.ts'
+import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
 
 /**
  * Digest of the fields of a head and, through the digests of its parts, of all rows. Like the hash chain of the journal,
  * it is computed over JSON with a fixed order of fields, so that it does not depend on how a store keeps documents.
  */
-export function digestOfCheckpoint(
-  { shard, format, seq, time, hash, parts }: Omit<CheckpointHead, 'digest'>,
+export function digestOfSnapshot(
+  { shard, format, seq, time, hash, parts }: Omit<SnapshotHead, 'digest'>,
   part_digests: readonly string[],
 ): string {
   const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts])
@@ -16,7 +16,7 @@ export function digestOfCheckpoint(
 }
 
 /** Digest of one part and its rows, in their order. */
-export function digestOfPart(part: CheckpointPart): string {
+export function digestOfPart(part: SnapshotPart): string {
   const { format, shard, seq, part: number, accounts, holds, early_releases } = part
   const lines = [JSON.stringify([format, shard, String(seq), number, accounts.length, holds.length])]
   for (const one of accounts) lines.push(lineOfAccounts(one))

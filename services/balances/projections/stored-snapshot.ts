@@ -1,0 +1,90 @@
+import type { ShardSnapshot } from '../domain/shard-state.ts'
+import { CHECKPOINT_PART_ROWS } from '../limits.ts'
+import type { Journal } from '../store/journal.ts'
+import {
+  SNAPSHOT_FORMAT,
+  type SnapshotHead,
+  type SnapshotPart,
+  type SnapshotPartCollection,
+} from '../store/snapshot-parts.ts'
+import { digestOfPart, digestOfSnapshot } from './snapshot-digest.ts'
+
+/**
+ * A snapshot that was read. `damaged`: it contradicts its digest or the journal, or lacks a part, so it must not be used;
+ * `problem` says what is wrong.
+ */
+export type LoadedSnapshot =
+  | { readonly status: 'sound'; readonly snapshot: ShardSnapshot }
+  | { readonly status: 'damaged'; readonly problem: string }
+
+/**
+ * Stores the parts of a snapshot and returns its head, which the caller stores last: a snapshot whose head can be found
+ * is complete. Every process computes the same rows at the same batch, so processes that save at the same time write
+ * the same parts.
+ */
+export async function saveParts(
+  parts: Pick<SnapshotPartCollection, 'putPart'>,
+  snapshot: ShardSnapshot,
+): Promise<SnapshotHead> {
+  const { shard, head } = snapshot
+  const part_digests: string[] = []
+  const count = partCount(snapshot)
+  for (let number = 0; number < count; number += 1) {
+    const part = partOf(snapshot, number)
+    part_digests.push(digestOfPart(part))
+    await parts.putPart(part)
+  }
+  const time = new Date(head.time_ms)
+  const content = { shard, format: SNAPSHOT_FORMAT, seq: head.seq, time, hash: head.hash, parts: count }
+  return { ...content, digest: digestOfSnapshot(content, part_digests) }
+}
+
+/**
+ * Reads a snapshot and checks it: every part is there, the rows match the digest, and the journal has its batch with the
+ * same hash.
+ */
+export async function loadSnapshot(
+  parts: Pick<SnapshotPartCollection, 'getPart'>,
+  journal: Pick<Journal, 'getBatch'>,
+  head: SnapshotHead,
+): Promise<LoadedSnapshot> {
+  const { shard, seq, hash } = head
+  const numbers = Array.from({ length: head.parts }, (_, part) => part)
+  const stored = await Promise.all(numbers.map((part) => parts.getPart(shard, seq, part)))
+  const present = stored.filter((part) => part !== undefined)
+  if (present.length < head.parts) return { status: 'damaged', problem: 'lacks a part' }
+  if (head.digest !== digestOfSnapshot(head, present.map(digestOfPart)))
+    return { status: 'damaged', problem: 'does not match its digest' }
+  if ((await journal.getBatch(shard, seq))?.hash !== hash)
+    return { status: 'damaged', problem: 'is of a batch that is not in the journal' }
+  return { status: 'sound', snapshot: snapshotOf(head, present) }
+}
+
+function snapshotOf({ shard, seq, time, hash }: SnapshotHead, parts: readonly SnapshotPart[]): ShardSnapshot {
+  return {
+    shard,
+    head: { seq, time_ms: time.getTime(), hash },
+    accounts: parts.flatMap((part) => part.accounts),
+    holds: parts.flatMap((part) => part.holds),
+    early_releases: parts.flatMap((part) => part.early_releases),
+  }
+}
+
+function partCount({ accounts, holds, early_releases }: ShardSnapshot): number {
+  const rows = Math.max(accounts.length, holds.length, early_releases.length)
+  return Math.max(1, Math.ceil(rows / CHECKPOINT_PART_ROWS))
+}
+
+function partOf({ shard, head, accounts, holds, early_releases }: ShardSnapshot, part: number): SnapshotPart {
+  const from = part * CHECKPOINT_PART_ROWS
+  const to = from + CHECKPOINT_PART_ROWS
+  return {
+    shard,
+    format: SNAPSHOT_FORMAT,
+    seq: head.seq,
+    part,
+    accounts: accounts.slice(from, to),
+    holds: holds.slice(from, to),
+    early_releases: early_releases.slice(from, to),
+  }
+}
