@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { every } from '#lib/platform/time.ts'
 import { planRegistration } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
+import { completeIndexes } from './embedded/complete-indexes.ts'
 import { createDocuments } from './embedded/documents.ts'
 import { openEnvironment } from './embedded/environment.ts'
 import { deleteExpired, type Expiring, withExpiry } from './embedded/expiry.ts'
 import { openFiles } from './embedded/files.ts'
-import { completeIndexes } from './embedded/rebuild.ts'
 import { parseLayout } from './layout.ts'
 import type { Collection, CollectionSpec, Store } from './store.ts'
 
@@ -40,11 +40,13 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       const layout = withExpiry(parseLayout(spec))
-      const { heads, complete } = await environment.write(() => planRegistration(environment.table, layout))
-      const documents = createDocuments(environment.table, layout, heads)
-      if (!complete) await completeIndexes(environment, layout, heads, documents)
-      if (layout.expires !== undefined) expiring.set(layout.name, { heads, documents })
-      return createCollection<D>(environment, layout, heads, documents)
+      const { prefixes, complete } = await environment.write(() =>
+        planRegistration(environment.table, layout),
+      )
+      const documents = createDocuments(environment.table, layout, prefixes)
+      if (!complete) await completeIndexes(environment, layout, prefixes, documents)
+      if (layout.expires !== undefined) expiring.set(layout.name, { prefixes, documents })
+      return createCollection<D>(environment, layout, prefixes, documents)
     },
     blobs: (name) => openFiles(join(directory, 'blobs'), name),
     async ping() {

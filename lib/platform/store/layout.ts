@@ -52,7 +52,7 @@ export function parseLayout(spec: CollectionSpec): Layout {
     where: undefined,
     across_partitions: false,
   }
-  const declared = Object.entries(indexes).map(([index, given]) => indexOf(spec, index, given))
+  const declared = Object.entries(indexes).map(([index, given]) => parseIndex(spec, index, given))
   return { name, partition, key, identity, indexes: declared, expires }
 }
 
@@ -123,7 +123,7 @@ export function entryTexts(index: Index, document: Body): string[] {
   return [...new Set(texts)]
 }
 
-function indexOf(spec: CollectionSpec, name: string, given: IndexSpec): Index {
+function parseIndex(spec: CollectionSpec, name: string, given: IndexSpec): Index {
   const where = `${spec.name}: index ${name}`
   checkField(spec.name, name)
   if (RESERVED.includes(name)) throw new TypeError(`${where}: this name is reserved`)

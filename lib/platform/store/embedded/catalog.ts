@@ -9,19 +9,19 @@ import type { PlannedWrite } from './writer.ts'
 export interface KeyPrefixes {
   readonly documents: string
   /** In the order of the collection's indexes. */
-  readonly indexes: readonly { readonly index: Index; readonly head: string }[]
+  readonly indexes: readonly { readonly index: Index; readonly prefix: string }[]
   /** The common start of all prefixes of this collection. */
-  readonly prefix: string
+  readonly collection: string
 }
 
 interface IndexRegistration {
-  readonly head: string
+  readonly prefix: string
   readonly definition: string
 }
 
 interface CatalogEntry {
-  readonly collection: number
-  readonly heads_used: number
+  readonly collection_number: number
+  readonly prefixes_used: number
   /** Whether all documents have their entries in all of these indexes. */
   readonly complete: boolean
   readonly indexes: Readonly<Record<string, IndexRegistration>>
@@ -37,10 +37,10 @@ const COUNT = 'collections'
 export function planRegistration(
   table: Table,
   layout: Layout,
-): PlannedWrite<{ heads: KeyPrefixes; complete: boolean }> {
+): PlannedWrite<{ prefixes: KeyPrefixes; complete: boolean }> {
   const before = readEntry(table, layout.name)
-  const collection = before?.collection ?? collectionsUsed(table) + 1
-  let heads_used = before?.heads_used ?? 0
+  const collection_number = before?.collection_number ?? collectionsUsed(table) + 1
+  let prefixes_used = before?.prefixes_used ?? 0
   const indexes: Record<string, IndexRegistration> = {}
   for (const index of layout.indexes) {
     const definition = definitionOf(index)
@@ -48,28 +48,28 @@ export function planRegistration(
     if (known?.definition === definition) {
       indexes[index.name] = known
     } else {
-      heads_used += 1
-      indexes[index.name] = { head: `${index.unique ? 'u' : 'i'}${heads_used}`, definition }
+      prefixes_used += 1
+      indexes[index.name] = { prefix: `${index.unique ? 'u' : 'i'}${prefixes_used}`, definition }
     }
   }
-  const registered = layout.indexes.map((index) => ({ index, head: indexes[index.name]?.head ?? '' }))
-  const heads = { documents: 'd', indexes: registered, prefix: `${collection}.` }
-  if (before !== undefined && sameHeads(before.indexes, indexes)) {
-    return { result: { heads, complete: before.complete } }
+  const registered = layout.indexes.map((index) => ({ index, prefix: indexes[index.name]?.prefix ?? '' }))
+  const prefixes = { documents: 'd', indexes: registered, collection: `${collection_number}.` }
+  if (before !== undefined && samePrefixes(before.indexes, indexes)) {
+    return { result: { prefixes, complete: before.complete } }
   }
   return {
-    result: { heads, complete: false },
+    result: { prefixes, complete: false },
     apply() {
-      if (before === undefined) putText(table, `${CATALOG} ${COUNT}`, String(collection))
-      writeEntry(table, layout.name, { collection, heads_used, complete: false, indexes })
+      if (before === undefined) putText(table, `${CATALOG} ${COUNT}`, String(collection_number))
+      writeEntry(table, layout.name, { collection_number, prefixes_used, complete: false, indexes })
     },
   }
 }
 
 /** Records that all documents of the collection have their index entries. Call it inside a write. */
-export function markComplete(table: Table, layout: Layout, heads: KeyPrefixes): void {
+export function markComplete(table: Table, layout: Layout, prefixes: KeyPrefixes): void {
   const entry = readEntry(table, layout.name)
-  const same = heads.indexes.every(({ index, head }) => entry?.indexes[index.name]?.head === head)
+  const same = prefixes.indexes.every(({ index, prefix }) => entry?.indexes[index.name]?.prefix === prefix)
   if (entry !== undefined && same) writeEntry(table, layout.name, { ...entry, complete: true })
 }
 
@@ -77,13 +77,13 @@ function definitionOf(index: Index): string {
   return JSON.stringify([index.paths, index.many, index.unique, index.where ?? null])
 }
 
-function sameHeads(
+function samePrefixes(
   before: Readonly<Record<string, IndexRegistration>>,
   after: Readonly<Record<string, IndexRegistration>>,
 ): boolean {
   const names = Object.keys(after)
   if (names.length !== Object.keys(before).length) return false
-  return names.every((name) => before[name]?.head === after[name]?.head)
+  return names.every((name) => before[name]?.prefix === after[name]?.prefix)
 }
 
 function collectionsUsed(table: Table): number {

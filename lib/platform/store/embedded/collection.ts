@@ -13,7 +13,7 @@ import { documentOf } from './record.ts'
 export function createCollection<D extends object>(
   environment: LmdbEnvironment,
   layout: Layout,
-  heads: KeyPrefixes,
+  prefixes: KeyPrefixes,
   documents: Documents,
 ): Collection<D> {
   // The codec returns what was stored, and the caller stored a `D`.
@@ -26,7 +26,7 @@ export function createCollection<D extends object>(
     )
     const prepared = documents.prepare(keyText(layout, stored), stored)
     return await environment.write(() => {
-      const before = documents.head(prepared.key)
+      const before = documents.header(prepared.key)
       const live = before !== undefined && !isExpired(before)
       if (expected_version === undefined) {
         if (live) throw new Duplicate(layout.name, 'key')
@@ -53,14 +53,14 @@ export function createCollection<D extends object>(
     async find(index, range, options) {
       const index_range = parseIndexRange(layout, index, range, options)
       return environment.read(() =>
-        findDocuments(environment.table, heads, documents, index_range).map(typed),
+        findDocuments(environment.table, prefixes, documents, index_range).map(typed),
       )
     },
     async delete(key, expected_version) {
       checkVersion(expected_version)
       const text = keyText(layout, keyFields(layout, key))
       await environment.write(() => {
-        const before = documents.head(text)
+        const before = documents.header(text)
         if (before === undefined || isExpired(before) || before.version !== expected_version) {
           throw new Conflict(`${layout.name}: not at version ${expected_version}`)
         }

@@ -116,7 +116,7 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
       encoding: 'binary',
       mapSize: MAP_BYTES,
       maxReaders: READERS_MAX,
-      // A commit is on disk before it is visible, so no answer depends on data that a power cut can remove.
+      // A commit is on disk before it is visible, so no response depends on data that a power cut can remove.
       overlappingSync: false,
       // Our writer groups the writes. LMDB's own grouping has an internal promise that rejects on a full disk, cannot be
       // handled, and would end the process.

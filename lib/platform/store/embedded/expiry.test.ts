@@ -23,17 +23,17 @@ test('a sweep deletes expired documents with their index entries, and no others'
   const indexes = { by_code: { fields: ['shop', 'code'], unique: true } } as const
   const declared = { name: 'nonces', partition: ['shop'], key: ['shop', 'id'], expires: 'gone_at', indexes }
   const layout = withExpiry(parseLayout(declared))
-  const { heads } = await environment.write(() => planRegistration(environment.table, layout))
-  const documents = createDocuments(environment.table, layout, heads)
-  const nonces = createCollection<Nonce>(environment, layout, heads, documents)
+  const { prefixes } = await environment.write(() => planRegistration(environment.table, layout))
+  const documents = createDocuments(environment.table, layout, prefixes)
+  const nonces = createCollection<Nonce>(environment, layout, prefixes, documents)
   const insert = (id: number, time_ms: number): Promise<unknown> =>
     nonces.insert({ shop: 'a', id, code: `c${id}`, gone_at: new Date(clock.now_ms() + time_ms) })
   await Promise.all(Array.from({ length: 1_200 }, (_, id) => insert(id, id % 2 === 0 ? -1_000 : 60_000)))
   const count = (): number =>
-    environment.read(() => environment.table.getKeysCount({ start: heads.prefix, end: '2' }))
+    environment.read(() => environment.table.getKeysCount({ start: prefixes.collection, end: '2' }))
   expect(count()).toBe(1_200 * 3)
 
-  await deleteExpired(environment, [{ heads, documents }])
+  await deleteExpired(environment, [{ prefixes, documents }])
 
   expect(count()).toBe(600 * 3)
   expect(await nonces.find('by_code', { equals: ['a'] }, { limit: 1_000 })).toHaveLength(600)

@@ -7,7 +7,7 @@ import type { LmdbEnvironment } from './environment.ts'
 
 /** A collection whose documents expire. */
 export interface Expiring {
-  readonly heads: KeyPrefixes
+  readonly prefixes: KeyPrefixes
   readonly documents: Documents
 }
 
@@ -35,8 +35,8 @@ export async function deleteExpired(
   environment: LmdbEnvironment,
   expiring: readonly Expiring[],
 ): Promise<void> {
-  for (const { heads, documents } of expiring) {
-    const keys = expiredKeys(environment, heads)
+  for (const { prefixes, documents } of expiring) {
+    const keys = expiredKeys(environment, prefixes)
     while (keys.length > 0) {
       const group = keys.splice(0, GROUP_MAX)
       await environment.write(() => ({ result: undefined, apply: () => removeExpired(documents, group) }))
@@ -46,15 +46,15 @@ export async function deleteExpired(
 
 function removeExpired(documents: Documents, keys: readonly string[]): void {
   for (const key of keys) {
-    const head = documents.head(key)
-    if (head !== undefined && isExpired(head)) documents.remove(key, head)
+    const header = documents.header(key)
+    if (header !== undefined && isExpired(header)) documents.remove(key, header)
   }
 }
 
-function expiredKeys(environment: LmdbEnvironment, heads: KeyPrefixes): string[] {
-  const head = heads.indexes.find(({ index }) => index.name === INDEX)?.head
-  const start = `${heads.prefix}${head} ${kindRange(new Date(0)).first}`
-  const end = `${heads.prefix}${head} ${keyPartText(new Date(clock.now_ms() + 1))}`
+function expiredKeys(environment: LmdbEnvironment, prefixes: KeyPrefixes): string[] {
+  const prefix = prefixes.indexes.find(({ index }) => index.name === INDEX)?.prefix
+  const start = `${prefixes.collection}${prefix} ${kindRange(new Date(0)).first}`
+  const end = `${prefixes.collection}${prefix} ${keyPartText(new Date(clock.now_ms() + 1))}`
   return environment.read(() =>
     [...environment.table.getRange({ start, end, limit: PASS_MAX })].map(({ value }) =>
       Buffer.from(value).toString(),

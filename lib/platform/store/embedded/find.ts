@@ -8,14 +8,14 @@ import { documentOf } from './record.ts'
 /** The documents of an index range, in its order. */
 export function findDocuments(
   table: Table,
-  heads: KeyPrefixes,
+  prefixes: KeyPrefixes,
   documents: Documents,
   range: IndexRange,
 ): Record<string, unknown>[] {
-  const head = heads.indexes.find(({ index }) => index === range.index)?.head
+  const prefix = prefixes.indexes.find(({ index }) => index === range.index)?.prefix
   const found: Record<string, unknown>[] = []
-  const start = heads.prefix + (head ?? heads.documents)
-  const skipped = head === undefined ? start.length + 1 : 0
+  const start = prefixes.collection + (prefix ?? prefixes.documents)
+  const skipped = prefix === undefined ? start.length + 1 : 0
   for (const { key: entry, value } of table.getRange(rangeOf(start, range))) {
     const key = skipped > 0 ? entry.slice(skipped) : Buffer.from(value).toString()
     const record = documents.read(key)
@@ -26,9 +26,9 @@ export function findDocuments(
 }
 
 /** The index range in LMDB's terms: the first key, the last key and the direction. */
-function rangeOf(head: string, range: IndexRange): Parameters<Table['getRange']>[0] {
-  const [low, high] = rangeBounds(range, head)
-  const after = positionOf(head, range)
+function rangeOf(prefix: string, range: IndexRange): Parameters<Table['getRange']>[0] {
+  const [low, high] = rangeBounds(range, prefix)
+  const after = positionOf(prefix, range)
   if (range.reverse) {
     const start = after !== undefined && compareBytes(after, high) < 0 ? after : high
     return { start, end: low, reverse: true, exclusiveStart: true, inclusiveEnd: true }
@@ -37,9 +37,9 @@ function rangeOf(head: string, range: IndexRange): Parameters<Table['getRange']>
   return resumed ? { start: after, end: high, exclusiveStart: true } : { start: low, end: high }
 }
 
-function positionOf(head: string, { after, index }: IndexRange): string | undefined {
+function positionOf(prefix: string, { after, index }: IndexRange): string | undefined {
   if (after === undefined) return undefined
-  const position = `${head} ${keyPartsText(after.values)}`
+  const position = `${prefix} ${keyPartsText(after.values)}`
   return index.unique ? position : `${position} ${after.key}`
 }
 

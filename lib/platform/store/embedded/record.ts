@@ -2,11 +2,11 @@ import { Packr } from 'msgpackr'
 import { type Body, checkDocumentSize } from '#lib/platform/store/check.ts'
 
 /**
- * The head of a record in LMDB: version, expiry and index entries of the document. The body follows it and is decoded
- * for readers only. From the head, a replacement knows which index entries to remove without decoding the body, also
+ * The header of a record in LMDB: version, expiry and index entries of the document. The body follows it and is decoded
+ * for readers only. From the header, a replacement knows which index entries to remove without decoding the body, also
  * when later code declares other indexes.
  */
-export interface Head {
+export interface RecordHeader {
   readonly version: number
   /** Milliseconds since 1970, or infinity. */
   readonly expires_ms: number
@@ -27,19 +27,19 @@ export function packBody(body: Body): Buffer {
 }
 
 /** Encodes a record. */
-export function packRecord(head: Head, body: Buffer): Buffer {
-  const entries_bytes = Buffer.byteLength(head.entries)
+export function packRecord(header: RecordHeader, body: Buffer): Buffer {
+  const entries_bytes = Buffer.byteLength(header.entries)
   const record = Buffer.allocUnsafe(ENTRIES_AT + entries_bytes + body.length)
   record.writeUInt32LE(entries_bytes, 0)
-  record.writeDoubleLE(head.version, 4)
-  record.writeDoubleLE(head.expires_ms, 12)
-  record.write(head.entries, ENTRIES_AT, 'utf8')
+  record.writeDoubleLE(header.version, 4)
+  record.writeDoubleLE(header.expires_ms, 12)
+  record.write(header.entries, ENTRIES_AT, 'utf8')
   record.set(body, ENTRIES_AT + entries_bytes)
   return record
 }
 
-/** Decodes the head of a record into new memory, because LMDB reuses the bytes for its next answer. */
-export function headOf(record: Buffer): Head {
+/** Decodes the header of a record into new memory, because LMDB reuses the bytes for its next result. */
+export function headerOf(record: Buffer): RecordHeader {
   return {
     version: record.readDoubleLE(4),
     expires_ms: expiresOf(record),

@@ -19,14 +19,14 @@ export interface WriteOptions extends ReadOptions {
 /** Runs calls to MongoDB within the store's time limit, and translates failures into the store's errors. */
 export interface MongoCalls {
   /** Runs a call that changes nothing. Throws `Unavailable`. */
-  read<T>(call: (options: ReadOptions) => Promise<T>, limit?: Deadline): Promise<T>
+  read<T>(call: (options: ReadOptions) => Promise<T>, deadline?: Deadline): Promise<T>
   /**
    * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
    * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
    */
-  write<T>(call: (options: WriteOptions) => Promise<T>, limit?: Deadline): Promise<T>
+  write<T>(call: (options: WriteOptions) => Promise<T>, deadline?: Deadline): Promise<T>
   /** The deadline, counted from now, of an operation that consists of several calls. */
-  deadline(): Deadline
+  startDeadline(): Deadline
 }
 
 /** The deadline of one call of the port. */
@@ -71,7 +71,7 @@ export function createMongoCalls(
     if (current !== undefined) current.commands += 1
   })
 
-  function deadline(): Deadline {
+  function startDeadline(): Deadline {
     const end_ms = clock.monotonic_ms() + timeout_ms
     let pauses = 0
     const remaining_ms = (): number => end_ms - clock.monotonic_ms()
@@ -87,35 +87,35 @@ export function createMongoCalls(
   }
 
   return {
-    deadline,
-    async read(call, limit = deadline()) {
+    startDeadline,
+    async read(call, deadline = startDeadline()) {
       try {
-        return await withLimit(() => call(readOptions(limit)), limit)
+        return await withLimit(() => call(readOptions(deadline)), deadline)
       } catch (error) {
         throw readFailure(error)
       }
     },
-    async write(call, limit = deadline()) {
+    async write(call, deadline = startDeadline()) {
       while (true) {
         const sent = { commands: 0 }
         const began_ms = clock.monotonic_ms()
         try {
-          return await write_slots.run(limit, () =>
-            attempt.run(sent, () => withLimit(() => call(writeOptions(limit)), limit)),
+          return await write_slots.run(deadline, () =>
+            attempt.run(sent, () => withLimit(() => call(writeOptions(deadline)), deadline)),
           )
         } catch (error) {
           if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
         }
         // A retry before the other writers are done would block them for the same time again.
-        await limit.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
+        await deadline.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
       }
     },
   }
 }
 
 /** Runs a call until the deadline. The driver's own `timeoutMS` has no effect (seen with 7.9). */
-async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T> {
-  const remaining_ms = limit.remaining_ms()
+async function withLimit<T>(call: () => Promise<T>, deadline: Deadline): Promise<T> {
+  const remaining_ms = deadline.remaining_ms()
   if (remaining_ms <= 0) throw new Unavailable('MongoDB did not answer in time')
   let timer: Timer | undefined
   const overdue = new Promise<never>((_, reject) => {
@@ -128,32 +128,32 @@ async function withLimit<T>(call: () => Promise<T>, limit: Deadline): Promise<T>
   }
 }
 
-function serverLimitMs(limit: Deadline): number {
-  return Math.max(1, Math.floor(limit.remaining_ms() * SERVER_SHARE))
+function serverLimitMs(deadline: Deadline): number {
+  return Math.max(1, Math.floor(deadline.remaining_ms() * SERVER_SHARE))
 }
 
-function readOptions(limit: Deadline): ReadOptions {
-  return { maxTimeMS: serverLimitMs(limit) }
+function readOptions(deadline: Deadline): ReadOptions {
+  return { maxTimeMS: serverLimitMs(deadline) }
 }
 
-function writeOptions(limit: Deadline): WriteOptions {
-  const limit_ms = serverLimitMs(limit)
+function writeOptions(deadline: Deadline): WriteOptions {
+  const limit_ms = serverLimitMs(deadline)
   return { maxTimeMS: limit_ms, writeConcern: { w: 'majority', journal: true, wtimeoutMS: limit_ms } }
 }
 
 /** Limits concurrent work. Work that gets no slot before its deadline fails with `Unavailable`: it was not started. */
-function createSlots(slots_max: number): { run<T>(limit: Deadline, work: () => Promise<T>): Promise<T> } {
+function createSlots(slots_max: number): { run<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> } {
   let used = 0
   const waiting = new Set<() => void>()
 
-  async function acquire(limit: Deadline): Promise<void> {
+  async function acquire(deadline: Deadline): Promise<void> {
     if (used < slots_max) {
       used += 1
       return
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     waiting.add(resolve)
-    const timer = clock.after(Math.max(0, limit.remaining_ms()), () => {
+    const timer = clock.after(Math.max(0, deadline.remaining_ms()), () => {
       if (waiting.delete(resolve)) reject(new Unavailable('too many writes to MongoDB are in progress'))
     })
     await promise.finally(() => timer.cancel())
@@ -169,8 +169,8 @@ function createSlots(slots_max: number): { run<T>(limit: Deadline, work: () => P
   }
 
   return {
-    async run(limit, work) {
-      await acquire(limit)
+    async run(deadline, work) {
+      await acquire(deadline)
       try {
         return await work()
       } finally {

@@ -13,7 +13,7 @@ import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/plat
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { type MongoCollection, type StoredDocument, withoutId } from './documents.ts'
 import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
-import { writeUnique } from './insert-unique.ts'
+import { writeUnique } from './write-unique.ts'
 
 /** A collection in MongoDB. Every method is one command for one document, or a bounded loop of such commands. */
 export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
@@ -26,8 +26,8 @@ export function createCollection<D extends object>(target: MongoCollection): Col
     async insert(document) {
       const stored = checkStored(layout, document, firstVersion())
       const whole = { ...stored, _id: keyText(layout, stored) }
-      await writeUnique(target, stored, async (limit) => {
-        await calls.write((options) => documents.insertOne(whole, options), limit)
+      await writeUnique(target, stored, async (deadline) => {
+        await calls.write((options) => documents.insertOne(whole, options), deadline)
       })
       return stored
     },
@@ -38,9 +38,9 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
-      const stretch = parseIndexRange(layout, index, range, options)
-      const { filter, sort, hint } = rangeQuery(layout, stretch)
-      const { limit } = stretch
+      const index_range = parseIndexRange(layout, index, range, options)
+      const { filter, sort, hint } = rangeQuery(layout, index_range)
+      const { limit } = index_range
       const found = await calls.read((options) =>
         documents.find(filter, { ...options, sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
       )
@@ -50,11 +50,11 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       checkVersion(expected_version)
       const stored = checkStored(layout, document, expected_version + 1)
       const identity = keyFilter(layout, stored)
-      await writeUnique(target, stored, async (limit) => {
+      await writeUnique(target, stored, async (deadline) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
         const { matchedCount } = await calls.write(
           (options) => documents.replaceOne(filter, stored, options),
-          limit,
+          deadline,
         )
         if (matchedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       })

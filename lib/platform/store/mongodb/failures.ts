@@ -25,7 +25,7 @@ export function readFailure(error: unknown): unknown {
 
 /**
  * The error of a failed write for its caller. `commands` is how many commands were sent: the driver sends a second one
- * when the first got no answer, and a refusal of the second proves nothing about the first. A duplicate stays as it is.
+ * when the first got no response, and a refusal of the second proves nothing about the first. A duplicate stays as it is.
  */
 export function writeFailure(error: unknown, commands: number): unknown {
   if (!isFailure(error) || isDuplicate(error)) return error

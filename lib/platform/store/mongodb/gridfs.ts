@@ -104,17 +104,17 @@ async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>)
 }
 
 async function publish({ name, files, calls }: Bucket, file: File): Promise<void> {
-  const limit = calls.deadline()
+  const deadline = calls.startDeadline()
   while (true) {
     try {
-      await calls.write((options) => files.insertOne(file, options), limit)
+      await calls.write((options) => files.insertOne(file, options), deadline)
       return
     } catch (error) {
       if (!isDuplicate(error)) throw error
       const { filename } = file
-      const holder = await calls.read((options) => files.findOne({ filename }, options), limit)
+      const holder = await calls.read((options) => files.findOne({ filename }, options), deadline)
       if (holder !== null) throw new Duplicate(name, 'key')
-      await limit.pause()
+      await deadline.pause()
     }
   }
 }

@@ -26,7 +26,7 @@ test('the shard key is the partition when another index is unique', () => {
   expect(Object.keys(shardKeyOf(parseLayout(JOURNAL)))).toEqual(['shard'])
 })
 
-// No sharded cluster can be installed from packages, so the router's answers come from the protocol's documentation.
+// No sharded cluster can be installed from packages, so the router's responses come from the protocol's documentation.
 const NO_CLUSTER = 'routers answer hello with msg: isdbgrid'
 
 test(`a router is recognised (${NO_CLUSTER})`, async () => {
@@ -58,13 +58,13 @@ test('a collection without its shard key is refused with the command that create
 })
 
 /** The parts of a client that sharding uses. It records the commands for the administration database. */
-function router(answers: { hello?: object; stored_key?: object | undefined }): {
+function router(responses: { hello?: object; stored_key?: object | undefined }): {
   client: MongoClient
   db: Db
   commands: object[]
 } {
   const commands: object[] = []
-  const { hello, stored_key } = answers
+  const { hello, stored_key } = responses
   const admin = {
     async command(command: object): Promise<object> {
       if ('hello' in command) return hello ?? {}

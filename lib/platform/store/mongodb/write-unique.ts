@@ -16,19 +16,19 @@ import { holderFilter, keyFilter } from './filters.ts'
 export async function writeUnique(
   target: MongoCollection,
   document: Body,
-  write: (limit: Deadline) => Promise<void>,
+  write: (deadline: Deadline) => Promise<void>,
 ): Promise<void> {
-  const limit = target.calls.deadline()
+  const deadline = target.calls.startDeadline()
   while (true) {
     try {
-      await write(limit)
+      await write(deadline)
       return
     } catch (error) {
       if (!isDuplicate(error)) throw error
-      const held = await findHolder(target, document, duplicateIndexName(error, target.layout), limit)
-      if (held === undefined) await limit.pause()
+      const held = await findHolder(target, document, duplicateIndexName(error, target.layout), deadline)
+      if (held === undefined) await deadline.pause()
       else if (isLive(target, held.holder)) throw new Duplicate(target.layout.name, held.index.name)
-      else await removeExpired(target, held.holder, limit)
+      else await removeExpired(target, held.holder, deadline)
     }
   }
 }
@@ -42,11 +42,11 @@ function isLive({ layout }: MongoCollection, document: StoredDocument): boolean 
 async function removeExpired(
   { documents, layout, calls }: MongoCollection,
   expired: StoredDocument,
-  limit: Deadline,
+  deadline: Deadline,
 ): Promise<void> {
   const { expires = '' } = layout
   const filter = { ...keyFilter(layout, expired), version: expired['version'], [expires]: expired[expires] }
-  await calls.write((options) => documents.deleteOne(filter, options), limit)
+  await calls.write((options) => documents.deleteOne(filter, options), deadline)
 }
 
 /** The holder of a unique value of `document`: in the index that the error names, otherwise in any index. */
@@ -54,7 +54,7 @@ async function findHolder(
   { documents, layout, calls }: MongoCollection,
   document: Body,
   named: string | undefined,
-  limit: Deadline,
+  deadline: Deadline,
 ): Promise<{ readonly holder: StoredDocument; readonly index: Index } | undefined> {
   const unique = [layout.identity, ...layout.indexes.filter((index) => index.unique)]
   const candidates = unique.filter((index) => index.name === named)
@@ -63,7 +63,7 @@ async function findHolder(
     if (filter === undefined) continue
     const found = await calls.read(
       (options) => documents.find(filter, { ...options, limit: 2 }).toArray(),
-      limit,
+      deadline,
     )
     // The document's own earlier version does not block its replacement.
     const own = index === layout.identity ? undefined : keyText(layout, document)

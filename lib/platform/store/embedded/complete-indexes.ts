@@ -15,12 +15,12 @@ const GROUP_MAX = 200
 export async function completeIndexes(
   environment: LmdbEnvironment,
   layout: Layout,
-  heads: KeyPrefixes,
+  prefixes: KeyPrefixes,
   documents: Documents,
 ): Promise<void> {
   const { table } = environment
   const first = documents.documentKey('')
-  const end = `${heads.prefix}${heads.documents}!`
+  const end = `${prefixes.collection}${prefixes.documents}!`
   let start: string | undefined = first
   while (start !== undefined) {
     const from: string = start
@@ -31,12 +31,12 @@ export async function completeIndexes(
     }
     start = keys.at(-1)
   }
-  await environment.write(() => ({ result: undefined, apply: () => markComplete(table, layout, heads) }))
+  await environment.write(() => ({ result: undefined, apply: () => markComplete(table, layout, prefixes) }))
 }
 
 function rewriting(documents: Documents, key: string): PlannedWrite<void> {
-  const head = documents.head(key)
+  const header = documents.header(key)
   const record = documents.read(key)
-  if (head === undefined || record === undefined) return { result: undefined }
-  return { result: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), head) }
+  if (header === undefined || record === undefined) return { result: undefined }
+  return { result: undefined, apply: documents.planPut(documents.prepare(key, documentOf(record)), header) }
 }
