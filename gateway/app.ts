@@ -18,7 +18,7 @@ import { clientAddress } from './http/address.ts'
 import { RequestAborted, readBody } from './http/body.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
-import { checkFraming } from './http/framing.ts'
+import { checkJsonRequestHead } from './http/request-head.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicPath } from './http/server.ts'
 import type { JsonObject } from './json/parse-json.ts'
@@ -30,7 +30,7 @@ import {
   enabledMethod,
   findMethod,
   type Method,
-  type MethodRegistry,
+  type MethodTable,
   parseRequest,
 } from './methods/method.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
@@ -41,7 +41,7 @@ import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } fro
 export interface GatewayDeps extends AuthenticationDeps {
   /** How far the timestamp of a v1 or resend request may differ from the clock (A3). */
   readonly v1_window_ms: number
-  readonly methods: MethodRegistry
+  readonly methods: MethodTable
   /** The method of the resend path. */
   readonly resend: Method
   readonly limits: Limits
@@ -106,7 +106,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
           await serve(exchange)
         } catch (error) {
           if (!(error instanceof RequestAborted))
-            return responder.sendFailure(exchange, refusalFor(exchange, error, deps))
+            return responder.sendFailure(exchange, errorToSend(exchange, error, deps))
           exchange_log.logAborted(exchange)
         }
       }),
@@ -146,7 +146,7 @@ function createPipeline(
     }
   }
   return async (exchange: Exchange): Promise<unknown> => {
-    checkFraming(exchange.request)
+    checkJsonRequestHead(exchange.request)
     const { caller, request } = await readAndAuthenticate(exchange)
     const method = methodOf(request, caller)
     exchange.context.method = method.name
@@ -162,10 +162,10 @@ function createPipeline(
 }
 
 /**
- * The error to answer with. Failed authentications are counted per network, and too many become 429 (E10). The counter is
+ * The error to respond with. Failed authentications are counted per network, and too many become 429 (E10). The counter is
  * never read for a caller whose signature was verified.
  */
-function refusalFor(
+function errorToSend(
   { request, context }: Exchange,
   error: unknown,
   { flood, trusted_proxies }: GatewayDeps,

@@ -45,7 +45,7 @@ import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import { createMerchantRequests, type MerchantRequests } from './limits/merchant-requests.ts'
 import type { MethodDeps } from './methods/method.ts'
-import { bindMethods } from './methods/registry.ts'
+import { bindMethods } from './methods/public-methods.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
@@ -108,7 +108,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     role: 'gateway',
   })
   const deps: MethodDeps = {
-    client: clientOf,
+    clientOf,
     registryCache,
     keyring,
     create_timeout_ms: 40_000,
@@ -247,8 +247,8 @@ export async function send(app: FastifyInstance, sent: TestRequest = {}): Promis
     payload,
     remoteAddress: sent.from ?? '192.0.2.10',
   })
-  const { statusCode: status, headers: answered, payload: text } = response
-  return { status, headers: answered, text, body: text === '' ? EMPTY : JSON.parse(text) }
+  const { statusCode: status, headers: response_headers, payload: text } = response
+  return { status, headers: response_headers, text, body: text === '' ? EMPTY : JSON.parse(text) }
 }
 
 const EMPTY: Envelope = { success: false, result: null, request_id: '', processing_time: 0 }

@@ -31,7 +31,7 @@ import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMerchantRequests } from './limits/merchant-requests.ts'
 import type { MethodDeps } from './methods/method.ts'
-import { bindMethods } from './methods/registry.ts'
+import { bindMethods } from './methods/public-methods.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { openGatewayStore } from './store.ts'
@@ -78,14 +78,14 @@ export const role: Role = {
   settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
-    const { client, keyring, draining, stopping, bus } = context
+    const { clientOf, keyring, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
-    const registryCache = createRegistryCache({ client: client(RegistryService), bus, role: 'gateway' })
+    const registryCache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
     const deps: MethodDeps = {
-      client,
+      clientOf,
       registryCache,
       keyring,
       acceptsCallbackUrl: (url, environment) =>

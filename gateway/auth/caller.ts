@@ -1,10 +1,10 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import type { CredentialSettings } from './credential.ts'
+import type { ParsedSettings } from './credential.ts'
 
 /** The authenticated caller of a method: a credential whose signature was verified and that may be used. */
 export interface Caller
   extends Pick<
-    CredentialSettings,
+    ParsedSettings,
     | 'merchant_id'
     | 'environment'
     | 'scopes'

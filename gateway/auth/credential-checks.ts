@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { CredentialSettings, PublicApiVersion, UnsealedCredential } from './credential.ts'
+import type { ParsedSettings, PublicApiVersion, UnsealedCredential } from './credential.ts'
 
 /**
  * Checks whether a credential with a verified signature may be used, in the order of A1: settings, status, allowlist, API
@@ -11,7 +11,7 @@ export function checkCredential(
   { settings }: UnsealedCredential,
   versions: readonly PublicApiVersion[],
   addressOf: () => string | undefined,
-): CredentialSettings {
+): ParsedSettings {
   if (settings === undefined) throw new PublicError(3007)
   if (settings.status === 'disabled') throw new PublicError(3004)
   if (settings.status === 'blocked') throw new PublicError(3005)

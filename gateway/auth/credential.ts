@@ -18,8 +18,8 @@ export interface UnsealedSecret {
 /** A version of the public API. Each credential may use one (A2). */
 export type PublicApiVersion = 'v1' | 'v2'
 
-/** The settings of a credential. If any of them is invalid, the credential is refused with 3007. */
-export interface CredentialSettings {
+/** The settings of a credential, parsed for the checks of a request. If any of them is invalid, the credential is refused with 3007. */
+export interface ParsedSettings {
   readonly merchant_id: string
   readonly environment: Environment
   readonly version: PublicApiVersion
@@ -47,7 +47,7 @@ export interface UnsealedCredential {
   /** Newest first. A secret that cannot be decrypted is left out, so that no signature verifies with it. */
   readonly secrets: readonly UnsealedSecret[]
   /** `undefined` when the settings are invalid. */
-  readonly settings: CredentialSettings | undefined
+  readonly settings: ParsedSettings | undefined
 }
 
 /**
@@ -91,7 +91,7 @@ function unsealSecrets(
 
 const VERSIONS = createEnumMap<PublicApiVersion, ApiVersion>({ v1: ApiVersion.V1, v2: ApiVersion.V2 })
 
-const STATUSES = createEnumMap<CredentialSettings['status'], CredentialStatus>({
+const STATUSES = createEnumMap<ParsedSettings['status'], CredentialStatus>({
   active: CredentialStatus.ACTIVE,
   disabled: CredentialStatus.DISABLED,
   blocked: CredentialStatus.BLOCKED,
@@ -100,7 +100,7 @@ const STATUSES = createEnumMap<CredentialSettings['status'], CredentialStatus>({
 function readSettings({
   credential,
   merchantEnvironments,
-}: GetCredentialResponse): CredentialSettings | undefined {
+}: GetCredentialResponse): ParsedSettings | undefined {
   if (credential === undefined) return undefined
   const { merchantId: merchant_id, ipAllowlist, dailyLimit: daily_limit } = credential
   const environment = ENVIRONMENTS.fromProto(credential.environment)

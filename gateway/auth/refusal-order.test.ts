@@ -17,7 +17,7 @@ import {
 import { V1_PATH, V2_PATH } from '../paths.ts'
 
 /** One error in a request, and the code that it is refused with when it is the only error. */
-interface Fault {
+interface Violation {
   readonly what: string
   readonly code: number
   readonly sent?: TestRequest
@@ -34,7 +34,7 @@ const beforeVerification = (
   signature_header: string,
   path: string,
   signed_pair: boolean,
-): readonly Fault[] => [
+): readonly Violation[] => [
   { what: 'path', code: 1001, sent: { path: `${path}/` } },
   { what: 'verb', code: 1007, sent: { verb: 'PUT' } },
   { what: 'content type', code: 1006, sent: header('content-type', 'text/plain') },
@@ -48,7 +48,7 @@ const beforeVerification = (
 ]
 
 /** The refusals after the signature is verified, up to the parsing of the body. */
-const afterVerification = (sign: TestRequest['sign']): readonly Fault[] => [
+const afterVerification = (sign: TestRequest['sign']): readonly Violation[] => [
   { what: 'settings', code: 3007, options: credential({ status: CredentialStatus.UNSPECIFIED }) },
   { what: 'disabled', code: 3004, options: credential({ status: CredentialStatus.DISABLED }) },
   { what: 'blocked', code: 3005, options: credential({ status: CredentialStatus.BLOCKED }) },
@@ -60,7 +60,7 @@ const afterVerification = (sign: TestRequest['sign']): readonly Fault[] => [
 ]
 
 const BALANCE = { method: 'balance.get', params: {} }
-const ofEnvelope: readonly Fault[] = [
+const ofEnvelope: readonly Violation[] = [
   { what: 'method', code: 1002, options: credential({ disabledMethods: ['balance.get'] }) },
   { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'balance.get': 1 } }) },
   { what: 'content', code: 9000, sent: { body: { ...BALANCE, params: { x: 1 } } } },
@@ -70,7 +70,7 @@ const PATHS = {
   v1: {
     good: { body: BALANCE },
     options: credential({ apiVersion: ApiVersion.V1 }),
-    faults: [
+    violations: [
       ...beforeVerification('x-data-hash', V1_PATH, false),
       ...afterVerification((payload, secret) => signedHeaders(payload, secret, stale)),
       ...ofEnvelope,
@@ -79,7 +79,7 @@ const PATHS = {
   v2: {
     good: { body: BALANCE, ...v2Request() },
     options: credential({ apiVersion: ApiVersion.V2 }),
-    faults: [
+    violations: [
       ...beforeVerification('x-data-signature', V2_PATH, true),
       ...afterVerification(v2Request(stale).sign),
       ...ofEnvelope,
@@ -88,7 +88,7 @@ const PATHS = {
   resend: {
     good: { body: { payment_id: PAYMENT_ID, operation_id: 'a' }, ...resendRequest(PAYMENT_ID) },
     options: credential({ apiVersion: ApiVersion.V1, scopes: ['webhooks.update'] }),
-    faults: [
+    violations: [
       ...beforeVerification('x-data-hash', resendRequest(PAYMENT_ID).path, true),
       ...afterVerification(resendRequest(PAYMENT_ID, stale).sign),
       { what: 'method', code: 1002, options: credential({ disabledMethods: ['webhook.resend'] }) },
@@ -97,7 +97,10 @@ const PATHS = {
       { what: 'content', code: 9000, sent: { body: { payment_id: 'b', operation_id: 'a' } } },
     ],
   },
-} as const satisfies Record<string, { good: TestRequest; options: FixtureOptions; faults: readonly Fault[] }>
+} as const satisfies Record<
+  string,
+  { good: TestRequest; options: FixtureOptions; violations: readonly Violation[] }
+>
 
 const merged = <T extends object>(first: T | undefined, second: T | undefined): T =>
   ({ ...first, ...second }) as T
@@ -127,7 +130,7 @@ afterAll(async () => {
 })
 
 /** Sends a request with all given errors; the first overrides the later ones. Returns status, code and whether it is signed. */
-async function responseTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promise<readonly unknown[]> {
+async function responseTo(parts: readonly Omit<Violation, 'what' | 'code'>[]): Promise<readonly unknown[]> {
   let sent: TestRequest = {}
   let options: FixtureOptions = {}
   for (const part of [...parts].reverse()) {
@@ -148,27 +151,30 @@ async function responseTo(parts: readonly Omit<Fault, 'what' | 'code'>[]): Promi
   return [status, body.error?.code, 'x-data-hash' in headers || 'x-data-signature' in headers]
 }
 
-describe.each(Object.entries(PATHS))('the order of refusals on %s', (_name, { good, options, faults }) => {
-  const base = { sent: good, options }
-  const all_faults: readonly Fault[] = faults
-  const verified_from = all_faults.findIndex(({ what }) => what === 'settings')
-  const expectFirst = async (chosen: readonly Fault[]): Promise<void> => {
-    const [first] = chosen
-    const response = await responseTo([...chosen, base])
-    expect(response.slice(1)).toEqual([
-      first?.code,
-      first === undefined || all_faults.indexOf(first) >= verified_from,
-    ])
-  }
+describe.each(Object.entries(PATHS))(
+  'the order of refusals on %s',
+  (_name, { good, options, violations }) => {
+    const base = { sent: good, options }
+    const all_violations: readonly Violation[] = violations
+    const verified_from = all_violations.findIndex(({ what }) => what === 'settings')
+    const expectFirst = async (chosen: readonly Violation[]): Promise<void> => {
+      const [first] = chosen
+      const response = await responseTo([...chosen, base])
+      expect(response.slice(1)).toEqual([
+        first?.code,
+        first === undefined || all_violations.indexOf(first) >= verified_from,
+      ])
+    }
 
-  test('accepts the valid request', () => expectFirst([]))
+    test('accepts the valid request', () => expectFirst([]))
 
-  test.each(all_faults)('$what alone is $code', (fault) => expectFirst([fault]))
+    test.each(all_violations)('$what alone is $code', (violation) => expectFirst([violation]))
 
-  test('reports the first of several errors', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.subarray([...all_faults], { minLength: 2 }), (chosen) => expectFirst(chosen)),
-      { numRuns: 150 },
-    )
-  })
-})
+    test('reports the first of several errors', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.subarray([...all_violations], { minLength: 2 }), (chosen) => expectFirst(chosen)),
+        { numRuns: 150 },
+      )
+    })
+  },
+)

@@ -46,19 +46,19 @@ testWith('openssl')(
       { 'x-data-hash': opensslSha512(RAW + SECRET) },
       { 'x-data-hash': opensslSha512(text + SECRET), ...pair },
     ]) {
-      const answered = await sendResend({ path: PATH, headers })
-      expect([answered.status, answered.body.success]).toEqual([200, true])
-      expect(answered.headers['x-data-hash']).toBe(opensslSha512(answered.text + SECRET))
-      expect(answered.headers).not.toHaveProperty('x-data-signature')
+      const response = await sendResend({ path: PATH, headers })
+      expect([response.status, response.body.success]).toEqual([200, true])
+      expect(response.headers['x-data-hash']).toBe(opensslSha512(response.text + SECRET))
+      expect(response.headers).not.toHaveProperty('x-data-signature')
     }
   },
 )
 
 test('signs the response with the secret that signed the request', async () => {
   for (const sent of [WITHOUT, resendRequest(ID, freshPair())]) {
-    const answered = await sendResend({ ...sent, secret: OLD_SECRET })
-    expect(answered.body.success).toBe(true)
-    expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text, OLD_SECRET))
+    const response = await sendResend({ ...sent, secret: OLD_SECRET })
+    expect(response.body.success).toBe(true)
+    expect(response.headers['x-data-hash']).toBe(hashOf(response.text, OLD_SECRET))
   }
 })
 
@@ -78,9 +78,9 @@ test.each([
   [128, undefined],
 ])('checks the nonce of a v2 credential by the rules of v2: %i characters', async (length, code) => {
   const sent = resendRequest(ID, { ...freshPair(), nonce: 'n'.repeat(length) })
-  const answered = await sendResend(sent, V2)
-  expect(answered.body.error?.code).toBe(code)
-  expect(answered.headers['x-data-hash']).toBe(hashOf(answered.text))
+  const response = await sendResend(sent, V2)
+  expect(response.body.error?.code).toBe(code)
+  expect(response.headers['x-data-hash']).toBe(hashOf(response.text))
   expect(await codeOf(sent, V1)).toBeUndefined()
   const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
   expect(await codeOf(sent, elsewhere)).toBe(3006)

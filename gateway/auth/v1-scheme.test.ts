@@ -47,8 +47,8 @@ test('refuses any change of one byte of the body with 3000', async () => {
     fc.asyncProperty(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), async (at, change) => {
       const raw = Buffer.from(body)
       raw[at] = (raw[at] ?? 0) ^ change
-      const { body: answered, headers: shown } = await send(app, { raw, headers })
-      expect(answered.error?.code).toBe(3000)
+      const { body: response_body, headers: shown } = await send(app, { raw, headers })
+      expect(response_body.error?.code).toBe(3000)
       expect(shown['x-data-hash']).toBeUndefined()
     }),
     { numRuns: 300 },

@@ -50,8 +50,8 @@ function responseText({ text, status, headers }: TestResponse, nonce: string): s
   return lines.join('\n')
 }
 
-const responseSignature = (answered: TestResponse, nonce: string, secret = SECRET): string =>
-  hmac(responseText(answered, nonce), secret)
+const responseSignature = (response: TestResponse, nonce: string, secret = SECRET): string =>
+  hmac(responseText(response, nonce), secret)
 
 testWith('openssl')(
   'accepts a signature made by openssl, and signs responses and refusals as openssl does',
@@ -75,11 +75,11 @@ testWith('openssl')(
         'x-data-nonce': nonce,
         'x-data-signature': opensslHmac('sha512', SECRET, lines.join('\n')),
       }
-      const answered = await send(app, { raw, path: V2_PATH, sign: () => headers })
-      expect(answered.body.success).toBe(raw === PING)
-      const signature = opensslHmac('sha512', SECRET, responseText(answered, nonce))
-      expect(answered.headers['x-data-signature']).toBe(signature)
-      expect(answered.headers['x-data-hash']).toBeUndefined()
+      const response = await send(app, { raw, path: V2_PATH, sign: () => headers })
+      expect(response.body.success).toBe(raw === PING)
+      const signature = opensslHmac('sha512', SECRET, responseText(response, nonce))
+      expect(response.headers['x-data-signature']).toBe(signature)
+      expect(response.headers['x-data-hash']).toBeUndefined()
     }
   },
 )
@@ -95,9 +95,9 @@ test('accepts both secrets of a rotation, and signs the response with the one th
   const app = await createTestGateway(V2)
   for (const secret of [SECRET, OLD_SECRET]) {
     const pair = freshPair()
-    const answered = await send(app, { ...v2Request(pair), secret })
-    expect(answered.body.success).toBe(true)
-    expect(answered.headers['x-data-signature']).toBe(responseSignature(answered, pair.nonce, secret))
+    const response = await send(app, { ...v2Request(pair), secret })
+    expect(response.body.success).toBe(true)
+    expect(response.headers['x-data-signature']).toBe(responseSignature(response, pair.nonce, secret))
   }
   expect(await codeOf({ secret: OLD_SECRET }, { ...V2, old_secret_expires_ms: clock.now_ms() })).toBe(3000)
 })

@@ -168,7 +168,7 @@ test('answers 1000 beyond the requests in progress of one merchant', async () =>
     code: 1000,
     details: { bucket: 'concurrency' },
   })
-  // The refusal is signed, as every answer to an authenticated caller.
+  // The refusal is signed, as every response to an authenticated caller.
   expect(refused?.headers.get('x-data-hash')).toBe(signedHeaders(refused?.body ?? '')['x-data-hash'])
   release()
   expect((await pending).filter((code) => code !== 0)).toEqual([1000, 1000])

@@ -151,7 +151,7 @@ function createNodeServer(
       requestTimeout: HTTP_LIMITS.request_timeout_ms,
       keepAliveTimeout: HTTP_LIMITS.idle_timeout_ms,
       connectionsCheckingInterval: HTTP_LIMITS.timeout_check_interval_ms,
-      // `checkHead` refuses a request without a host in the envelope; Node's own refusal is not an envelope.
+      // `checkRequestHead` refuses a request without a host in the envelope; Node's own refusal is not an envelope.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -161,7 +161,7 @@ function createNodeServer(
     },
   )
   server.timeout = HTTP_LIMITS.inactivity_timeout_ms
-  // `checkHead` counts headers: beyond its own limit Node drops headers silently.
+  // `checkRequestHead` counts headers: beyond its own limit Node drops headers silently.
   server.maxHeadersCount = 0
   // `ConnectionLimit` makes room for new connections before this closes them.
   server.maxConnections = HTTP_LIMITS.connections_max + HTTP_LIMITS.connections_closing_max

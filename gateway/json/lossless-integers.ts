@@ -13,8 +13,8 @@ const BEYOND_INT64 = 10n ** BigInt(INT64_LENGTH_MAX)
 
 /** This many digits are exact as a double. Building a bigint from two such halves is twice as fast as from its text. */
 const HALF_LENGTH = 15
-const HALF = 10 ** HALF_LENGTH
-const EXACT_HALF = BigInt(HALF)
+const HALF_BASE = 10 ** HALF_LENGTH
+const HALF_BASE_BIGINT = BigInt(HALF_BASE)
 
 /**
  * Overwrites every fraction with 0.5 and the long integer number `n` with the placeholder `n + 1.5`; signs stay. The
@@ -63,9 +63,9 @@ function readInteger(text: Buffer, start: number, end: number): number | bigint 
   const middle = end - HALF_LENGTH
   const high = readDigits(text, first, middle)
   const low = readDigits(text, middle, end)
-  const number = high * HALF + low
+  const number = high * HALF_BASE + low
   if (Number.isSafeInteger(number)) return negative ? -number : number
-  const integer = BigInt(high) * EXACT_HALF + BigInt(low)
+  const integer = BigInt(high) * HALF_BASE_BIGINT + BigInt(low)
   return negative ? -integer : integer
 }
 

@@ -15,7 +15,7 @@ export interface TextFormat {
   readonly json_format?: 'idn-email' | 'iri' | 'uri'
   /** The part of the rule that such a pattern cannot express. */
   readonly accepts?: (text: string, context: ValidationContext) => boolean
-  /** A part of the rule that has to wait for an answer from outside. It is checked when the rest of the request is valid. */
+  /** A part of the rule that has to wait for a response from outside. It is checked when the rest of the request is valid. */
   readonly acceptsLater?: (text: string, context: ValidationContext) => Promise<boolean>
 }
 
@@ -128,7 +128,7 @@ function isStorable(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0')
 }
 
-/** Counts code points only if the number of UTF-16 units does not decide the answer. */
+/** Counts code points only if the number of UTF-16 units does not decide. */
 function isLengthWithin(value: string, min: number, max: number): boolean {
   if (value.length < min || value.length > 2 * max) return false
   if (value.length <= max && value.length >= 2 * min) return true

@@ -25,7 +25,10 @@ const check = <T>(schema: Schema<T>, value: Json): Promise<T> => validate(schema
 const matches = (format: TextFormat, value: string): boolean => matchesFormat(format, value, CONTEXT)
 
 /** The code and path that a value is refused with; undefined if it is accepted. */
-async function fault(schema: Schema<unknown>, value: Json): Promise<readonly [number, unknown] | undefined> {
+async function violationOf(
+  schema: Schema<unknown>,
+  value: Json,
+): Promise<readonly [number, unknown] | undefined> {
   try {
     await check(schema, value)
     return undefined
@@ -83,7 +86,7 @@ test.each<[string, Json, readonly [number, string]]>([
     { ...good, price: { value: 1, currency: 'XXY' } },
     [1010, 'price.currency'],
   ],
-  // Of several faults, one is reported (E6).
+  // Of several violations, one is reported (E6).
   [
     'a 1005 after a 9000 and a 6001',
     { foreign: 1, name: 'a', price: { value: 0 } },
@@ -99,15 +102,15 @@ test.each<[string, Json, readonly [number, string]]>([
     [6001, 'price.value'],
   ],
 ])('refuses %s', async (_what, value, expected) => {
-  expect(await fault(ORDER, value)).toEqual(expected)
+  expect(await violationOf(ORDER, value)).toEqual(expected)
 })
 
 test('treats prototype keys as unknown, and inherited keys as absent', async () => {
   const value = parseJson(
     Buffer.from('{"name":"a","price":{"value":1,"currency":"INR"},"__proto__":{"x":1}}'),
   )
-  expect(await fault(ORDER, value)).toEqual([9000, '__proto__'])
-  expect(await fault(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
+  expect(await violationOf(ORDER, value)).toEqual([9000, '__proto__'])
+  expect(await violationOf(object({ constructor: text({ max: 5 }) }), {})).toEqual([1005, 'constructor'])
 })
 
 test.each([
@@ -117,16 +120,16 @@ test.each([
   ['a lone surrogate', 'a\ud83d', 'a\ufffd'],
   ['surrogates in the wrong order', '\udcb6\ud83d', '\ufffd\ufffd'],
 ])('shows at most 64 whole characters of an unknown key: %s', async (_what, key, shown) => {
-  expect(await fault(object({}), { [key]: 1 })).toEqual([9000, shown])
+  expect(await violationOf(object({}), { [key]: 1 })).toEqual([9000, shown])
 })
 
 test('counts lengths in code points', async () => {
   const schema = text({ min: 2, max: 4 })
-  expect(await fault(schema, '💶💶💶💶')).toBeUndefined()
-  expect((await fault(schema, '💶💶💶💶💶'))?.[0]).toBe(9000)
-  expect((await fault(schema, '💶'))?.[0]).toBe(9000)
-  expect(await fault(schema, 'é'.repeat(4))).toBeUndefined()
-  expect((await fault(schema, 'e\u0301'.repeat(3)))?.[0]).toBe(9000)
+  expect(await violationOf(schema, '💶💶💶💶')).toBeUndefined()
+  expect((await violationOf(schema, '💶💶💶💶💶'))?.[0]).toBe(9000)
+  expect((await violationOf(schema, '💶'))?.[0]).toBe(9000)
+  expect(await violationOf(schema, 'é'.repeat(4))).toBeUndefined()
+  expect((await violationOf(schema, 'e\u0301'.repeat(3)))?.[0]).toBe(9000)
 })
 
 test('requires one of several fields, unless a field that does not apply is present', async () => {
@@ -134,10 +137,13 @@ test('requires one of several fields, unless a field that does not apply is pres
     { c_id: optional(text({ max: 9 })), h_id: optional(text({ max: 9 })), p_id: notApplicable() },
     { at_least_one: ['c_id', 'h_id'] },
   )
-  expect(await fault(schema, { h_id: 'a' })).toBeUndefined()
-  expect(await fault(object({ identifiers: schema }), { identifiers: {} })).toEqual([1005, 'identifiers'])
-  expect(await fault(schema, { p_id: 'a' })).toEqual([9000, 'p_id'])
-  expect(await fault(schema, { c_id: 'a', p_id: 'a' })).toEqual([9000, 'p_id'])
+  expect(await violationOf(schema, { h_id: 'a' })).toBeUndefined()
+  expect(await violationOf(object({ identifiers: schema }), { identifiers: {} })).toEqual([
+    1005,
+    'identifiers',
+  ])
+  expect(await violationOf(schema, { p_id: 'a' })).toEqual([9000, 'p_id'])
+  expect(await violationOf(schema, { c_id: 'a', p_id: 'a' })).toEqual([9000, 'p_id'])
 })
 
 test.each<[Json, string | number]>([
@@ -159,7 +165,7 @@ test.each<[Json, string | number]>([
   [true, 1005],
   [null, 1005],
 ])('reads %p as a route number: %p', async (value, expected) => {
-  if (typeof expected === 'number') expect((await fault(serviceId(), value))?.[0]).toBe(expected)
+  if (typeof expected === 'number') expect((await violationOf(serviceId(), value))?.[0]).toBe(expected)
   else expect(await check(serviceId(), value)).toBe(expected)
 })
 
@@ -174,7 +180,7 @@ test.each<[Json, bigint | number]>([
   [Number.NaN, 1005],
   ['5', 1005],
 ])('reads %p as an amount: %p', async (value, expected) => {
-  if (typeof expected === 'number') expect((await fault(amount(), value))?.[0]).toBe(expected)
+  if (typeof expected === 'number') expect((await violationOf(amount(), value))?.[0]).toBe(expected)
   else expect(await check(amount(), value)).toBe(expected)
 })
 
@@ -326,7 +332,7 @@ describe('a body full of fractions or long integers', () => {
       .join(',')}]`
   const body = (more: string, value = '1'): string =>
     `{"name":"a","price":{"value":${value},"currency":"INR"}${more && `,${more}`}}`
-  const outcome = (text: string) => fault(ORDER, parseJson(Buffer.from(text)))
+  const outcome = (text: string) => violationOf(ORDER, parseJson(Buffer.from(text)))
 
   test.each(['1.5', '1e2', '9007199254740993', '{"k0":1},1.5', `${'['.repeat(28)}1.5${']'.repeat(28)}`])(
     'is accepted in an ignored field, and reported elsewhere: %s',

@@ -52,7 +52,7 @@ export type Presence = 'required' | 'optional' | 'not_applicable' | 'ignored'
 
 /**
  * A rule for a JSON value. `shape` describes the rule as data. `check` applies it: it returns the value in the form that
- * the code uses, or reports a fault and returns `undefined`.
+ * the code uses, or reports a violation and returns `undefined`.
  */
 export interface Schema<T, P extends Presence = Presence> {
   readonly shape: Shape
@@ -99,7 +99,7 @@ const ANYTHING: Shape = { type: 'anything' }
 
 /**
  * An object with exactly these fields. Declare them in the order in which the specification lists them, because the first
- * fault is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
+ * violation is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
  * satisfies this, because it gets its own 9000.
  */
 export function object<const F extends Fields>(
@@ -146,7 +146,7 @@ function checkField(
   }
 }
 
-/** A list of at most `max` items. In the path of a fault, an item is named by its index. */
+/** A list of at most `max` items. In the path of a violation, an item is named by its index. */
 export function list<T>(
   item: Schema<T>,
   { max }: { readonly max: number },
@@ -175,17 +175,17 @@ export function isObject(value: Json): value is JsonObject {
 }
 
 /**
- * Resolves with the request in the form of its schema. Rejects with the one `PublicError` that E6 selects from its faults.
+ * Resolves with the request in the form of its schema. Rejects with the one `PublicError` that E6 selects from its violations.
  * Checks that have to wait are 9000s, so they run only when there is no other 9000.
  */
 export async function validate<T>(schema: Schema<T>, value: Json, context: ValidationContext): Promise<T> {
   const validation = beginValidation(context)
   const result = schema.check(value, validation)
-  const { content_fault, specific_fault, deferred } = validation
-  if (content_fault !== undefined) throw content_fault
-  const deferred_fault = deferred === undefined ? undefined : await runDeferred(deferred)
-  const fault = deferred_fault ?? specific_fault
-  if (fault !== undefined) throw fault
-  if (result === undefined) throw new TypeError('a schema refused a value without reporting a fault')
+  const { content_violation, specific_violation, deferred } = validation
+  if (content_violation !== undefined) throw content_violation
+  const deferred_violation = deferred === undefined ? undefined : await runDeferred(deferred)
+  const violation = deferred_violation ?? specific_violation
+  if (violation !== undefined) throw violation
+  if (result === undefined) throw new TypeError('a schema refused a value without reporting a violation')
   return result
 }

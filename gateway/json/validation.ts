@@ -22,25 +22,31 @@ interface DeferredCheck {
 }
 
 /**
- * The validation of one request, which reads its fields in the order of the schema. It keeps the one fault that the
+ * The validation of one request, which reads its fields in the order of the schema. It keeps the one violation that the
  * caller gets (E6): the first 1005, else the first 9000, else the first specific code.
  */
 export interface Validation {
   readonly context: ValidationContext
   /** The keys from the top of the request down to the current value. */
   readonly path: string[]
-  content_fault: PublicError | undefined
-  specific_fault: PublicError | undefined
+  content_violation: PublicError | undefined
+  specific_violation: PublicError | undefined
   /** Checks that have to wait, in the order of their values. */
   deferred: DeferredCheck[] | undefined
 }
 
 /** Begins the validation of one request. */
 export function beginValidation(context: ValidationContext): Validation {
-  return { context, path: [], content_fault: undefined, specific_fault: undefined, deferred: undefined }
+  return {
+    context,
+    path: [],
+    content_violation: undefined,
+    specific_violation: undefined,
+    deferred: undefined,
+  }
 }
 
-/** Adds a check of the current value that has to wait. It begins only if no other fault would be reported first. */
+/** Adds a check of the current value that has to wait. It begins only if no other violation would be reported first. */
 export function defer(validation: Validation, accepts: () => Promise<boolean>): void {
   validation.deferred ??= []
   validation.deferred.push({ path: validation.path.join('.'), accepts })
@@ -53,16 +59,16 @@ export async function runDeferred(deferred: readonly DeferredCheck[]): Promise<P
   return failed && fieldError(9000, failed.path)
 }
 
-/** Records a fault of the current value. A 1005 is thrown at once, because no other fault takes precedence over it. */
+/** Records a violation of the current value. A 1005 is thrown at once, because no other violation takes precedence over it. */
 export function report(validation: Validation, code: ErrorCode): undefined {
   const path = validation.path.join('.')
   if (code === 1005) throw fieldError(code, path)
-  if (code === 9000) validation.content_fault ??= fieldError(code, path)
-  else validation.specific_fault ??= fieldError(code, path)
+  if (code === 9000) validation.content_violation ??= fieldError(code, path)
+  else validation.specific_violation ??= fieldError(code, path)
   return undefined
 }
 
-/** Records a fault of a field of the current object. */
+/** Records a violation of a field of the current object. */
 export function reportField(validation: Validation, key: string, code: ErrorCode): void {
   validation.path.push(shownKey(key))
   report(validation, code)

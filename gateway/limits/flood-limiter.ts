@@ -9,7 +9,7 @@ import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
  * an authenticated caller, even if other callers share its network or misuse its application id.
  */
 export interface FloodLimiter {
-  /** Counts a failed authentication for the network of an address; returns the 429 to answer with beyond the limit. */
+  /** Counts a failed authentication for the network of an address; returns the 429 to respond with beyond the limit. */
   recordFailure(address: string | undefined): PublicError | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
-import { DEFAULT_QUOTAS } from '../methods/registry.ts'
+import { DEFAULT_QUOTAS } from '../methods/public-methods.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createLeaseCache } from './lease-cache.ts'
 import type { Quota } from './quota-counter.ts'

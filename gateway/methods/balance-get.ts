@@ -41,7 +41,7 @@ export const balanceGet = defineMethod({
   example: { method: 'balance.get', params: {} },
   request: object({
     method: METHOD,
-    service_id: described('Limits the answer to the currency of this route.', optional(serviceId())),
+    service_id: described('Limits the response to the currency of this route.', optional(serviceId())),
     operation_id: notApplicable(),
     params: object({}),
   }),
@@ -52,8 +52,8 @@ export const balanceGet = defineMethod({
       enabled: COMPATIBILITY,
     }),
   }),
-  createHandler({ client, registryCache }) {
-    const ledger = client(BalanceService)
+  createHandler({ clientOf, registryCache }) {
+    const ledger = clientOf(BalanceService)
     return async ({ service_id }, caller) => {
       const { merchant_id, environment } = caller
       const routes = await registryCache.merchantRoutes(merchant_id, environment)

@@ -17,7 +17,7 @@ export type PublicMethodName = MethodName | typeof RESEND_METHOD
 /** What the handlers of the methods work with. */
 export interface MethodDeps {
   /** Makes the RPC client of a service. */
-  readonly client: ClientOf
+  readonly clientOf: ClientOf
   readonly registryCache: Pick<RegistryCache, 'merchantRoutes'>
   readonly keyring: Keyring
   /** Whether callbacks may be sent to a URL (N9). */
@@ -112,7 +112,7 @@ export function methodTitle(name: string, separator: '-' | ''): string {
 }
 
 /** The callable methods of the request envelope, by name. */
-export type MethodRegistry = ReadonlyMap<string, Method>
+export type MethodTable = ReadonlyMap<string, Method>
 
 /** Parses a request body, which must be an object; anything else is 1005 for the body as a whole (E4). */
 export function parseRequest(body: Buffer): JsonObject {
@@ -125,10 +125,10 @@ export function parseRequest(body: Buffer): JsonObject {
  * Finds the method that a request names. An unknown method, or one that is disabled for the credential, is 1002 (E8). So
  * is a name with a lone surrogate or U+0000: the 9000 of E5 needs the schema of a method.
  */
-export function findMethod(registry: MethodRegistry, request: JsonObject, caller: Caller): Method {
+export function findMethod(methods: MethodTable, request: JsonObject, caller: Caller): Method {
   const name = Object.hasOwn(request, 'method') ? request['method'] : undefined
   if (typeof name !== 'string') throw fieldError(1005, 'method')
-  const method = registry.get(name)
+  const method = methods.get(name)
   if (method === undefined) throw new PublicError(1002)
   return enabledMethod(method, caller)
 }

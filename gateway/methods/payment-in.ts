@@ -16,7 +16,7 @@ import { sealWebhook } from './payment-webhook.ts'
 import { MERCHANT_REFERENCE, METHOD, optionalText, SERVICE_ID } from './request-fields.ts'
 
 const NAME = { max: 128 }
-const URL = { max: 2048, format: HTTP_URL }
+const URL_BOUNDS = { max: 2048, format: HTTP_URL }
 
 const PAYER = object({
   email: described(
@@ -36,8 +36,8 @@ const CLIENT = object({
 })
 
 const REDIRECT = object({
-  on_success: described('Where to send the customer after a successful payment.', optionalText(URL)),
-  on_fail: described('Where to send the customer after a failed payment.', optionalText(URL)),
+  on_success: described('Where to send the customer after a successful payment.', optionalText(URL_BOUNDS)),
+  on_fail: described('Where to send the customer after a failed payment.', optionalText(URL_BOUNDS)),
 })
 
 const C_ID = 'Your own reference, which must be unique: creating a payment with it again is 6009.'
@@ -45,7 +45,7 @@ const C_ID = 'Your own reference, which must be unique: creating a payment with 
 const WEBHOOK_URL =
   'Where to send the callbacks of this payment: a public address, https in production, without user info or fragment.'
 
-/** The fields are in the order of the specification (spec: Payment request object), because the first fault is reported (E6). */
+/** The fields are in the order of the specification (spec: Payment request object), because the first violation is reported (E6). */
 const REQUEST = object({
   method: METHOD,
   service_id: SERVICE_ID,
@@ -61,7 +61,7 @@ const REQUEST = object({
       payer: described('The customer who pays. May be an empty object.', PAYER),
       receiver: notApplicable(),
       client: optional(CLIENT),
-      redirect: described('Returned in the answer.', optional(REDIRECT)),
+      redirect: described('Returned in the response.', optional(REDIRECT)),
       webhook_url: described(WEBHOOK_URL, optionalText({ max: 2048, format: CALLBACK_URL })),
     }),
   }),
@@ -73,10 +73,10 @@ export const paymentIn = defineMethod({
   default_quota: 300_000,
   summary: 'Creates a deposit: a customer pays you',
   description:
-    'Once the payment is stored, the answer is HTTP 200 with the payment, even if the provider refused it: read ' +
+    'Once the payment is stored, the response is HTTP 200 with the payment, even if the provider refused it: read ' +
     '`payment.status`. An error other than 6009, 2001 and 2002 means that nothing was stored and the `c_id` is still free. ' +
-    'After 2001, 2002 or no answer, call `payment.status` with the `c_id`. Wait at least 35 seconds for an ' +
-    'answer.',
+    'After 2001, 2002 or no response, call `payment.status` with the `c_id`. Wait at least 35 seconds for a ' +
+    'response.',
   example: {
     method: 'payment.in',
     service_id: 501,
@@ -93,7 +93,7 @@ export const paymentIn = defineMethod({
   request: REQUEST,
   result: CREATED_PAYMENT_RESULT,
   result_components: PAYMENT_COMPONENTS,
-  createHandler({ client: clientOf, keyring, create_timeout_ms }) {
+  createHandler({ clientOf, keyring, create_timeout_ms }) {
     const payments = clientOf(PaymentService)
     return async ({ service_id, params }, caller) => {
       const { identifiers, amount, description, payer, client, redirect, webhook_url } = params.payment

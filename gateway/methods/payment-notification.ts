@@ -23,7 +23,7 @@ export const paymentNotification = defineMethod({
   summary: 'Sends the callback of a payment’s current status again',
   description:
     'Queues the callback and answers as `payment.status`, without waiting for the delivery. A status that has no event ' +
-    'of its own is sent as `payment.created`. If the payment has no callback address, the answer is 1003. With an ' +
+    'of its own is sent as `payment.created`. If the payment has no callback address, the response is 1003. With an ' +
     '`operation_id`, repeating exactly the same request queues nothing.',
   example: {
     method: 'payment.notification',
@@ -38,8 +38,8 @@ export const paymentNotification = defineMethod({
   }),
   result: PAYMENT_RESULT,
   result_components: PAYMENT_COMPONENTS,
-  createHandler({ client }) {
-    const payments = client(PaymentService)
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
     return async ({ operation_id, ...payload }, caller) => {
       const { c_id, h_id } = payload.params.payment.identifiers
       const { payment } = await payments.notifyPayment({

@@ -12,7 +12,7 @@ export const paymentStatus = defineMethod({
   is_read: true,
   summary: 'Shows a payment and its status',
   description:
-    'Give `c_id`, `h_id` or both; both must belong to the same payment. The answer reflects everything that you have ' +
+    'Give `c_id`, `h_id` or both; both must belong to the same payment. The response reflects everything that you have ' +
     'sent before.',
   example: { method: 'payment.status', params: { payment: { identifiers: { c_id: 'order-1' } } } },
   request: object({
@@ -23,8 +23,8 @@ export const paymentStatus = defineMethod({
   }),
   result: PAYMENT_RESULT,
   result_components: PAYMENT_COMPONENTS,
-  createHandler({ client }) {
-    const payments = client(PaymentService)
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
     return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
       const { payment } = await payments.lookUpPayment({

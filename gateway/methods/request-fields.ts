@@ -30,7 +30,7 @@ export const NAMED_PAYMENT = object({
     identifiers: object(
       {
         c_id: described('Your own reference.', optional(text(MERCHANT_REFERENCE))),
-        h_id: described('Our identifier, from the answer to `payment.in`.', optionalText({ max: 128 })),
+        h_id: described('Our identifier, from the response to `payment.in`.', optionalText({ max: 128 })),
         p_id: notApplicable(),
       },
       { at_least_one: ['c_id', 'h_id'] },

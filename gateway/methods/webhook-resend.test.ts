@@ -73,7 +73,7 @@ describe('the resend path', () => {
     ['an empty operation_id', body({ operation_id: '' }), 9000, 'operation_id'],
     ['a long operation_id', body({ operation_id: 'o'.repeat(129) }), 9000, 'operation_id'],
     ['null as operation_id', body({ operation_id: null }), 1005, 'operation_id'],
-    ['the first of two faults', body({ payment_id: '', operation_id: '' }), 9000, 'payment_id'],
+    ['the first of two violations', body({ payment_id: '', operation_id: '' }), 9000, 'payment_id'],
     [
       'an empty operation_id rather than the payment_id of another path',
       body({ payment_id: 'other', operation_id: '' }),
@@ -104,7 +104,7 @@ describe('the resend path', () => {
     [2002, 400],
   ] as const)('passes on the refusal %d of payments', async (code, status) => {
     const { resend } = await withPayments(code)
-    const answer = await resend({ body: body() })
-    expect([answer.status, answer.body.error?.code]).toEqual([status, code])
+    const response = await resend({ body: body() })
+    expect([response.status, response.body.error?.code]).toEqual([status, code])
   })
 })

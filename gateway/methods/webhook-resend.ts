@@ -17,7 +17,7 @@ export const webhookResend = defineMethod({
   default_quota: 10,
   summary: 'Sends the callback of a finished payment again',
   description:
-    'Needs the scope `webhooks.update`. If the status of the payment is not final, the answer is 8801; if the payment ' +
+    'Needs the scope `webhooks.update`. If the status of the payment is not final, the response is 8801; if the payment ' +
     'has no callback address, it is 1003. Each delivery gets a new `X-Webhook-Id`; the `id` in the body stays the same. ' +
     'Repeating exactly the same request queues nothing.',
   example: { payment_id: '0199c0de-0000-7000-8000-000000000001', operation_id: 'resend-order-1' },
@@ -37,11 +37,11 @@ export const webhookResend = defineMethod({
     },
     status: { const: 'queued' },
   }),
-  createHandler({ client }) {
-    const payments = client(PaymentService)
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
     return async ({ operation_id, ...payload }, caller, path_id) => {
       const { payment_id } = payload
-      // The body repeats the id of the path; another id is a fault of content (P15).
+      // The body repeats the id of the path; another id is 9000 (P15).
       if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
       const { deliveryIds: delivery_ids } = await payments.resendCallback({
         merchantId: caller.merchant_id,

@@ -2,7 +2,7 @@ import { BODY_MAX_BYTES } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
 import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
-import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/registry.ts'
+import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 const MIB = 1024 * 1024
@@ -26,7 +26,7 @@ export function sizeTable(): string {
     '|---|---|',
     `| body of a request | ${BODY_MAX_BYTES / MIB} MiB, nested ${DEPTH_MAX} deep |`,
     ...lines,
-    `| \`receiver.qr_payload\` in answers | ${characters(QR_PAYLOAD_MAX)} |`,
+    `| \`receiver.qr_payload\` in responses | ${characters(QR_PAYLOAD_MAX)} |`,
   ].join('\n')
 }
 

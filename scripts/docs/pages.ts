@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ENVELOPE_METHODS_PATH, envelopeMethodsText } from './envelope-methods.ts'
 import { errorTable } from './errors.ts'
 import { quotaTable, sizeTable } from './limits.ts'
-import { METHOD_REGISTRY_PATH, methodRegistryText } from './method-registry.ts'
 import { openApiText } from './openapi.ts'
 import { settingsTable } from './settings.ts'
 
@@ -25,7 +25,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>>
 /** The files that are generated as a whole. */
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
   'docs/merchants/openapi.json': openApiText,
-  [METHOD_REGISTRY_PATH]: methodRegistryText,
+  [ENVELOPE_METHODS_PATH]: envelopeMethodsText,
 }
 
 /** Every generated file. Throws if a page lacks the place of a generated section. */

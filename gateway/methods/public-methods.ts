@@ -1,5 +1,5 @@
-import type { MethodDeps, MethodRegistry, PublicMethod } from './method.ts'
-import { ENVELOPE_METHODS } from './registry.generated.ts'
+import { ENVELOPE_METHODS } from './envelope-methods.generated.ts'
+import type { MethodDeps, MethodTable, PublicMethod } from './method.ts'
 import { webhookResend } from './webhook-resend.ts'
 
 /** Every public method: those that a request envelope names, then that of the resend path. */
@@ -13,6 +13,6 @@ export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(
 )
 
 /** Makes the methods of the request envelope callable, by name. */
-export function bindMethods(deps: MethodDeps): MethodRegistry {
+export function bindMethods(deps: MethodDeps): MethodTable {
   return new Map(ENVELOPE_METHODS.map((method) => [method.name, method.bind(deps)]))
 }

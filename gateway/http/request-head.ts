@@ -8,18 +8,18 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|"utf-8"
 
 /**
  * Refuses a request with a wrong head before its body is read, in the order of A1 and E7: 1006 for the content type or a
- * content encoding, then 1003 for everything that `checkHead` refuses.
+ * content encoding, then 1003 for everything that `checkRequestHead` refuses.
  */
-export function checkFraming(request: IncomingMessage): void {
+export function checkJsonRequestHead(request: IncomingMessage): void {
   const { rawHeaders } = request
   const content_type = singleHeader(rawHeaders, 'content-type')
   if (content_type === undefined || !JSON_TYPE.test(content_type)) throw new PublicError(1006)
   if (hasHeader(rawHeaders, 'content-encoding')) throw new PublicError(1006)
-  checkHead(request)
+  checkRequestHead(request)
 }
 
 /** The checks of every public path, with or without a body. Throws 1003 with the wrong part in `details`. */
-export function checkHead(request: IncomingMessage): void {
+export function checkRequestHead(request: IncomingMessage): void {
   const { rawHeaders, url = '', httpVersion } = request
   if (url.includes('?')) throw fieldError(1003, 'query')
   if (rawHeaders.length > 2 * HTTP_LIMITS.headers_max) throw fieldError(1003, 'headers')

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { RESEND_METHOD } from '#lib/contract/methods.ts'
-import { DEFAULT_QUOTAS, PUBLIC_METHODS } from './registry.ts'
+import { DEFAULT_QUOTAS, PUBLIC_METHODS } from './public-methods.ts'
 
 const GATEWAY = join(import.meta.dirname, '..')
 const sources = readdirSync(GATEWAY, { recursive: true, encoding: 'utf8' })
