@@ -46,8 +46,8 @@ export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
   const named = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
   const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
   if (unknown !== undefined || named.length === 0) {
-    const fault = unknown === undefined ? 'no role is named' : `${unknown} is not a role`
-    throw new StartError(`${fault}: name one or more of ${ROLES.join(', ')}, or all`)
+    const problem = unknown === undefined ? 'no role is named' : `${unknown} is not a role`
+    throw new StartError(`${problem}: name one or more of ${ROLES.join(', ')}, or all`)
   }
   return named
 }
@@ -102,7 +102,7 @@ export async function startRoles(
     const { name } = role
     const context: RoleContext = {
       variables: role_variables,
-      client: name === 'sandbox' ? noClients : rpc.clientsOf(name),
+      clientOf: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       bus,
       keyring,

@@ -28,10 +28,10 @@ const expectEnvelope = ({ body, headers, text }: TestResponse): void => {
 }
 
 test('answers ping with pong in the envelope', async () => {
-  const answered = await send(await createTestGateway())
-  expect(answered.status).toBe(200)
-  expect(answered.body).toMatchObject({ success: true, result: { message: 'pong' } })
-  expectEnvelope(answered)
+  const response = await send(await createTestGateway())
+  expect(response.status).toBe(200)
+  expect(response.body).toMatchObject({ success: true, result: { message: 'pong' } })
+  expectEnvelope(response)
 })
 
 const MIB = 1024 * 1024
@@ -73,10 +73,10 @@ test.each<[string, TestRequest, number]>([
   ],
   ['101 headers', { headers: Object.fromEntries([...Array(101).keys()].map((n) => [`x-${n}`, ''])) }, 1003],
 ])('refuses %s with HTTP 400, unsigned', async (_what, sent, code) => {
-  const answered = await send(await createTestGateway(), sent)
-  expect([answered.status, answered.body.error?.code]).toEqual([400, code])
-  expect(answered.headers['x-data-hash']).toBeUndefined()
-  expectEnvelope(answered)
+  const response = await send(await createTestGateway(), sent)
+  expect([response.status, response.body.error?.code]).toEqual([400, code])
+  expect(response.headers['x-data-hash']).toBeUndefined()
+  expectEnvelope(response)
 })
 
 test('HEAD is refused too, and has no body', async () => {
@@ -140,10 +140,10 @@ test.each<[string, TestRequest, number, number, string | undefined]>([
     'operation_id',
   ],
 ])('refuses %s, signed', async (_what, sent, status, code, path) => {
-  const answered = await send(await createTestGateway(), sent)
-  expect([answered.status, ...codeAndPath(answered)]).toEqual([status, code, path])
-  expect(answered.headers['x-data-hash']).toBe(signedHeaders(answered.text)['x-data-hash'])
-  expectEnvelope(answered)
+  const response = await send(await createTestGateway(), sent)
+  expect([response.status, ...codeAndPath(response)]).toEqual([status, code, path])
+  expect(response.headers['x-data-hash']).toBe(signedHeaders(response.text)['x-data-hash'])
+  expectEnvelope(response)
 })
 
 test.each<[unknown]>([[['anything']], [null], ['\ud800'], ['\0'], [{ '\ud800': 1.5 }]])(
@@ -174,8 +174,8 @@ test.each(['payment.in', 'payment.status', 'payment.notification', 'balance.get'
 // E8
 test('answers 1002 for a method that is disabled for the credential', async () => {
   const app = await createTestGateway({ credential: { disabledMethods: ['gateway.ping'] } })
-  const answered = await send(app, { body: { method: 'gateway.ping' } })
-  expect([answered.status, answered.body.error?.code]).toEqual([404, 1002])
+  const response = await send(app, { body: { method: 'gateway.ping' } })
+  expect([response.status, response.body.error?.code]).toEqual([404, 1002])
 })
 
 // E7
@@ -183,12 +183,12 @@ test('answers an unexpected fault with 2001 and without its cause', async () => 
   const getBalances = (): never => {
     throw new Error('the database password is hunter2')
   }
-  const answered = await send(await createTestGateway({ balances: { getBalances } }), {
+  const response = await send(await createTestGateway({ balances: { getBalances } }), {
     body: { method: 'balance.get', params: {} },
   })
-  expect([answered.status, answered.body.error?.code]).toEqual([400, 2001])
-  expect(answered.text).not.toContain('hunter2')
-  expectEnvelope(answered)
+  expect([response.status, response.body.error?.code]).toEqual([400, 2001])
+  expect(response.text).not.toContain('hunter2')
+  expectEnvelope(response)
 })
 
 test('logs the caller’s own request id, only if it is well-formed', async () => {
@@ -196,14 +196,14 @@ test('logs the caller’s own request id, only if it is well-formed', async () =
   const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
   const app = await createTestGateway({ log })
   const raw = '{"method":"gateway.ping","params":{} }'
-  const answered = await send(app, { raw, headers: { 'x-request-id': 'mine-1' } })
+  const response = await send(app, { raw, headers: { 'x-request-id': 'mine-1' } })
   await send(app, { raw: 'bank data', headers: { 'x-request-id': 'mine 2' } })
   const [first, second] = lines.map((line) => JSON.parse(line))
-  expect(answered.body.request_id).not.toBe('mine-1')
+  expect(response.body.request_id).not.toBe('mine-1')
   expect(first).toMatchObject({
     level: 'info',
     role: 'gateway',
-    request_id: answered.body.request_id,
+    request_id: response.body.request_id,
     client_request_id: 'mine-1',
     method: 'gateway.ping',
     http_status: 200,
@@ -238,9 +238,9 @@ test('answers 429 after too many failed authentications of one address, and to n
     [400, 3003],
     [429, 1000],
   ])
-  for (const answered of responses) {
-    expect(answered.headers['x-data-hash']).toBeUndefined()
-    expectEnvelope(answered)
+  for (const response of responses) {
+    expect(response.headers['x-data-hash']).toBeUndefined()
+    expectEnvelope(response)
   }
   expect(responses.at(-1)?.body.error?.details).toMatchObject({ limit: 3, window_seconds: 60 })
   // Valid requests from the same address and application id succeed, and other errors keep their codes.
@@ -284,10 +284,10 @@ test('answers any signed bytes with the envelope', async () => {
   )
   await fc.assert(
     fc.asyncProperty(bytes, async (raw) => {
-      const answered = await send(app, { raw })
-      expectEnvelope(answered)
-      expect([1002, 1005, 9000]).toContain(answered.body.error?.code)
-      expect(answered.headers['x-data-hash']).toBe(signedHeaders(answered.text)['x-data-hash'])
+      const response = await send(app, { raw })
+      expectEnvelope(response)
+      expect([1002, 1005, 9000]).toContain(response.body.error?.code)
+      expect(response.headers['x-data-hash']).toBe(signedHeaders(response.text)['x-data-hash'])
     }),
     { numRuns: 500 },
   )

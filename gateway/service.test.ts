@@ -41,7 +41,7 @@ const contextOf = async (
   variables: RoleContext['variables'] = {},
 ): Promise<RoleContext> => ({
   variables: { MULTIHUB_HTTP_PORT: '0', ...variables },
-  client: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
+  clientOf: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
   openStore: async () => kept.store,
   keyring,

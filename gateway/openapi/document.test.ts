@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { acceptedBy, describedBy } from '../../test/support/reference.ts'
-import { PUBLIC_METHODS } from '../methods/registry.ts'
+import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
 import { codesByStatus } from './envelope-schemas.ts'

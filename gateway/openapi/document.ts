@@ -1,16 +1,16 @@
+import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
 import type { PublicMethod } from '../methods/method.ts'
-import { ENVELOPE_METHODS } from '../methods/registry.generated.ts'
-import { PUBLIC_METHODS } from '../methods/registry.ts'
+import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 import { codesByStatus, failureSchema, successSchema } from './envelope-schemas.ts'
 import {
-  answerName,
   failureName,
   type JsonSchema,
   jsonSchemaOf,
   reference,
   requestName,
+  responseName,
   resultName,
 } from './json-schema.ts'
 import { operationOf, type PathDescription } from './operation.ts'
@@ -31,7 +31,7 @@ not described here is refused with 9000, and so is a text with U+0000 or a lone 
 the wrong type, null included, is refused with 1005. Write integers as plain digits: \`100.0\` and \`1e2\` are refused.
 Lengths of texts count code points.
 
-In an answer, look at \`success\` first. Values that are not known are absent, except \`success\` and \`error\`, which are null while they do not apply. Answers may get new fields at any time, so
+In a response, look at \`success\` first. Values that are not known are absent, except \`success\` and \`error\`, which are null while they do not apply. Responses may get new fields at any time, so
 ignore fields that you do not know. Times are UTC, such as \`2026-11-21T10:00:00.000Z\`. Amounts are in minor units.`
 
 const CALL_DESCRIPTION =
@@ -94,7 +94,7 @@ export function methodSchemas(methods: readonly PublicMethod[]): Readonly<Record
     const { name, result, result_components = {} } = method
     const own = {
       [requestName(name)]: requestSchema(method),
-      [answerName(name)]: successSchema(resultName(name)),
+      [responseName(name)]: successSchema(resultName(name)),
       [resultName(name)]: result,
       ...result_components,
     }

@@ -23,9 +23,9 @@ export function requestName(method: string): string {
   return `${methodTitle(method, '')}Request`
 }
 
-/** The component for the whole response of a method, envelope included: `PaymentInAnswer` for `payment.in`. */
-export function answerName(method: string): string {
-  return `${methodTitle(method, '')}Answer`
+/** The component for the whole response of a method, envelope included: `PaymentInResponse` for `payment.in`. */
+export function responseName(method: string): string {
+  return `${methodTitle(method, '')}Response`
 }
 
 /** The component for the `result` of a method: `PaymentInResult` for `payment.in`. */

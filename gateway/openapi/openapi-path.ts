@@ -1,5 +1,5 @@
 import { drainRequest } from '../hostile-connections/fragmented-body.ts'
-import { checkHead } from '../http/framing.ts'
+import { checkRequestHead } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
 
@@ -15,7 +15,7 @@ export function openApiPath(document: JsonSchema): PublicPath {
     target: /^\/openapi\.json$/,
     verb: 'GET',
     async serve({ request, response, request_id }) {
-      checkHead(request)
+      checkRequestHead(request)
       response.writeHead(200, {
         'Content-Type': 'application/json; charset=utf-8',
         'Content-Length': length,

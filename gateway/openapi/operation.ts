@@ -1,7 +1,7 @@
 import { retryHeaderName } from '../limits/refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus } from './envelope-schemas.ts'
-import { answerName, failureName, type JsonSchema, reference, requestName } from './json-schema.ts'
+import { failureName, type JsonSchema, reference, requestName, responseName } from './json-schema.ts'
 
 /** A public path in the reference: its purpose, its signature and the methods that it serves. */
 export interface PathDescription {
@@ -59,7 +59,7 @@ function examplesOf(methods: readonly PublicMethod[]): object {
 }
 
 function successResponse({ methods, signature }: PathDescription): object {
-  const schemas = methods.map(({ name }) => reference(answerName(name)))
+  const schemas = methods.map(({ name }) => reference(responseName(name)))
   return {
     description: 'Success.',
     headers: headerReferences('X-Request-ID', signature.answer_header),

@@ -6,16 +6,16 @@ import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { acceptedBy } from '../../test/support/reference.ts'
 import type { Caller } from '../auth/caller.ts'
+import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
-import { ENVELOPE_METHODS } from '../methods/registry.generated.ts'
-import { bindMethods } from '../methods/registry.ts'
+import { bindMethods } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { boundaryRequestsOf, requestsOf } from './reference-requests.fixture.ts'
 
 /** There are no services: a request that reaches one was accepted. */
 const no_services = createRouterTransport(() => {})
 const deps: MethodDeps = {
-  client: (service) => createClient(service, no_services),
+  clientOf: (service) => createClient(service, no_services),
   registryCache: { merchantRoutes: () => Promise.resolve([]) },
   keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
   acceptsCallbackUrl: () => true,

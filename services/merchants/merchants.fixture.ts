@@ -37,7 +37,7 @@ export async function createFixture(
   const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
   const running = await role.start({
     variables: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
-    client: () => {
+    clientOf: () => {
       throw new Error('merchants calls no other service')
     },
     bus,

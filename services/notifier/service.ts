@@ -36,7 +36,7 @@ export const role: Role = {
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const { events, deliveries } = await openNotifierStore(await context.openStore())
     const registryCache = createRegistryCache({
-      client: context.client(RegistryService),
+      client: context.clientOf(RegistryService),
       bus: context.bus,
       role: 'notifier',
     })

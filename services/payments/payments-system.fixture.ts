@@ -56,7 +56,7 @@ export interface DepositOptions {
 
 type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
 
-/** Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides. */
+/** Starts the services. `acme` and `rival` are accounts at a provider whose responses the test decides. */
 export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))

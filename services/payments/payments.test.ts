@@ -145,7 +145,7 @@ describe('a callback', () => {
     expect(await system.anomalies(payment_id)).toEqual([])
   })
 
-  test('that comes 20 times at once, with a poll and the answer, gives one credit and one event per status', async () => {
+  test('that comes 20 times at once, with a poll and the response, gives one credit and one event per status', async () => {
     const { order, created, payment_id } = await startDeposit()
     expect(await system.provider.report(order, { status: 'pending' })).toBe(200)
     await system.provider.polled(order)

@@ -25,11 +25,11 @@ export interface ReportChanges {
   readonly url?: string
 }
 
-/** A provider whose answers and callbacks a test decides. */
+/** A provider whose responses and callbacks a test decides. */
 export interface TestProvider {
   readonly url: string
   readonly key: string
-  /** Leaves all following requests without an answer. */
+  /** Leaves all following requests without a response. */
   stopAnswering(): void
   /** Answers the waiting requests and all following ones with an operation in this status. */
   answer(status: string): void
@@ -52,8 +52,8 @@ export async function startProvider(): Promise<TestProvider> {
   const polls = new Set<string | undefined>()
   let status: string | undefined
 
-  const respond = (order: ReceivedOrder, response: ServerResponse, answered: string): void => {
-    const body = JSON.stringify({ accepted: true, ...reportOf(order, { status: answered }) })
+  const respond = (order: ReceivedOrder, response: ServerResponse, reported_status: string): void => {
+    const body = JSON.stringify({ accepted: true, ...reportOf(order, { status: reported_status }) })
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   }
   const server = createServer(async (request, response) => {
@@ -86,9 +86,9 @@ export async function startProvider(): Promise<TestProvider> {
     },
     orders: () => orders.length,
     polled: ({ idempotency_key }) => eventually(async () => polls.has(idempotency_key), Boolean),
-    answer(answered) {
-      status = answered
-      for (const { order, response } of waiting.splice(0)) respond(order, response, answered)
+    answer(reported_status) {
+      status = reported_status
+      for (const { order, response } of waiting.splice(0)) respond(order, response, reported_status)
     },
     report(order, changes = {}) {
       const { account_id = 'acme', url = order.callback_url } = changes

@@ -73,7 +73,7 @@ export const role: Role = {
     const store = await openPaymentsStore(await context.openStore())
     const { payments } = store
     const registryCache = createRegistryCache({
-      client: context.client(RegistryService),
+      client: context.clientOf(RegistryService),
       bus: context.bus,
       role: 'payments',
     })
@@ -112,7 +112,7 @@ export const role: Role = {
         bindCreateAtProvider(provider_calls),
         bindPollProvider(provider_calls),
         bindExpirePayment(),
-        bindCreditLedger(context.client(LedgerService)),
+        bindCreditLedger(context.clientOf(LedgerService)),
         bindPublishEvent(publisher),
         bindRecordAnomaly(store.anomalies),
       ],
@@ -128,7 +128,7 @@ export const role: Role = {
     const notification_deps = {
       payments,
       idempotency: createIdempotency(store.idempotency_records),
-      notifier: context.client(DeliveryService),
+      notifier: context.clientOf(DeliveryService),
     }
     await registryCache.start()
     return {

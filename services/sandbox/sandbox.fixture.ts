@@ -29,7 +29,7 @@ export async function startSandbox(
       MULTIHUB_SANDBOX_DELAY: '20ms',
       ...variables,
     },
-    client() {
+    clientOf() {
       throw new Error('the sandbox calls no other role')
     },
     bus: createMemoryBus(),

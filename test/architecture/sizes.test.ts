@@ -15,7 +15,7 @@ test('half of the files have up to 80 lines, nine in ten up to 250, and none abo
 test('every export has a doc comment of 1 to 6 lines', () => {
   const exported =
     /^export (?:default )?(?:async )?(?:function|const|class|interface|type|abstract class) ?\*? ?(\w+)/
-  const faults = code.flatMap(({ path, text }) => {
+  const violations = code.flatMap(({ path, text }) => {
     const lines = text.split('\n')
     return lines.flatMap((line, index) => {
       const name = exported.exec(line)?.[1]
@@ -24,7 +24,7 @@ test('every export has a doc comment of 1 to 6 lines', () => {
       return size >= 1 && size <= 6 ? [] : [`${path}: ${name} has a comment of ${size} lines`]
     })
   })
-  expect(faults).toEqual([])
+  expect(violations).toEqual([])
 })
 
 /** The number of text lines of the doc comment directly above a line; 0 without a doc comment. */

@@ -27,12 +27,12 @@ export interface Storm {
   /** Resolves when every request has a response or has failed. */
   readonly over: Promise<void>
   /** By `c_id`: the requested amount, and the response if there was one. */
-  readonly deposits: ReadonlyMap<string, { readonly value: number; answer?: PublicResponse }>
+  readonly deposits: ReadonlyMap<string, { readonly value: number; response?: PublicResponse }>
 }
 
 /** Creates 60 deposits, 12 at a time. Failed requests are not repeated. */
 export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
-  const deposits = new Map<string, { value: number; answer?: PublicResponse }>()
+  const deposits = new Map<string, { value: number; response?: PublicResponse }>()
   const queue = Array.from({ length: DEPOSITS }, (_, index) => {
     const deposit = { value: 100_000 * (index + 1) + (DIGITS[index % DIGITS.length] ?? 0) }
     const c_id = randomUUID()
@@ -69,14 +69,14 @@ export async function expectNothingLost(
   const alpha = merchantClient(system.demo)
   let paid = 0
   let accepted = 0
-  for (const [c_id, { value, answer }] of deposits) {
+  for (const [c_id, { value, response }] of deposits) {
     const found = await eventually(
       () => alpha.status(c_id).catch(() => undefined),
       (seen) => seen?.body?.result?.payment.status.final || seen?.body?.error?.code === 6010,
       LIMIT_MS,
     )
     const payment = found?.body.result?.payment
-    if (answer?.body?.success) {
+    if (response?.body?.success) {
       accepted += 1
       expect({ c_id, payment }).toMatchObject({ c_id, payment: { identifiers: { c_id } } })
     }

@@ -11,7 +11,7 @@ const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
 /** The pause between two requests of one client, which keeps all of them within the default rate limits. */
 const PAUSE_MS = 150
 
-/** What one client saw: an answer, or the fault of the connection. */
+/** What one client saw: a response, or the failure of the connection. */
 interface Outcome {
   readonly sent_ms: number
   readonly status: number | string | undefined

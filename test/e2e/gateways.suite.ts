@@ -112,8 +112,10 @@ function noncesAreSpentOnce(gateways: () => TwoGateways): void {
     const body = JSON.stringify({ payment_id, operation_id: randomUUID() })
     const headersOf = () => signResend(granted, path, body, pair)
     const third = await atOnce({ headersOf, body, path, count: REPLAYED })
-    expect(third.filter(({ body: answered }) => answered.error.code === 6010)).toHaveLength(1)
-    expect(third.filter(({ body: answered }) => answered.error.code === 3000)).toHaveLength(REPLAYED - 1)
+    expect(third.filter(({ body: response_body }) => response_body.error.code === 6010)).toHaveLength(1)
+    expect(third.filter(({ body: response_body }) => response_body.error.code === 3000)).toHaveLength(
+      REPLAYED - 1,
+    )
   })
 }
 
@@ -142,8 +144,8 @@ function limitsAdmitExactly(gateways: () => TwoGateways): void {
     const credential = await credentialWith({ daily_limit: 23 })
     const body = JSON.stringify({ method: 'payment.sideways', params: {} })
     await send(system.baseUrls()[1] ?? '', { path: PATHS.v1, headers: signV1(credential, body), body })
-    const answers = await atOnce({ headersOf: () => signV1(credential, PING), body: PING })
-    expect([succeeded(answers), refusals(answers)]).toEqual([22, ['429/3009']])
+    const responses = await atOnce({ headersOf: () => signV1(credential, PING), body: PING })
+    expect([succeeded(responses), refusals(responses)]).toEqual([22, ['429/3009']])
   })
 }
 

@@ -118,8 +118,12 @@ describe('a gRPC client that has only our protos', () => {
 
   test('calls an RPC with a token, and is refused without one', async () => {
     const merchant_id = system.demo().merchants[0]?.merchant_id
-    const answer = await call(merchants(), 'GetMerchant', { merchant_id }, TEAM_TOKEN)
-    expect(answer.merchant).toMatchObject({ merchant_id, name: 'alpha', environments: ['ENVIRONMENT_TEST'] })
+    const response = await call(merchants(), 'GetMerchant', { merchant_id }, TEAM_TOKEN)
+    expect(response.merchant).toMatchObject({
+      merchant_id,
+      name: 'alpha',
+      environments: ['ENVIRONMENT_TEST'],
+    })
     for (const token of [undefined, 'not-a-token']) {
       await expect(call(merchants(), 'GetMerchant', { merchant_id }, token)).rejects.toMatchObject({
         code: status.UNAUTHENTICATED,

@@ -22,8 +22,8 @@ function grpcHealth(grpc_url: string): Promise<number | undefined> {
   const client = new Client(new URL(grpc_url).host, credentials.createInsecure())
   const same = (bytes: Buffer): Buffer => bytes
   return new Promise<number | undefined>((resolve) => {
-    client.makeUnaryRequest('/grpc.health.v1.Health/Check', same, same, Buffer.alloc(0), (_error, answer) =>
-      resolve(answer?.at(1)),
+    client.makeUnaryRequest('/grpc.health.v1.Health/Check', same, same, Buffer.alloc(0), (_error, response) =>
+      resolve(response?.at(1)),
     )
   }).finally(() => client.close())
 }

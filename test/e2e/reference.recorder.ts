@@ -5,7 +5,7 @@ import { type PublicRequest, type PublicResponse, send } from '../support/public
 /** A recorded request and its response. */
 export interface RecordedExchange {
   readonly sent: PublicRequest
-  readonly answer: PublicResponse
+  readonly response: PublicResponse
 }
 
 /** A proxy between merchants and a gateway that records every exchange. */
@@ -27,7 +27,7 @@ const FORWARDED_HEADERS = [
 /** Starts a recorder in front of the gateway at `baseUrl`. Signatures stay valid: they cover neither host nor port. */
 export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
   const exchanges: RecordedExchange[] = []
-  const server = createServer(async (request, response) => {
+  const server = createServer(async (request, server_response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const headers = FORWARDED_HEADERS.map((name) => [name, request.headers[name]?.toString()] as const)
@@ -37,9 +37,9 @@ export async function startRecorder(baseUrl: () => string): Promise<Recorder> {
       headers: { 'Content-Type': undefined, ...Object.fromEntries(headers) },
       body: Buffer.concat(chunks),
     }
-    const answer = await send(baseUrl(), sent)
-    exchanges.push({ sent, answer })
-    response.writeHead(answer.http_status, answer.headers).end(answer.raw)
+    const response = await send(baseUrl(), sent)
+    exchanges.push({ sent, response })
+    server_response.writeHead(response.http_status, response.headers).end(response.raw)
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   return { base_url: `http://${listening.host_and_port}`, exchanges, stop: () => listening.close(0) }

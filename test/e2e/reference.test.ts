@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { RESEND_METHOD } from '#lib/contract/methods.ts'
-import { answerName } from '../../gateway/openapi/json-schema.ts'
+import { responseName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import {
@@ -56,31 +56,31 @@ const operationOf = (
 const CONTENT = 'content/application~1json/schema'
 
 /** Lists where an exchange differs from the reference. */
-function faultsOf({ sent, answer }: RecordedExchange): readonly string[] {
+function violationsOf({ sent, response }: RecordedExchange): readonly string[] {
   const { pointer, responses } = operationOf(sent)
-  const { http_status, headers, body, raw } = answer
-  const response = responses[http_status]
-  if (response === undefined) return [`HTTP ${http_status}: ${raw}`]
-  const body_faults = describedBy(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
+  const { http_status, headers, body, raw } = response
+  const description = responses[http_status]
+  if (description === undefined) return [`HTTP ${http_status}: ${raw}`]
+  const body_violations = describedBy(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
   const sent_headers = Object.keys(headers).filter((name) => /^(x-|retry-)/.test(name))
-  const described = Object.keys(response.headers).map((name) => name.toLowerCase())
+  const described = Object.keys(description.headers).map((name) => name.toLowerCase())
   const unknown = sent_headers.filter((name) => !described.includes(name)).map((name) => `header ${name}`)
-  const id_faults = headers['x-request-id'] === body.request_id ? [] : ['X-Request-ID is not request_id']
+  const id_violations = headers['x-request-id'] === body.request_id ? [] : ['X-Request-ID is not request_id']
   return [
-    ...body_faults,
+    ...body_violations,
     ...unknown,
-    ...id_faults,
-    ...(body.success ? faultsOfSuccess({ sent, answer }) : []),
+    ...id_violations,
+    ...(body.success ? violationsOfSuccess({ sent, response }) : []),
   ]
 }
 
 /** The reference must accept a request that succeeded, and describe the response of its method. */
-function faultsOfSuccess({ sent, answer }: RecordedExchange): readonly string[] {
+function violationsOfSuccess({ sent, response }: RecordedExchange): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
   return [
     ...acceptedBy(`${pointer}/requestBody/${CONTENT}`)(request),
-    ...describedBy(`#/components/schemas/${answerName(request.method ?? RESEND_METHOD)}`)(answer.body),
+    ...describedBy(`#/components/schemas/${responseName(request.method ?? RESEND_METHOD)}`)(response.body),
   ]
 }
 
@@ -203,11 +203,11 @@ describe('the committed reference describes every response of the gateway', () =
   })
 
   test('finds no difference in any recorded exchange, nor in the payments of callbacks', () => {
-    const faults = recorder.exchanges
-      .map((exchange) => ({ sent: exchange.sent.body.toString(), faults: faultsOf(exchange) }))
-      .filter(({ faults }) => faults.length > 0)
+    const violations = recorder.exchanges
+      .map((exchange) => ({ sent: exchange.sent.body.toString(), violations: violationsOf(exchange) }))
+      .filter(({ violations }) => violations.length > 0)
     expect(recorder.exchanges.length).toBeGreaterThan(40)
-    expect(faults).toEqual([])
+    expect(violations).toEqual([])
     const payments = receiver.callbacks.map(({ body }) => body.data.result.payment)
     expect(payments.length).toBeGreaterThan(8)
     expect(payments.flatMap(describedBy('#/components/schemas/Payment'))).toEqual([])

@@ -103,7 +103,7 @@ export function resendSuite(
 
       await system.start('notifier')
       let sent_ms = 0
-      const answer = await eventually(
+      const response = await eventually(
         async () => {
           // At most one request per second, because the quota is ten per minute.
           if (performance.now() - sent_ms < 1_000) return undefined
@@ -114,7 +114,7 @@ export function resendSuite(
       )
       const all = await callbacks(c_id, 3)
       expect(all).toHaveLength(3)
-      expect(all.map(deliveryOf)).toContain(answer?.body.result.delivery_ids[0])
+      expect(all.map(deliveryOf)).toContain(response?.body.result.delivery_ids[0])
     })
   })
 }

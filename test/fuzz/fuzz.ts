@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { attemptOf } from './attacks.ts'
 import type { Attempt } from './attempt.ts'
 import { createChoices } from './choices.ts'
-import { faultsOf } from './oracle.ts'
+import { findingsOf } from './oracle.ts'
 import { bytesOf, type Connection, createConnection, type RawResponse } from './raw-http.ts'
 import { type FuzzSystem, type Memory, startFuzzSystem } from './system.ts'
 
@@ -115,10 +115,10 @@ async function failureOf(
     const response = await connection.exchange(request)
     const outcome = `${attack} -> ${codeOf(response)}`
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    const faults = faultsOf(attempt, response, system)
-    if (faults.length === 0) return undefined
+    const findings = findingsOf(attempt, response, system)
+    if (findings.length === 0) return undefined
     const bytes = printable(bytesOf(request))
-    return `${attack}: ${faults.join('; ')}\n${bytes}\nHTTP ${response.status}\n${printable(response.body)}`
+    return `${attack}: ${findings.join('; ')}\n${bytes}\nHTTP ${response.status}\n${printable(response.body)}`
   } catch (error) {
     return `${attack}: ${error}\n${printable(bytesOf(request))}`
   }
@@ -146,8 +146,8 @@ async function checkAftermath(
       failures.push('something was stored or changed')
     const memory = await system.memory()
     if (memory.heap_bytes > HEAP_MAX_BYTES) failures.push(`the heap takes ${memory.heap_bytes} bytes`)
-    const { faults, lines } = system.log
-    return { failures: [...failures, ...faults], memory, log_lines: lines() }
+    const { findings, lines } = system.log
+    return { failures: [...failures, ...findings], memory, log_lines: lines() }
   } catch (error) {
     failures.push(`the system no longer responds: ${error}\n${system.logTail()}`)
     return { failures, memory: undefined, log_lines: system.log.lines() }

@@ -3,18 +3,18 @@ export interface LogWatch {
   read(chunk: string): void
   readonly lines: () => number
   /** What was wrong. The forbidden text itself is not repeated. */
-  readonly faults: readonly string[]
+  readonly findings: readonly string[]
 }
 
-const FAULTS_MAX = 20
+const FINDINGS_MAX = 20
 
 /** Makes a watch for texts that must not be logged, each with the name by which it is reported. */
 export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch {
-  const faults: string[] = []
+  const findings: string[] = []
   let lines = 0
   let begun = ''
-  const report = (fault: string): void => {
-    if (faults.length < FAULTS_MAX) faults.push(fault)
+  const report = (finding: string): void => {
+    if (findings.length < FINDINGS_MAX) findings.push(finding)
   }
   const check = (line: string): void => {
     lines += 1
@@ -24,7 +24,7 @@ export function createLogWatch(forbidden: ReadonlyMap<string, string>): LogWatch
     if (!isLogLine(line)) report(`not a log line: ${line}`)
   }
   return {
-    faults,
+    findings,
     lines: () => lines,
     read(chunk) {
       const parts = (begun + chunk).split('\n')

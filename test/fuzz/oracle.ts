@@ -14,10 +14,10 @@ const BEFORE_AUTHENTICATION: ReadonlySet<number> = new Set([1001, 1003, 1006, 10
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Lists what is wrong with a response. Empty if it is as expected. */
-export function faultsOf(attempt: Attempt, response: RawResponse, system: FuzzSystem): readonly string[] {
-  const faults: string[] = []
-  const expect = (holds: boolean, fault: string): void => {
-    if (!holds) faults.push(fault)
+export function findingsOf(attempt: Attempt, response: RawResponse, system: FuzzSystem): readonly string[] {
+  const findings: string[] = []
+  const expect = (holds: boolean, finding: string): void => {
+    if (!holds) findings.push(finding)
   }
   const envelope = envelopeOf(response.body.toString())
   if (envelope === undefined) return ['the response is not an envelope']
@@ -49,12 +49,12 @@ export function faultsOf(attempt: Attempt, response: RawResponse, system: FuzzSy
         'the body was judged wrongly as strict JSON or not',
       )
   }
-  for (const fault of signatureFaults(attempt, response, system, code)) faults.push(fault)
-  return faults
+  for (const finding of signatureFindings(attempt, response, system, code)) findings.push(finding)
+  return findings
 }
 
 /** A response must be signed exactly if the request was signed with a valid secret, and with that secret (A5). */
-function signatureFaults(
+function signatureFindings(
   { request, may_fail_before_authentication: odd_head }: Attempt,
   response: RawResponse,
   { usable, refused }: FuzzSystem,

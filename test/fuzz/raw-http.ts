@@ -58,7 +58,7 @@ export function createConnection(port: number): Connection {
   let socket: Socket | undefined
   const open = async (): Promise<Socket> => {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true })
-    opened.setTimeout(RESPONSE_LIMIT_MS, () => opened.destroy(new Error('no answer in time')))
+    opened.setTimeout(RESPONSE_LIMIT_MS, () => opened.destroy(new Error('no response in time')))
     await once(opened, 'connect')
     // An exchange in progress has its own listener. Between two exchanges the next one reconnects.
     opened.on('error', () => {})
@@ -96,7 +96,7 @@ function exchangeOver(socket: Socket, bytes: Buffer): Promise<RawResponse> {
         }
       },
       error: (error: Error): void => settle(() => reject(error)),
-      close: (): void => settle(() => reject(new Error('the connection was closed without an answer'))),
+      close: (): void => settle(() => reject(new Error('the connection was closed without a response'))),
     }
     for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener)
     socket.write(bytes)

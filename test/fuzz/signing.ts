@@ -98,7 +98,7 @@ export function responseSignatureCheck(
     return only(request, name.toLowerCase()) === value
   })
   if (secret === undefined) return undefined
-  return (answer) => isSignedWith(secret, target, application_id, pair?.nonce ?? '', answer)
+  return (response) => isSignedWith(secret, target, application_id, pair?.nonce ?? '', response)
 }
 
 function pairOf(request: RawRequest, nonce_min: number): Pair | undefined {

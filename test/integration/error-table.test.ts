@@ -137,11 +137,11 @@ async function resend(
 /** The code in the final status of a deposit, as a merchant reads it (E14). */
 async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: string }>): Promise<ErrorResult> {
   const { c_id } = await deposit
-  const answer = await eventually(
+  const response = await eventually(
     () => alpha.status(c_id),
     (seen) => seen?.body.result?.payment.status.final === true,
   )
-  return { code: answer.body.result.payment.status.error }
+  return { code: response.body.result.payment.status.error }
 }
 
 /** A deposit that the provider itself refuses with this code. */
@@ -149,7 +149,7 @@ const refusedWith = (code: number): Promise<ErrorResult> =>
   endsWith(
     ask(
       paymentIn({ amount: { value: REFUSED_FROM + code, currency: 'INR' } }, { service_id: provider_route }),
-    ).then((answer) => ({ ...answer, c_id: answer.body.result.payment.identifiers.c_id })),
+    ).then((response) => ({ ...response, c_id: response.body.result.payment.identifiers.c_id })),
   )
 
 /** The code of an envelope with its HTTP status, or the code of a final status. */
@@ -158,8 +158,8 @@ interface ErrorResult {
   readonly http_status?: number
 }
 
-const envelope = async (answer: Promise<PublicResponse>): Promise<ErrorResult> => {
-  const { body, http_status } = await answer
+const envelope = async (response: Promise<PublicResponse>): Promise<ErrorResult> => {
+  const { body, http_status } = await response
   return { code: body.error?.code, http_status }
 }
 
@@ -286,7 +286,7 @@ const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
 
 // E12
 test.each(CODES)('%d is produced by a test, or has a reason why it is never returned', (code) => {
-  const answers = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((answer) => answer !== undefined)
+  const answers = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((response) => response !== undefined)
   expect(answers).toHaveLength(1)
   const [file, words] = ELSEWHERE[code] ?? []
   if (file !== undefined) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(words)

@@ -52,8 +52,13 @@ export function send(
       response.on('error', reject)
       response.on('end', () => {
         const raw = Buffer.concat(chunks).toString()
-        const answered = response.headers as Record<string, string | undefined>
-        resolve({ http_status: response.statusCode ?? 0, headers: answered, raw, body: parseJson(raw) })
+        const response_headers = response.headers as Record<string, string | undefined>
+        resolve({
+          http_status: response.statusCode ?? 0,
+          headers: response_headers,
+          raw,
+          body: parseJson(raw),
+        })
       })
     })
     sent.on('error', reject)

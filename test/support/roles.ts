@@ -55,7 +55,7 @@ export async function startRoles(
   for (const role of roles) {
     const started = await role.start({
       variables: known,
-      client: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
+      clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
       keyring,
       draining: stopping.signal,

@@ -1,6 +1,6 @@
 import type { BackoffBounds } from '#lib/platform/backoff.ts'
 import type { Stored, Value } from '#lib/platform/store/store.ts'
-import { type Effect, type EffectDocument, type Lane, newEffect, type StoredEffectData } from './effect.ts'
+import { createEffect, type Effect, type EffectDocument, type Lane, type StoredEffectData } from './effect.ts'
 
 /** The fields of an effect's data, each with the check of its stored value. */
 export type DataFields = Readonly<Record<string, (value: unknown) => value is Value>>
@@ -105,7 +105,7 @@ export function defineEffect<Source, const Fields extends DataFields>(
       // The checks of the fields accept values of the store only, which the compiler cannot derive here.
       const encoded = data as StoredEffectData
       const dependency = after === undefined ? {} : { after }
-      return newEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
+      return createEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
     },
     matches: (effect) => effect.kind === kind,
     bind: ({ run, ...limits }) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Effect, type EffectDocument, mayRun, newEffect, withDueTimes } from './effect.ts'
+import { createEffect, type Effect, type EffectDocument, mayRun, withDueTimes } from './effect.ts'
 import { leaseDue } from './lease-due.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
@@ -8,7 +8,7 @@ const at = (ms: number): Date => new Date(NOW.getTime() + ms)
 const leaseAll = (): number => 5_000
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
-  return { ...newEffect({ id, kind: 'any', lane: 'independent' }, NOW), ...changes }
+  return { ...createEffect({ id, kind: 'any', lane: 'independent' }, NOW), ...changes }
 }
 const documentOf = (...effects: Effect[]): EffectDocument => ({ effects })
 const leasedIds = (document: EffectDocument, instant = NOW): string[] =>
@@ -18,12 +18,12 @@ const leasedIds = (document: EffectDocument, instant = NOW): string[] =>
 
 describe('a new effect', () => {
   test('is due at once unless it has a due time', () => {
-    expect(newEffect({ id: 'a', kind: 'any', lane: 'money' }, NOW)).toMatchObject({
+    expect(createEffect({ id: 'a', kind: 'any', lane: 'money' }, NOW)).toMatchObject({
       tries: 0,
       due_at: NOW,
       data: {},
     })
-    expect(newEffect({ id: 'a', kind: 'any', lane: 'money', due_at: at(5) }, NOW).due_at).toEqual(at(5))
+    expect(createEffect({ id: 'a', kind: 'any', lane: 'money', due_at: at(5) }, NOW).due_at).toEqual(at(5))
   })
 })
 

@@ -53,8 +53,8 @@ export const EFFECT_INDEXES = {
   by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across_partitions: true },
 } as const
 
-/** What `newEffect` needs. The effect is due at once unless `due_at` is given. */
-export interface NewEffect {
+/** What `createEffect` needs. The effect is due at once unless `due_at` is given. */
+export interface EffectDescription {
   readonly id: string
   readonly kind: string
   readonly lane: Lane
@@ -64,7 +64,7 @@ export interface NewEffect {
 }
 
 /** Makes an effect without tries. `at` is the time of the change that it follows. */
-export function newEffect(description: NewEffect, at: Date): Effect {
+export function createEffect(description: EffectDescription, at: Date): Effect {
   const { data = {}, due_at = at, ...rest } = description
   return { ...rest, data, due_at, tries: 0 }
 }

@@ -2,13 +2,13 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { type Effect, type EffectDocument, leasableAtMs, mayRun } from './effect.ts'
 
 /** For how many milliseconds to lease an effect; `undefined` when this process cannot run it now. */
-export type LeaseDuration = (candidate: Effect) => number | undefined
+export type LeasePolicy = (candidate: Effect) => number | undefined
 
 /**
  * Leases every effect that can run at `at` and that `leaseMs` accepts, each under a new token, and counts the try.
  * Returns the same document when there is nothing to lease.
  */
-export function leaseDue<D extends EffectDocument>(document: D, at: Date, leaseMs: LeaseDuration): D {
+export function leaseDue<D extends EffectDocument>(document: D, at: Date, leaseMs: LeasePolicy): D {
   let changed = false
   const effects = document.effects.map((candidate) => {
     if (!mayRun(document, candidate) || leasableAtMs(candidate) > at.getTime()) return candidate

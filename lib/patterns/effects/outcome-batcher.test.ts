@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { type Effect, type Lane, newEffect } from './effect.ts'
+import { createEffect, type Effect, type Lane } from './effect.ts'
 import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher } from './outcome-batcher.ts'
 
 interface Note {
@@ -31,7 +31,7 @@ afterEach(() => restore())
 function leased(id: string, lane: Lane): Effect {
   const at = new Date(clock.now_ms())
   const lease = { token: id, until: new Date(at.getTime() + LEASE_MS) }
-  return { ...newEffect({ id, kind: 'write', lane }, at), lease }
+  return { ...createEffect({ id, kind: 'write', lane }, at), lease }
 }
 
 /** The outcome that adds the effect's id to the words. */

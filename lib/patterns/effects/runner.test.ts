@@ -7,7 +7,7 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { type BoundEffect, defineEffect, type EffectHandler } from './define-effect.ts'
-import { EFFECT_INDEXES, type EffectDocument, newEffect } from './effect.ts'
+import { createEffect, EFFECT_INDEXES, type EffectDocument } from './effect.ts'
 import { createEffectRunner } from './runner.ts'
 
 interface Item extends EffectDocument {
@@ -48,7 +48,7 @@ function runnerOf(effects: readonly BoundEffect<Item>[], collection = items) {
 /** A document with one effect, which has been due for `due_since_ms`. */
 function itemWith(item_id: string, kind: string, due_since_ms = 0): Item {
   const at = new Date(now().getTime() - due_since_ms)
-  const due = newEffect({ id: `${item_id}:${kind}`, kind, lane: 'independent' }, at)
+  const due = createEffect({ id: `${item_id}:${kind}`, kind, lane: 'independent' }, at)
   return { item_id, effects: [due], effects_due_at: at }
 }
 

@@ -5,7 +5,7 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now, sleep } from '#lib/platform/time.ts'
 import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
-import { type LeaseDuration, leaseDue } from './lease-due.ts'
+import { type LeasePolicy, leaseDue } from './lease-due.ts'
 import type { EffectOutcome } from './outcome-batcher.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
@@ -14,12 +14,12 @@ export interface EffectWrites<D extends EffectDocument> {
   insert(document: D): Promise<Stored<D>>
   /**
    * Loads the document, decides and writes, and repeats this when another writer was faster. `undefined` from `decide`
-   * means no change. `known`, a document that the caller has just read, saves the first load.
+   * means no change. `just_read`, a document that the caller has just read, saves the first load.
    */
   update(
     key: Fields,
     decide: (document: Stored<D>) => D | undefined,
-    known?: Stored<D>,
+    just_read?: Stored<D>,
   ): Promise<Stored<D> | undefined>
   /**
    * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
@@ -37,7 +37,7 @@ export interface EffectWrites<D extends EffectDocument> {
 export interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
-  readonly leaseMs: (document: D, candidate: Effect) => ReturnType<LeaseDuration>
+  readonly leaseMs: (document: D, candidate: Effect) => ReturnType<LeasePolicy>
   readonly isStopping: () => boolean
 }
 
@@ -75,7 +75,7 @@ export function createEffectWrites<D extends EffectDocument>(
 
   return {
     insert: (document) => write(document, (leased) => collection.insert(leased)),
-    update: (key, decide, known) => update(leasing, key, decide, known),
+    update: (key, decide, just_read) => update(leasing, key, decide, just_read),
     consumeLease: ({ lease }) => lease !== undefined && unused_tokens.delete(lease.token),
     async writeOutcomes(document, outcomes) {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)

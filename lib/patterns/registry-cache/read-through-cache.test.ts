@@ -15,12 +15,12 @@ afterEach(() => restore())
 
 /** A cache over a registry whose reads wait until the test completes them. */
 function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_INFINITY) {
-  const waiting: { key: string; answer: (value: string | undefined) => void; fail: () => void }[] = []
+  const waiting: { key: string; respond: (value: string | undefined) => void; fail: () => void }[] = []
   const read = (key: string): Promise<CachedValue<string> | undefined> =>
     new Promise((resolve, reject) => {
       waiting.push({
         key,
-        answer: (value) => resolve(value === undefined ? undefined : { value, merchant_id: '1001' }),
+        respond: (value) => resolve(value === undefined ? undefined : { value, merchant_id: '1001' }),
         fail: () => reject(new Error('unavailable')),
       })
     })
@@ -44,20 +44,20 @@ function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, con
 describe('reading', () => {
   test('shares one read between concurrent callers, and serves later callers from the cache', async () => {
     const { waiting, cache } = heldReads()
-    const answers = [cache.get('a'), cache.get('a'), cache.get('a')]
-    waiting[0]?.answer('one')
-    expect(await Promise.all(answers)).toEqual(['one', 'one', 'one'])
+    const responses = [cache.get('a'), cache.get('a'), cache.get('a')]
+    waiting[0]?.respond('one')
+    expect(await Promise.all(responses)).toEqual(['one', 'one', 'one'])
     expect(await cache.get('a')).toBe('one')
     expect(waiting).toHaveLength(1)
   })
 
   test('refuses all callers of a failed read with 2002, and reads again for the next caller', async () => {
     const { waiting, cache } = heldReads()
-    const answers = [cache.get('a'), cache.get('a')]
+    const responses = [cache.get('a'), cache.get('a')]
     waiting[0]?.fail()
-    for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 2002 })
+    for (const response of responses) await expect(response).rejects.toMatchObject({ code: 2002 })
     const again = cache.get('a')
-    waiting[1]?.answer('one')
+    waiting[1]?.respond('one')
     expect(await again).toBe('one')
   })
 
@@ -67,13 +67,13 @@ describe('reading', () => {
     const outcomes = Promise.allSettled(keys.map((key) => cache.get(key)))
     await settled()
     expect(waiting.map(({ key }) => key)).toEqual(['a', 'b'])
-    waiting[1]?.answer('two')
+    waiting[1]?.respond('two')
     await settled()
     expect(waiting.map(({ key }) => key)).toEqual(['a', 'b', 'c'])
     waiting[0]?.fail()
-    waiting[2]?.answer('three')
+    waiting[2]?.respond('three')
     await settled()
-    waiting[3]?.answer('four')
+    waiting[3]?.respond('four')
     expect(await outcomes).toMatchObject([
       { reason: { code: 2002 } },
       ...['two', 'three', 'four', 'three'].map((value) => ({ value })),
@@ -82,12 +82,12 @@ describe('reading', () => {
 
   test('counts the age of a queued read from its start, not from its call', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
-    const answers = [cache.get('a'), cache.get('b')]
+    const responses = [cache.get('a'), cache.get('b')]
     await clock.advance(1_500)
-    waiting[0]?.answer('one')
+    waiting[0]?.respond('one')
     await settled()
-    waiting[1]?.answer('two')
-    await Promise.all(answers)
+    waiting[1]?.respond('two')
+    await Promise.all(responses)
     await clock.advance(59_000)
     expect(await cache.get('b')).toBe('two')
     void cache.get('a')
@@ -98,53 +98,53 @@ describe('reading', () => {
     'a queued read sees the change of a later %s, so its value is shared and cached',
     async (how) => {
       const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
-      const answers = [cache.get('a'), cache.get('b')]
+      const responses = [cache.get('a'), cache.get('b')]
       cache[how](how === 'drop' ? 'b' : '1001')
-      answers.push(cache.get('b'))
-      waiting[0]?.answer('one')
+      responses.push(cache.get('b'))
+      waiting[0]?.respond('one')
       await settled()
-      waiting[1]?.answer('two')
-      expect(await Promise.all([...answers, cache.get('b')])).toEqual(['one', 'two', 'two', 'two'])
+      waiting[1]?.respond('two')
+      expect(await Promise.all([...responses, cache.get('b')])).toEqual(['one', 'two', 'two', 'two'])
       expect(waiting).toHaveLength(2)
     },
   )
 
   test('invalidates a queued read that has started, like any other', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
-    const answers = [cache.get('a'), cache.get('b')]
-    waiting[0]?.answer('one')
+    const responses = [cache.get('a'), cache.get('b')]
+    waiting[0]?.respond('one')
     await settled()
     cache.drop('b')
-    waiting[1]?.answer('old')
-    await Promise.all(answers)
+    waiting[1]?.respond('old')
+    await Promise.all(responses)
     const later = cache.get('b')
-    waiting[2]?.answer('new')
+    waiting[2]?.respond('new')
     expect(await later).toBe('new')
   })
 
   test('refuses a caller beyond the queue limit with 2002 at once, and serves the others', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1, waiting_max: 1 })
-    const answers = [cache.get('a'), cache.get('b')]
+    const responses = [cache.get('a'), cache.get('b')]
     await expect(cache.get('c')).rejects.toBeInstanceOf(PublicError)
-    waiting[0]?.answer('one')
+    waiting[0]?.respond('one')
     await settled()
-    waiting[1]?.answer('two')
-    expect(await Promise.all(answers)).toEqual(['one', 'two'])
+    waiting[1]?.respond('two')
+    expect(await Promise.all(responses)).toEqual(['one', 'two'])
     const again = cache.get('c')
-    waiting[2]?.answer('three')
+    waiting[2]?.respond('three')
     expect(await again).toBe('three')
   })
 
   test('does not start a read that was queued for too long', async () => {
     const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
-    const answers = [cache.get('a'), cache.get('b'), cache.get('c')]
+    const responses = [cache.get('a'), cache.get('b'), cache.get('c')]
     await clock.advance(1_000)
     const later = cache.get('d')
     await clock.advance(1_001)
     waiting[0]?.fail()
-    for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 2002 })
+    for (const response of responses) await expect(response).rejects.toMatchObject({ code: 2002 })
     expect(waiting.map(({ key }) => key)).toEqual(['a', 'd'])
-    waiting[1]?.answer('four')
+    waiting[1]?.respond('four')
     expect(await later).toBe('four')
   })
 })
@@ -156,9 +156,9 @@ describe('changes', () => {
     cache.drop('a')
     const after = cache.get('a')
     expect(waiting).toHaveLength(2)
-    waiting[1]?.answer('new')
+    waiting[1]?.respond('new')
     await settled()
-    waiting[0]?.answer('old')
+    waiting[0]?.respond('old')
     expect(await Promise.all([before, after])).toEqual(['old', 'new'])
     expect(await cache.get('a')).toBe('new')
   })
@@ -169,7 +169,7 @@ describe('changes', () => {
       const { waiting, cache } = heldReads()
       const before = cache.get('a')
       cache[how](how === 'drop' ? 'a' : '1001')
-      waiting[0]?.answer('old')
+      waiting[0]?.respond('old')
       await before
       void cache.get('a')
       expect(waiting).toHaveLength(2)
@@ -192,7 +192,7 @@ describe('age', () => {
     const { waiting, cache } = heldReads()
     const first = cache.get('a')
     await clock.advance(1_500)
-    waiting[0]?.answer('one')
+    waiting[0]?.respond('one')
     await first
     await clock.advance(58_499)
     expect(await cache.get('a')).toBe('one')
@@ -222,7 +222,7 @@ describe('age', () => {
   test('keeps the value when a refresh fails, and does not retry at every request', async () => {
     const { waiting, cache } = heldReads(CACHE_LIMITS, () => clock.monotonic_ms())
     const first = cache.get('a')
-    waiting[0]?.answer('one')
+    waiting[0]?.respond('one')
     await first
     await clock.advance(60_000)
     await cache.get('a')
@@ -319,23 +319,23 @@ describe('getReadAfter', () => {
     const since = [cache.getReadAfter('a', now()), cache.getReadAfter('a', now())]
     await settled()
     expect(waiting).toHaveLength(1)
-    waiting[0]?.answer('old')
+    waiting[0]?.respond('old')
     await clock.advance(50)
     expect(waiting).toHaveLength(2)
-    waiting[1]?.answer('new')
+    waiting[1]?.respond('new')
     expect(await Promise.all([before, ...since])).toEqual(['old', 'new', 'new'])
   })
 
   test('reads at most once per 10 ms for many events in a row', async () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
-    const answers: Promise<unknown>[] = []
+    const responses: Promise<unknown>[] = []
     for (let event = 0; event < 500; event++) {
-      answers.push(cache.getReadAfter('a', now()))
+      responses.push(cache.getReadAfter('a', now()))
       await clock.advance(1)
     }
     await clock.advance(50)
-    await Promise.all(answers)
+    await Promise.all(responses)
     expect(reads.length).toBeGreaterThan(25)
     expect(reads.length).toBeLessThanOrEqual(52)
   })

@@ -68,7 +68,7 @@ export interface RegistryCache {
   stop(): Promise<void>
 }
 
-interface Owner {
+interface MerchantEnvironment {
   readonly merchantId: string
   readonly environment: ProtoEnvironment
 }
@@ -98,13 +98,19 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
     watch.confirmedAtMs,
     limits,
   )
-  const routeLists = listsBy(async (owner) => (await client.listMerchantRoutes(owner, call)).routes)
-  const endpointLists = listsBy(async (owner) => (await client.listMerchantEndpoints(owner, call)).endpoints)
+  const routeLists = listsBy(
+    async (merchant_key) => (await client.listMerchantRoutes(merchant_key, call)).routes,
+  )
+  const endpointLists = listsBy(
+    async (merchant_key) => (await client.listMerchantEndpoints(merchant_key, call)).endpoints,
+  )
 
-  function listsBy<T>(read: (owner: Owner) => Promise<readonly T[]>): ReadThroughCache<readonly Frozen<T>[]> {
+  function listsBy<T>(
+    read: (merchant_key: MerchantEnvironment) => Promise<readonly T[]>,
+  ): ReadThroughCache<readonly Frozen<T>[]> {
     const readFrozen = async (key: string): Promise<CachedValue<readonly Frozen<T>[]>> => {
-      const owner = ownerOf(key)
-      return { merchant_id: owner.merchantId, value: deepFreeze(await read(owner)) }
+      const merchant_key = parseListKey(key)
+      return { merchant_id: merchant_key.merchantId, value: deepFreeze(await read(merchant_key)) }
     }
     return createReadThroughCache(readFrozen, watch.confirmedAtMs, limits)
   }
@@ -116,8 +122,8 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
     }
     if (kind === ChangeKind.ROUTE) routes.drop(id)
     for (const environment of ['test', 'production'] as const) {
-      if (kind === ChangeKind.ROUTE) routeLists.drop(keyOf(merchantId, environment))
-      if (kind === ChangeKind.ENDPOINT) endpointLists.drop(keyOf(merchantId, environment))
+      if (kind === ChangeKind.ROUTE) routeLists.drop(listKey(merchantId, environment))
+      if (kind === ChangeKind.ENDPOINT) endpointLists.drop(listKey(merchantId, environment))
     }
     if (kind === ChangeKind.MERCHANT)
       for (const cache of [...credentialCaches, routes]) cache.dropMerchant(id)
@@ -144,22 +150,22 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
     },
     route: (service_id) => routes.get(service_id),
     merchantRoutes: async (merchant_id, environment) =>
-      (await routeLists.get(keyOf(merchant_id, environment))) ?? [],
+      (await routeLists.get(listKey(merchant_id, environment))) ?? [],
     merchantEndpoints: async (merchant_id, environment) =>
-      (await endpointLists.get(keyOf(merchant_id, environment))) ?? [],
+      (await endpointLists.get(listKey(merchant_id, environment))) ?? [],
     endpointsReadAfter: async (merchant_id, environment, instant) =>
-      (await endpointLists.getReadAfter(keyOf(merchant_id, environment), instant)) ?? [],
+      (await endpointLists.getReadAfter(listKey(merchant_id, environment), instant)) ?? [],
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,
   }
 }
 
-function keyOf(merchant_id: string, environment: Environment): string {
+function listKey(merchant_id: string, environment: Environment): string {
   return `${environment}/${merchant_id}`
 }
 
-function ownerOf(key: string): Owner {
+function parseListKey(key: string): MerchantEnvironment {
   const [environment, merchantId = ''] = key.split('/')
   return { merchantId, environment: environmentToProto(environment === 'test' ? 'test' : 'production') }
 }

@@ -46,8 +46,8 @@ test.each<[string, LookUp[], readonly [boolean | undefined, boolean]]>([
   ['a private IPv6 address', [fail, answer('fd00::1')], [false, false]],
   ['a private address among public ones', [answer('93.184.216.34', '169.254.169.254'), fail], [false, false]],
   ['public IPv4, private IPv6', [answer('93.184.216.34'), answer('::1')], [false, false]],
-  ['a private address, and no answer for IPv6', [answer('192.168.0.1'), hang], [undefined, false]],
-  ['no answer at all', [hang, hang], [undefined, true]],
+  ['a private address, and no response for IPv6', [answer('192.168.0.1'), hang], [undefined, false]],
+  ['no response at all', [hang, hang], [undefined, true]],
 ])('judges a name with %s within 300 ms', async (_what, lookUps, expected) => {
   expect(await verdict(URL_OF_NAME, 'production', ...lookUps)).toEqual(expected)
 })
@@ -65,7 +65,7 @@ test.each(['https://93.184.216.34/', 'http://127.0.0.1:4000/', 'https://[2606:47
   },
 )
 
-test('asks once per host and 5 s, for concurrent requests too, and uses late answers', async () => {
+test('asks once per host and 5 s, for concurrent requests too, and uses late responses', async () => {
   const asked: string[] = []
   const gate = Promise.withResolvers<readonly string[]>()
   const check = createCallbackHostCheck(policyFor, [

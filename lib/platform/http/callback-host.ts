@@ -17,7 +17,7 @@ export type LookUp = (hostname: string) => Promise<readonly string[]>
 
 /** How long a request waits for the addresses of a name (N9). */
 const TIMEOUT_MS = 300
-/** How long an answer is used again. Merchants send the same host with every request. */
+/** How long a response is used again. Merchants send the same host with every request. */
 const REMEMBERED_MS = 5_000
 const HOSTS_MAX = 10_000
 

@@ -7,7 +7,7 @@ export interface Lifecycle {
   readonly readiness: Readiness
   /**
    * Aborts when the process is asked to stop. Requests are still taken for the drain time, so that load balancers can
-   * notice, but every connection ends with its next answer (R5). `stopping` aborts after it.
+   * notice, but every connection ends with its next response (R5). `stopping` aborts after it.
    */
   readonly draining: AbortSignal
   /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */

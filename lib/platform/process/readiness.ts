@@ -18,25 +18,25 @@ export interface Readiness {
 
 /** Creates the readiness of a process. Once `draining` aborts, the process is never ready again. */
 export function createReadiness(draining: AbortSignal): Readiness {
-  const waiting = new Set<string>()
-  let waiters: (() => void)[] = []
+  const unready = new Set<string>()
+  let ready_callbacks: (() => void)[] = []
   const state = (): ReadinessState => {
     if (draining.aborted) return { ready: false, unready_parts: ['stopping'] }
-    return { ready: waiting.size === 0, unready_parts: [...waiting] }
+    return { ready: unready.size === 0, unready_parts: [...unready] }
   }
   return {
     set(part, ready) {
-      if (ready) waiting.delete(part)
-      else waiting.add(part)
+      if (ready) unready.delete(part)
+      else unready.add(part)
       if (!state().ready) return
-      for (const resolve of waiters) resolve()
-      waiters = []
+      for (const resolve of ready_callbacks) resolve()
+      ready_callbacks = []
     },
     state,
     whenReady: () =>
       new Promise((resolve) => {
         if (state().ready) resolve()
-        else waiters.push(resolve)
+        else ready_callbacks.push(resolve)
       }),
   }
 }

@@ -17,14 +17,14 @@ export interface RoleContext {
   /** The process variables from which the role reads its own settings. */
   readonly variables: Readonly<Record<string, string | undefined>>
   /** A typed client of a service: in memory when this process runs its role, over gRPC otherwise. */
-  client<S extends DescService>(service: S): Client<S>
+  clientOf<S extends DescService>(service: S): Client<S>
   /** A client of one specific process, by `host:port` of its gRPC port: for a role whose processes call each other. */
   clientAt?<S extends DescService>(address: string, service: S): Client<S>
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
   readonly keyring: Keyring
-  /** Aborts when the process is asked to stop. Requests are still taken, but every answer ends its connection (R5). */
+  /** Aborts when the process is asked to stop. Requests are still taken, but every response ends its connection (R5). */
   readonly draining: AbortSignal
   /** Aborts after the drain time, when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
   readonly stopping: AbortSignal

@@ -59,19 +59,19 @@ const statusBelow = ({ cause }: PublicError): string | undefined =>
 describe.each(TRANSPORTS)('a call over %s', (way) => {
   test('returns a response, and neither side can change the messages of the other', async () => {
     const kept: Environment[][] = []
-    const answered = { merchantId: '7', environments: [Environment.TEST, Environment.PRODUCTION] }
+    const returned = { merchantId: '7', environments: [Environment.TEST, Environment.PRODUCTION] }
     const { merchants } = await setUp(way, {
       async createMerchant(request) {
         kept.push(request.environments)
         request.environments.push(Environment.PRODUCTION)
-        return { merchant: answered }
+        return { merchant: returned }
       },
     })
     const request = { name: 'Müller & Söhne', environments: [Environment.TEST] }
     const { merchant } = await merchants.createMerchant(request)
     merchant?.environments.push(Environment.TEST)
     expect(request.environments).toEqual([Environment.TEST])
-    expect(answered.environments).toHaveLength(2)
+    expect(returned.environments).toHaveLength(2)
     expect(kept).toEqual([[Environment.TEST, Environment.PRODUCTION]])
     expect(merchant?.merchantId).toBe('7')
   })

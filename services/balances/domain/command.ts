@@ -97,7 +97,7 @@ export function isAmount(amount: bigint): boolean {
 }
 
 /** Whether an amount can be a correction: not zero, and within 64 bits with either sign. */
-export function isCorrection(amount: bigint): boolean {
+export function isAdjustmentAmount(amount: bigint): boolean {
   return amount !== 0n && amount >= -INT64_MAX && amount <= INT64_MAX
 }
 
@@ -123,7 +123,7 @@ function isResolution({ id, hold_id }: ResolveCommand): boolean {
 }
 
 function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand): boolean {
-  return id === adjustmentId(merchant_id, operation_id) && isCorrection(amount)
+  return id === adjustmentId(merchant_id, operation_id) && isAdjustmentAmount(amount)
 }
 
 /** Only holds and their resolutions move held funds, and only the operator makes corrections. */

@@ -54,7 +54,7 @@ test('does not forward for a while to a process that did not answer', async () =
   const two = createShardAffinity(leases, 'two:2')
   await one.acquireOrFind(5)
   expect(await two.acquireOrFind(5)).toBe('one:1')
-  two.markUnreachable(5, new Error('no answer'))
+  two.markUnreachable(5, new Error('no response'))
   expect(await two.acquireOrFind(5)).toBeUndefined()
   await clock.advance(1_000)
   expect(await two.acquireOrFind(5)).toBe('one:1')

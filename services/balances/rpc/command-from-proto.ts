@@ -11,7 +11,7 @@ import {
   type AdjustCommand,
   adjustmentId,
   type HoldCommand,
-  isCorrection,
+  isAdjustmentAmount,
   isTransferable,
   type ResolveCommand,
   resolutionId,
@@ -77,7 +77,7 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
   const currency = currencyOf(request.currency === '' ? money.currency : request.currency, 'currency')
   if (money.currency !== '' && money.currency !== currency) throw fieldError(9000, 'amount.currency')
   const { minor: amount } = money
-  if (!isCorrection(amount)) throw fieldError(9000, 'amount.minor')
+  if (!isAdjustmentAmount(amount)) throw fieldError(9000, 'amount.minor')
   requiredText(request.reason, 'reason')
   const operation_id = idOf(request.operationId, 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = adjustmentId(merchant_id, operation_id)

@@ -211,7 +211,7 @@ describe('a used c_id', () => {
       ...deps.runner,
       insert: async (...payment: Parameters<typeof payments.insert>) => {
         await deps.runner.insert(...payment)
-        throw new Ambiguous('no answer in time')
+        throw new Ambiguous('no response in time')
       },
     }
     await expect(createPayment({ ...deps, runner }, input)).rejects.toThrow(Ambiguous)

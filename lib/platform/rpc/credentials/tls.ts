@@ -63,8 +63,8 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
     log.info({ part: 'tls' }, 'TLS files changed; new connections use them')
   }
   const timer = every(reload_ms, reload, (error) => {
-    const fault = error instanceof ConfigError ? { reason: error.problems.join('; ') } : { error }
-    log.error({ ...fault, part: 'tls' }, 'TLS files are not valid; the earlier ones stay in use')
+    const reason = error instanceof ConfigError ? { reason: error.problems.join('; ') } : { error }
+    log.error({ ...reason, part: 'tls' }, 'TLS files are not valid; the earlier ones stay in use')
   })
   return {
     current: () => current,

@@ -63,10 +63,10 @@ describe('a call with curl', () => {
         throw new PublicError(6004, { details: { currency: 'INR' } })
       },
     })
-    const answer = await post(served, 'GetMerchant', '{}')
-    expect(answer.status).toBe(400)
-    expect(isUuid(answer.headers.get('x-request-id') ?? '')).toBe(true)
-    expect(await answer.json()).toMatchObject({
+    const response = await post(served, 'GetMerchant', '{}')
+    expect(response.status).toBe(400)
+    expect(isUuid(response.headers.get('x-request-id') ?? '')).toBe(true)
+    expect(await response.json()).toMatchObject({
       code: 'failed_precondition',
       message: 'Insufficient funds',
       details: [{ debug: { code: 6004, detailsJson: '{"currency":"INR"}', httpStatus: 400 } }],
@@ -133,8 +133,8 @@ describe('an unknown RPC', () => {
     ['POST', '/a.B/%43'],
   ])('does not match %s %s', async (method, path) => {
     const { serving } = await serve()
-    const answer = await fetch(`http://127.0.0.1:${serving.connect_port}${path}`, { method })
-    expect([answer.status, await answer.text()]).toEqual([404, 'Not Found\n'])
+    const response = await fetch(`http://127.0.0.1:${serving.connect_port}${path}`, { method })
+    expect([response.status, await response.text()]).toEqual([404, 'Not Found\n'])
   })
 })
 
@@ -146,13 +146,13 @@ describe('the port of the RPCs', () => {
   })
 
   // R5
-  test('takes calls while the process drains, and ends each connection with its answer', async () => {
+  test('takes calls while the process drains, and ends each connection with its response', async () => {
     const draining = new AbortController()
     const served = await serve({}, draining.signal)
     expect((await post(served, 'GetMerchant', '{}')).headers.get('connection')).toBe('keep-alive')
     draining.abort()
-    const answer = await post(served, 'GetMerchant', '{}')
-    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
+    const response = await post(served, 'GetMerchant', '{}')
+    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close'])
   })
 })
 
@@ -200,8 +200,8 @@ describe('several headers of one name', () => {
     [401, `authorization:\r\n${ours}`],
     [401, `${ours}AUTHORIZATION:\r\n`],
   ])('for authentication give %i (%#)', async (status, headers) => {
-    const answered = await answerTo(await serve(), `${head}${headers}connection: close\r\n\r\n{}`)
-    expect(answered).toContain(` ${status} `)
+    const response = await answerTo(await serve(), `${head}${headers}connection: close\r\n\r\n{}`)
+    expect(response).toContain(` ${status} `)
   })
 })
 

@@ -21,7 +21,7 @@ export interface ConnectServerOptions {
   /** 0 takes a free port. */
   readonly port: number
   readonly endpoints: readonly RpcEndpoint[]
-  /** From its abort on, every answer ends its connection (R5). */
+  /** From its abort on, every response ends its connection (R5). */
   readonly draining?: AbortSignal | undefined
   readonly tls: Tls | undefined
 }
@@ -66,7 +66,7 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
     const path = request.url?.split('?', 1)[0] ?? ''
     const handler = handlers.get(path)
     if (handler === undefined)
-      return answer(
+      return sendResponse(
         response,
         request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
       )
@@ -77,7 +77,7 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
     serve(request, response).catch((error: unknown) => {
       const gone = response.destroyed
       log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
-      if (!response.headersSent) answer(response, plain(400, 'Bad Request'))
+      if (!response.headersSent) sendResponse(response, plain(400, 'Bad Request'))
       else response.destroy()
     })
   }
@@ -102,7 +102,7 @@ function plain(status: number, text: string): PlainResponse {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function answer(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
+function sendResponse(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }

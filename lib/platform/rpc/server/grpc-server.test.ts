@@ -69,14 +69,14 @@ function rawClient(address: string) {
   const same = (bytes: Buffer): Buffer => bytes
   return {
     unary: (path: string, request: Uint8Array, entries: Record<string, string> = {}) =>
-      new Promise<{ error: ServiceError | null; answer: Buffer | undefined }>((resolve) => {
+      new Promise<{ error: ServiceError | null; response: Buffer | undefined }>((resolve) => {
         client.makeUnaryRequest(
           path,
           same,
           same,
           Buffer.from(request),
           metadata(entries),
-          (error, response) => resolve({ error, answer: response }),
+          (error, response) => resolve({ error, response }),
         )
       }),
     stream: (path: string, entries: Record<string, string> = {}): ClientDuplexStream<Buffer, Buffer> =>
@@ -291,8 +291,8 @@ describe('a call by a foreign client', () => {
 /** The health status of a service; a negative code if the check failed. */
 async function health(address: string, service: string): Promise<number | undefined> {
   const request = Buffer.concat([Buffer.from([0x0a, service.length]), Buffer.from(service)])
-  const { error, answer } = await rawClient(address).unary('/grpc.health.v1.Health/Check', request)
-  return error === null ? answer?.at(1) : -error.code
+  const { error, response } = await rawClient(address).unary('/grpc.health.v1.Health/Check', request)
+  return error === null ? response?.at(1) : -error.code
 }
 
 const [SERVING, NOT_SERVING] = [1, 2]
@@ -364,9 +364,9 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(String(await ask(address, listServices, known))).toContain('multihub.merchants.v1.MerchantService')
     const name = 'multihub.merchants.v1.MerchantService.GetMerchant'
     const symbol = Buffer.concat([Buffer.from([0x22, name.length]), Buffer.from(name)])
-    const answer = await ask(address, symbol, known)
-    expect(String(answer)).toContain('google/protobuf/timestamp.proto')
-    expect(String(answer)).toContain('multihub/merchants/v1/merchant_service.proto')
+    const response = await ask(address, symbol, known)
+    expect(String(response)).toContain('google/protobuf/timestamp.proto')
+    expect(String(response)).toContain('multihub/merchants/v1/merchant_service.proto')
   })
 
   test('lists and describes the health service too', async () => {
@@ -386,9 +386,9 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
       'multihub.common.v1.ErrorDetail',
     ]) {
       const files = await filesOf(symbol, async (request) => {
-        const answer = await ask(address, request, known)
-        if (typeof answer === 'number') throw new Error(`reflection failed with ${answer}`)
-        return answer
+        const response = await ask(address, request, known)
+        if (typeof response === 'number') throw new Error(`reflection failed with ${response}`)
+        return response
       })
       const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: [...files] }))
       expect(registry.get(symbol)?.typeName).toBe(symbol)

@@ -15,12 +15,12 @@ const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
 let server: Server
 let account: ProviderAccount
-let answer: { http_status: number; body: string | Buffer } = { http_status: 200, body: '' }
+let next_response: { http_status: number; body: string | Buffer } = { http_status: 200, body: '' }
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     request.resume()
-    response.writeHead(answer.http_status).end(answer.body)
+    response.writeHead(next_response.http_status).end(next_response.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   account = accountAt((server.address() as AddressInfo).port)
@@ -63,9 +63,9 @@ const pending = {
 }
 const success = { ...pending, status: 'success', completed_at: '2026-11-21T12:00:00.000Z' }
 
-/** The results of a create and a look-up that get this answer. */
+/** The results of a create and a look-up that get this response. */
 async function resultsOf(body: unknown, http_status = 200) {
-  answer = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
+  next_response = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
   return {
     created: await connector.create(account, order, TIMEOUT_MS),
     found: await connector.lookUp(account, 'k1', 'deposit', TIMEOUT_MS),
@@ -75,7 +75,7 @@ async function resultsOf(body: unknown, http_status = 200) {
 const unknown = { kind: 'unknown', reason: expect.any(String) }
 const bothUnknown = { created: unknown, found: unknown }
 
-describe('a valid answer', () => {
+describe('a valid response', () => {
   test('is the status of the operation, with the details of the provider', async () => {
     const expected_status = {
       kind: 'success',
@@ -143,7 +143,7 @@ describe('a refusal', () => {
 
   test('with 1013, or after an earlier create with an unknown result, proves nothing', async () => {
     expect((await resultsOf({ accepted: false, code: 1013 })).created).toEqual(unknown)
-    answer = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
+    next_response = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
     expect(await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)).toEqual(
       unknown,
     )
@@ -168,7 +168,7 @@ const json = fc.oneof(
   fc.constantFrom(0, -0, 1.5, -1, 2 ** 53, 1e308, 'NaN', 'Infinity', '100', '', [], {}, null, true),
 )
 
-describe('hostile answers', () => {
+describe('hostile responses', () => {
   const wrong: Record<string, (value: unknown) => boolean> = {
     accepted: (value) => typeof value !== 'boolean',
     kind: (value) => value !== 'deposit',
@@ -254,7 +254,7 @@ describe('hostile answers', () => {
   )
 })
 
-test('the result is unknown when the answer is not HTTP', async () => {
+test('the result is unknown when the response is not HTTP', async () => {
   let bytes = Buffer.alloc(0)
   const tcp = createTcpServer((socket) => {
     socket.on('error', () => {})

@@ -9,9 +9,9 @@ import {
   isIdempotencyKey,
   OPERATIONS_PATH,
   orderBody,
-  type ProviderAnswer,
-  parseAnswer,
+  type ProviderResponse,
   parseReport,
+  parseResponse,
   toCode,
 } from './protocol.ts'
 
@@ -33,15 +33,15 @@ interface ProviderCall {
   readonly signal: AbortSignal | undefined
 }
 
-/** A valid answer with its HTTP status, or why there is none. */
-type Reply =
-  | { readonly kind: 'answer'; readonly http_status: number; readonly answer: ProviderAnswer }
+/** A valid response with its HTTP status, or why there is none. */
+type ExchangeResult =
+  | { readonly kind: 'response'; readonly http_status: number; readonly response: ProviderResponse }
   | NotSent
   | Unknown
 
 /**
  * Makes the connector for all providers that use the protocol of docs/provider-protocol.md. The protocol requires that a
- * repeated key gets the same answer, so `create_is_idempotent` is true for all of them.
+ * repeated key gets the same response, so `create_is_idempotent` is true for all of them.
  */
 export function createHttpConnector(http: HttpClient): Connector {
   return {
@@ -50,17 +50,17 @@ export function createHttpConnector(http: HttpClient): Connector {
       requireKey(order.idempotency_key)
       const body = orderBody(order)
       const request = { method: 'POST', path: OPERATIONS_PATH, body, timeout_ms, signal } as const
-      const reply = await exchange(http, account, request)
-      if (reply.kind === 'answer') return createResult(order, reply.http_status, reply.answer)
+      const result = await exchange(http, account, request)
+      if (result.kind === 'response') return createResult(order, result.http_status, result.response)
       // This request was not sent, but an earlier one under the same key may have arrived.
-      return order.earlier_result_unknown ? unknown(reply.reason) : reply
+      return order.earlier_result_unknown ? unknown(result.reason) : result
     },
     async lookUp(account, idempotency_key, kind, timeout_ms, signal) {
       requireKey(idempotency_key)
       const path = `${OPERATIONS_PATH}/${idempotency_key}`
-      const reply = await exchange(http, account, { method: 'GET', path, body: '', timeout_ms, signal })
-      if (reply.kind !== 'answer') return unknown(reply.reason)
-      return lookUpResult({ idempotency_key, kind }, reply.http_status, reply.answer)
+      const result = await exchange(http, account, { method: 'GET', path, body: '', timeout_ms, signal })
+      if (result.kind !== 'response') return unknown(result.reason)
+      return lookUpResult({ idempotency_key, kind }, result.http_status, result.response)
     },
     verifyCallback(account, { method, path, headers, body }) {
       if (body.length > BODY_MAX_BYTES) return undefined
@@ -74,11 +74,11 @@ async function exchange(
   http: HttpClient,
   account: ProviderAccount,
   { method, path, body, timeout_ms, signal }: ProviderCall,
-): Promise<Reply> {
+): Promise<ExchangeResult> {
   const url = new URL(account.base_url + path)
   const request = { account_id: account.account_id, method, path: url.pathname, body: Buffer.from(body) }
   try {
-    const response = await http.request({
+    const { status: http_status, body: response_body } = await http.request({
       method,
       url: url.href,
       headers: { 'content-type': 'application/json', ...signRequest(account.key, request) },
@@ -87,9 +87,9 @@ async function exchange(
       response_max_bytes: BODY_MAX_BYTES,
       ...(signal === undefined ? {} : { signal }),
     })
-    const answer = parseAnswer(response.body)
-    if (answer === undefined) return unknown(`HTTP ${response.status} with an invalid body`)
-    return { kind: 'answer', http_status: response.status, answer }
+    const response = parseResponse(response_body)
+    if (response === undefined) return unknown(`HTTP ${http_status} with an invalid body`)
+    return { kind: 'response', http_status, response }
   } catch (error) {
     if (error instanceof HttpFailure) return { kind: error.kind, reason: error.reason }
     // After an internal error it is not known whether the request was sent.
@@ -101,29 +101,31 @@ async function exchange(
   }
 }
 
-/** What an answer to a create proves (P4). */
-function createResult(order: ProviderOrder, http_status: number, answer: ProviderAnswer): CallResult {
-  if (answer.kind === 'report') return reportedStatus(order, http_status, answer)
-  if (answer.provider_code === KEY_REUSED_CODE) return unknown('the key was used for another operation')
+/** What a response to a create proves (P4). */
+function createResult(order: ProviderOrder, http_status: number, response: ProviderResponse): CallResult {
+  if (response.kind === 'report') return reportedStatus(order, http_status, response)
+  if (response.provider_code === KEY_REUSED_CODE) return unknown('the key was used for another operation')
   if (order.earlier_result_unknown) return unknown('refused after an earlier request with an unknown result')
-  return { kind: 'declined', ...toCode(answer.provider_code, 7001) }
+  return { kind: 'declined', ...toCode(response.provider_code, 7001) }
 }
 
-/** What an answer to a look-up proves. A refused look-up proves nothing about the operation. */
+/** What a response to a look-up proves. A refused look-up proves nothing about the operation. */
 function lookUpResult(
   requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
-  answer: ProviderAnswer,
+  response: ProviderResponse,
 ): LookUpResult {
-  if (answer.kind === 'report') return reportedStatus(requested, http_status, answer)
-  return answer.provider_code === NOT_FOUND_CODE ? { kind: 'not_found' } : unknown('the look-up was refused')
+  if (response.kind === 'report') return reportedStatus(requested, http_status, response)
+  return response.provider_code === NOT_FOUND_CODE
+    ? { kind: 'not_found' }
+    : unknown('the look-up was refused')
 }
 
 /** The status of a report. It counts only with HTTP 2xx and for the requested operation. */
 function reportedStatus(
   requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
-  { report }: Extract<ProviderAnswer, { kind: 'report' }>,
+  { report }: Extract<ProviderResponse, { kind: 'report' }>,
 ): Exclude<LookUpResult, { kind: 'not_found' }> {
   if (http_status < 200 || http_status > 299) return unknown(`HTTP ${http_status} with a report`)
   const is_same = report.idempotency_key === requested.idempotency_key && report.kind === requested.kind

@@ -24,7 +24,7 @@ const reportSchema = z.object({
   instructions: z.unknown().optional(),
 })
 
-const answerSchema = z.discriminatedUnion('accepted', [
+const responseSchema = z.discriminatedUnion('accepted', [
   reportSchema.extend({ accepted: z.literal(true) }),
   z.object({ accepted: z.literal(false), code }),
 ])
@@ -44,8 +44,8 @@ const instructionsSchema = z.object({
   bank: z.object({ name: text.exactOptional(), code: text.exactOptional() }).exactOptional(),
 })
 
-/** A valid answer of a provider: a report, or the refusal of the request. */
-export type ProviderAnswer =
+/** A valid response of a provider: a report, or the refusal of the request. */
+export type ProviderResponse =
   | { readonly kind: 'report'; readonly report: ProviderReport }
   | { readonly kind: 'refusal'; readonly provider_code: number | undefined }
 
@@ -62,12 +62,12 @@ export function orderBody(order: ProviderOrder): string {
   return JSON.stringify({ ...rest, amount: value, currency: amount.currency })
 }
 
-/** Parses an answer; `undefined` when it is invalid. */
-export function parseAnswer(body: Uint8Array): ProviderAnswer | undefined {
-  const answer = parse(answerSchema, body)
-  if (answer === undefined) return undefined
-  if (!answer.accepted) return { kind: 'refusal', provider_code: answer.code }
-  const report = toReport(answer)
+/** Parses a response; `undefined` when it is invalid. */
+export function parseResponse(body: Uint8Array): ProviderResponse | undefined {
+  const response = parse(responseSchema, body)
+  if (response === undefined) return undefined
+  if (!response.accepted) return { kind: 'refusal', provider_code: response.code }
+  const report = toReport(response)
   return report && { kind: 'report', report }
 }
 
