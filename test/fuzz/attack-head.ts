@@ -29,6 +29,10 @@ const HARMLESS: readonly Change[] = [
       choices.pick(['203.0.113.7', '::1, 10.0.0.1', 'not-an-address', ',']),
     ]),
   (request) => withMoreHeaders(request, ['Connection', 'close']),
+  (request, choices) => ({
+    ...request,
+    target: `${choices.pick(['http://127.0.0.1', 'HTTPS://user@merchant.example:1', 'http://[::1]'])}${request.target}`,
+  }),
   (request) =>
     withMoreHeaders(request, ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01']),
   (request) =>
@@ -185,7 +189,6 @@ function changedTarget(target: string, choices: Choices): string {
     () => `${target}#x`,
     () => `/x/..${target}`,
     () => target.replace('/api/', '//api/'),
-    () => `http://127.0.0.1${target}`,
     () => '/',
     () => '/healthz',
     () => '/metrics',

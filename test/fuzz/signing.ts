@@ -75,6 +75,9 @@ function pairHeaders({ timestamp, nonce }: Pair): Header[] {
   ]
 }
 
+/** What a target in absolute form has before its path. The request is judged and signed by the path alone (E7). */
+const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]*/i
+
 /**
  * Decides independently of the gateway whether a request is signed with a valid secret. If so, returns the check of the
  * signature that the response must have (A5).
@@ -83,7 +86,8 @@ export function responseSignatureCheck(
   request: RawRequest,
   credentials: readonly FuzzCredential[],
 ): ((response: RawResponse) => boolean) | undefined {
-  const { target, verb, body } = request
+  const { verb, body } = request
+  const target = request.target.replace(SCHEME_AND_AUTHORITY, '')
   const is_v2 = target === METHOD_PATHS.v2
   const is_v1 = target === METHOD_PATHS.v1
   if (verb !== 'POST' || !(is_v1 || is_v2 || RESEND_TARGET.test(target))) return undefined
