@@ -99,3 +99,14 @@ test('continues with later outcomes after a failed write', async () => {
   failing = false
   expect(await other.finish(outcomeOf(second))).toEqual({ words: [], version: 1 })
 })
+
+test('reports a failed joint write to each of its outcomes', async () => {
+  const other = createOutcomeBatcher<Note>({ words: [], version: 1 }, async () => {
+    throw new Error('store unavailable')
+  })
+  const effects = [leased('event', 'event'), leased('call', 'independent'), leased('poll', 'independent')]
+  for (const effect of effects) other.begin(effect)
+  const finished = Promise.allSettled(effects.map((effect) => other.finish(outcomeOf(effect))))
+  await clock.advance(LEASE_MS)
+  expect((await finished).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+})

@@ -13,10 +13,18 @@ export interface EffectOutcome<D> {
 export interface OutcomeBatcher<D> {
   /** Registers an effect that is about to run. Its `end` must follow. */
   begin(effect: Effect): void
-  /** Resolves with the document after the write of the outcome; `undefined` when the document is gone. */
+  /**
+   * Resolves with the document after the write that took the outcome; `undefined` when the document is gone. Rejects
+   * when that write failed, also when it took other outcomes along.
+   */
   finish(outcome: EffectOutcome<D>): Promise<Stored<D> | undefined>
   /** Unregisters an effect when whatever follows from it has begun. */
   end(effect: Effect): void
+}
+
+/** An outcome that waits for a write, with the promise of that write's result. */
+interface WaitingOutcome<D> extends PromiseWithResolvers<Stored<D> | undefined> {
+  readonly outcome: EffectOutcome<D>
 }
 
 /**
@@ -29,16 +37,27 @@ export function createOutcomeBatcher<D>(
   write: (newest: Stored<D>, outcomes: readonly EffectOutcome<D>[]) => Promise<Stored<D> | undefined>,
 ): OutcomeBatcher<D> {
   let newest: Stored<D> | undefined = document
-  let waiting: EffectOutcome<D>[] = []
-  let last_write: Promise<unknown> = Promise.resolve()
+  let waiting: WaitingOutcome<D>[] = []
+  let last_write: Promise<void> = Promise.resolve()
   const running = new Set<Effect>()
   let idle = Promise.withResolvers<void>()
 
-  async function writeWaiting(): Promise<Stored<D> | undefined> {
-    const outcomes = waiting
+  /** Writes all outcomes that wait. Never rejects: the result goes to each of these outcomes. */
+  async function writeWaiting(): Promise<void> {
+    const taken = waiting
     waiting = []
-    if (newest && outcomes.length > 0) newest = await write(newest, outcomes)
-    return newest
+    if (taken.length === 0) return
+    try {
+      if (newest) {
+        newest = await write(
+          newest,
+          taken.map(({ outcome }) => outcome),
+        )
+      }
+      for (const { resolve } of taken) resolve(newest)
+    } catch (error) {
+      for (const { reject } of taken) reject(error)
+    }
   }
 
   function end(effect: Effect): void {
@@ -52,15 +71,20 @@ export function createOutcomeBatcher<D>(
     },
     async finish(outcome) {
       const { effect } = outcome
-      waiting.push(outcome)
+      const entry: WaitingOutcome<D> = { outcome, ...Promise.withResolvers() }
+      waiting.push(entry)
       if (effect.lane === 'event') {
         end(effect)
         const lease_left_ms = (effect.lease?.until.getTime() ?? 0) - now().getTime()
-        if (running.size > 0) await withTimeout(idle.promise, lease_left_ms / 2)
+        // A write that takes the outcome along ends the wait. Its failure is thrown below.
+        const written = entry.promise.then(
+          () => {},
+          () => {},
+        )
+        if (running.size > 0) await withTimeout(Promise.race([idle.promise, written]), lease_left_ms / 2)
       }
-      const written = last_write.then(writeWaiting, writeWaiting)
-      last_write = written
-      return written
+      last_write = last_write.then(writeWaiting)
+      return entry.promise
     },
     end,
   }
