@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { conflictDelay } from '#lib/platform/backoff.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
@@ -93,7 +93,7 @@ async function compareAndSet<D extends object, R>(
     } catch (error) {
       if (!isLostRace(error)) throw error
       const pauses = tries - IMMEDIATE_TRIES
-      if (pauses > 0) await sleep(conflictDelay(pauses, CONFLICT_PAUSE, randomFraction()))
+      if (pauses > 0) await sleep(backoffDelay(pauses, CONFLICT_PAUSE, randomFraction()))
     }
   }
   throw new Unavailable(

@@ -8,8 +8,8 @@ import { creditLedgerEffect } from '../domain/payment-effects.ts'
 
 const LEASE_MS = 5_000
 const CALL_TIMEOUT_MS = 3_000
-/** With pauses that end at 2.5 to 5 min, the ledger may be unavailable for half a day before the effect is stuck. */
-const TRIES_MAX = 200
+/** With pauses of 2.5 min on average, the ledger may be unavailable for half a day before the effect is stuck. */
+const TRIES_MAX = 300
 
 /** Posts the credit. The ledger gives each id one outcome permanently, so a repeated post credits nothing. */
 export function bindCreditLedger(ledger: Client<typeof LedgerService>): BoundEffect<Payment> {

@@ -6,7 +6,7 @@ import { publishEventEffect } from '../domain/payment-event.ts'
 
 const LEASE_MS = 5_000
 /** An event is not tried while no receipts arrive, so only an event that is refused for days uses up its tries. */
-const TRIES_MAX = 10_000
+const TRIES_MAX = 20_000
 const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
 
 /** Publishes the event until its consumer confirms with a receipt that it has stored it. */

@@ -30,7 +30,7 @@ const RESPONSE_MAX_BYTES = 4096
 const RESPONSE_BODY_MS = 1000
 /** More than one request can take: 10 s until the response and 1 s for its body. */
 const LEASE_MS = 15_000
-/** With the back-off, 12 tries take three to six minutes. */
+/** With the back-off, 12 tries take three minutes on average and six at most. */
 const TRIES_MAX = 12
 const BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
 

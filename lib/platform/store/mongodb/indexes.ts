@@ -13,7 +13,7 @@ const NAMESPACE_NOT_FOUND = 26
 const ANOTHER_DEFINITION = [85, 86]
 /** PostgreSQL's message, under code 1, for documents that violate the index. */
 const FERRETDB_VIOLATED = /could not create (?:exclusion constraint|unique index)/
-const TRIES_MAX = 8
+const TRIES_MAX = 12
 const RACE_BACKOFF = { first_ms: 100, max_ms: 800 }
 
 /** An index with its definition for the server. */
