@@ -45,7 +45,7 @@ if ('skip' in server) {
       expect(recorded_seqs.every((seq) => seq && last_seq && seq < last_seq)).toBe(true)
       await later.stop()
       expect(await ledgers[0]?.verify()).toEqual({ consistent: true, entries: 401n, differences: [] })
-      expect(await ledgers[0]?.rebuildProjections()).toBe(0)
+      expect(await ledgers[0]?.rebuildCheckpoints()).toBe(0)
     } finally {
       const client = new MongoClient(server.uri)
       await client.db(database).dropDatabase()

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { isSameSnapshot } from './checkpoints/compare-snapshots.ts'
 import type { Command } from './domain/command.ts'
 import { type CommandResult, decideCommand } from './domain/decide-command.ts'
 import type { Batch, BatchPosition } from './domain/entry.ts'
@@ -15,7 +16,6 @@ import {
 import { openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { commands, createModel, type LedgerModel, MERCHANTS } from './ledger-model.fixture.ts'
-import { isSameSnapshot } from './projections/compare-projections.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 
 const SHARD = shardOf(MERCHANTS[0], 'test')

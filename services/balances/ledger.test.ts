@@ -21,14 +21,14 @@ describe('the ledger', () => {
       { currency: 'INR', available: 700n, held: 0n, clearing: -700n },
     ])
     const statement = await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 10 })
-    expect(statement.map(({ id }) => id)).toEqual(['a', 'h', 'h:resolve', 'm'])
+    expect(statement.map(({ entry }) => entry.id)).toEqual(['a', 'h', 'h:resolve', 'm'])
     const one = await ledger.listEntries({
       environment: 'test',
       merchant_id: '1000',
       payment_id: 'payment of h',
       limit: 10,
     })
-    expect(one.map(({ id }) => id)).toEqual(['h', 'h:resolve'])
+    expect(one.map(({ entry }) => entry.id)).toEqual(['h', 'h:resolve'])
     expect(await ledger.verify()).toEqual({ consistent: true, entries: 4n, differences: [] })
   })
 

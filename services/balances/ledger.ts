@@ -11,12 +11,11 @@ import {
 import { createShardAffinity } from './forwarding/shard-affinity.ts'
 import { CLOCK_BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
-import type { EntryDocument } from './store/entries.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
-import { listEntries, type MerchantEntryQuery } from './use-cases/list-entries.ts'
-import { rebuildProjections } from './use-cases/rebuild-projections.ts'
+import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
+import { rebuildCheckpoints } from './use-cases/rebuild-checkpoints.ts'
 import { submitCommand } from './use-cases/submit-command.ts'
 import { type LedgerVerification, verifyLedger } from './use-cases/verify-ledger.ts'
 
@@ -32,11 +31,11 @@ export interface Ledger {
   /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
-  listEntries(query: MerchantEntryQuery): Promise<EntryDocument[]>
-  /** Replays every journal and compares it with the checkpoint and the projection of entries. */
+  listEntries(query: EntryQuery): Promise<StatementEntry[]>
+  /** Replays every journal and compares it with the checkpoint. */
   verify(): Promise<LedgerVerification>
-  /** Repairs the projection of entries and the checkpoints. Returns the number of documents that differed from the journals. */
-  rebuildProjections(): Promise<number>
+  /** Replaces the checkpoints that are damaged or differ from the journals. Returns their number. */
+  rebuildCheckpoints(): Promise<number>
   /** Throws `Unavailable` when the clock of this process is too far behind the last batch to decide. */
   checkClock(): Promise<void>
   /** Unloads the shards and gives the leases back. */
@@ -65,9 +64,9 @@ export function createLedger(
     submit: (environment, command) => submitCommand(shards, routing, environment, command),
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
-    listEntries: (query) => listEntries(shards, store, query),
+    listEntries: (query) => listEntries(store.journal, query),
     verify: () => verifyLedger(store),
-    rebuildProjections: () => rebuildProjections(store),
+    rebuildCheckpoints: () => rebuildCheckpoints(store),
     async checkClock() {
       const behind_ms = shards.clockBehindMs()
       if (behind_ms > CLOCK_BEHIND_MAX_MS) {

@@ -50,7 +50,7 @@ describe('BalanceService', () => {
       entries: 1n,
       differences: [],
     })
-    expect(await balances.rebuildProjections({})).toMatchObject({})
+    expect(await balances.rebuildCheckpoints({})).toMatchObject({})
   })
 
   test('refuses Adjust for callers other than the operator', async () => {

@@ -14,7 +14,7 @@ const PERMISSIONS = {
   adjust: ['operator'],
   listEntries: ['operator', 'internal'],
   verifyLedger: ['operator'],
-  rebuildProjections: ['operator'],
+  rebuildCheckpoints: ['operator'],
 } as const
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's corrections and verification. */
@@ -39,8 +39,8 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
       const { consistent, entries, differences } = await ledger.verify()
       return { consistent, entries, differences: [...differences] }
     },
-    async rebuildProjections() {
-      return { repaired: BigInt(await ledger.rebuildProjections()) }
+    async rebuildCheckpoints() {
+      return { repaired: BigInt(await ledger.rebuildCheckpoints()) }
     },
   })
 }

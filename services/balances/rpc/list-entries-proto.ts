@@ -6,8 +6,7 @@ import type {
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { decodePageToken, encodePageToken } from '#lib/patterns/paging/page-token.ts'
-import { type EntryDocument, recordedEntryOf } from '../store/entries.ts'
-import type { MerchantEntryQuery } from '../use-cases/list-entries.ts'
+import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
 import { entryToProto } from './entry-proto.ts'
 import { idOf } from './request-fields.ts'
 
@@ -18,7 +17,7 @@ const POSITION = { seq: 'int64', position: 'integer' } as const
  * page. Throws `PublicError` 1005 for a missing field and 9000 for a wrong one.
  */
 export function entryQueryFromProto(request: ListEntriesRequest): {
-  query: MerchantEntryQuery
+  query: EntryQuery
   page_size: number
 } {
   const environment = ENVIRONMENTS.optional(request.environment, 'environment') ?? 'test'
@@ -32,17 +31,17 @@ export function entryQueryFromProto(request: ListEntriesRequest): {
 
 /** Writes a page of entries. `entries` has one more than `page_size` when there is another page. */
 export function entryPageToProto(
-  entries: readonly EntryDocument[],
+  entries: readonly StatementEntry[],
   page_size: number,
 ): MessageInitShape<typeof ListEntriesResponseSchema> {
   const page = entries.slice(0, page_size)
   const last = entries.length > page_size ? page.at(-1) : undefined
   return {
-    entries: page.map((document) => entryToProto(recordedEntryOf(document))),
+    entries: page.map(entryToProto),
     nextPageToken: last ? tokenAfter(last) : '',
   }
 }
 
-function tokenAfter({ merchant_id, seq, position }: EntryDocument): string {
+function tokenAfter({ entry: { merchant_id }, seq, position }: StatementEntry): string {
   return encodePageToken({ merchant_id, seq, position })
 }

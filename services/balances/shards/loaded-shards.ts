@@ -2,11 +2,10 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
+import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { LOADED_SHARDS_MAX } from '../limits.ts'
-import { readCheckpoint } from '../projections/checkpoint.ts'
-import { type Checkpointer, createCheckpointer } from '../projections/checkpointer.ts'
-import { createProjector, type Projector } from '../projections/projector.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
 import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
@@ -14,7 +13,6 @@ import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 /** A shard in the memory of this process. */
 export interface LoadedShard {
   readonly processor: ShardProcessor
-  readonly projector: Projector
   readonly checkpointer: Checkpointer
 }
 
@@ -50,14 +48,9 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
 
     async function loadState(): Promise<LoadedShard> {
       const { state, checkpointer } = await loadShardState(store, shard)
-      const projector = createProjector(state, store)
-      const wake = (): void => {
-        projector.wake()
-        checkpointer.wake()
-      }
-      wake()
+      checkpointer.wake()
       slot.state = state
-      return { processor: createShardProcessor(state, store.journal, wake), projector, checkpointer }
+      return { processor: createShardProcessor(state, store.journal, checkpointer.wake), checkpointer }
     }
   }
 
@@ -83,15 +76,14 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
     // A failed load is not reported here: it was thrown to every user of the shard.
     const unloaded = slot.loading
       .then(
-        (loaded) => stopBackgroundWork(shard, loaded),
+        ({ checkpointer }) => stopCheckpointer(shard, checkpointer),
         () => undefined,
       )
       .finally(() => unloading.delete(unloaded))
     unloading.add(unloaded)
   }
 
-  async function stopBackgroundWork(shard: number, { projector, checkpointer }: LoadedShard): Promise<void> {
-    await projector.stop()
+  async function stopCheckpointer(shard: number, checkpointer: Checkpointer): Promise<void> {
     try {
       await checkpointer.stop()
     } catch (error) {
@@ -133,7 +125,7 @@ async function loadShardState(
   if (damaged) {
     log.error(
       { shard, seq: damaged.seq, reason: damaged.problem },
-      'a damaged checkpoint was ignored and the whole journal is replayed; run VerifyLedger and RebuildProjections',
+      'a damaged checkpoint was ignored and the whole journal is replayed; run VerifyLedger and RebuildCheckpoints',
     )
   }
   const snapshot = checkpoint?.status === 'sound' ? checkpoint.snapshot : undefined

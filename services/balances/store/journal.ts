@@ -1,6 +1,6 @@
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
-import type { Batch } from '../domain/entry.ts'
+import type { Batch, Entry } from '../domain/entry.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 
 /**
@@ -26,11 +26,29 @@ export interface Journal {
   lastSequence(shard: number): Promise<bigint>
   /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
   findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]>
+  /**
+   * Makes the next reads of a shard include every batch that was committed before the call: a linearizable read, after
+   * which no former primary is asked any more.
+   */
+  ensureCurrentReads(shard: number): Promise<void>
+  /** The batches with entries of a statement, in order, starting with `seq`. */
+  listStatementBatches(statement: Statement, seq: bigint, limit: number): Promise<Batch[]>
 }
 
-/** A stored batch, with the ids of its entries in their order, because the index needs them as a list of their own. */
+/** Selects the entries of a merchant, or of one of its payments. */
+export interface Statement {
+  readonly shard: number
+  readonly merchant_id: string
+  readonly payment_id?: string | undefined
+}
+
+/**
+ * A stored batch with the lists that are indexed: the ids of its entries in their order, and the statements that its
+ * entries belong to, each once. They follow from the entries, so the hash of the batch does not cover them.
+ */
 interface JournalDocument extends Batch {
   readonly ids: readonly string[]
+  readonly statements: readonly string[]
 }
 
 /** Opens the collection `journal`. */
@@ -40,7 +58,10 @@ export async function openJournal(store: Store): Promise<Journal> {
       name: 'journal',
       partition: ['shard'],
       key: ['shard', 'seq'],
-      indexes: { by_entry_id: { fields: ['shard', 'ids[]'], unique: true } },
+      indexes: {
+        by_entry_id: { fields: ['shard', 'ids[]'], unique: true },
+        by_statement: { fields: ['shard', 'statements[]'] },
+      },
     }),
   )
 }
@@ -49,7 +70,7 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
   return {
     async append(batch) {
       try {
-        await collection.insert({ ...batch, ids: batch.entries.map(({ id }) => id) })
+        await collection.insert({ ...batch, ...indexedLists(batch.entries) })
         return 'appended'
       } catch (error) {
         if (error instanceof Duplicate) return error.index === 'key' ? 'occupied' : 'repeated_id'
@@ -71,13 +92,42 @@ function createJournal(collection: Collection<JournalDocument>): Journal {
     async findByEntryId(shard, entry_id, limit) {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
     },
+    async ensureCurrentReads(shard) {
+      await collection.get({ shard, seq: 0n }, { linearizable: true })
+    },
+    async listStatementBatches({ shard, merchant_id, payment_id }, seq, limit) {
+      const range = { equals: [shard, statementKey(merchant_id, payment_id)] }
+      const after = { shard, seq: seq - 1n }
+      return (await collection.find('by_statement', range, { limit, after })).map(batchOf)
+    },
   }
 }
 
-function batchOf(document: JournalDocument): Batch {
-  const { ids, entries, shard, seq } = document
-  if (ids.length !== entries.length || entries.some(({ id }, index) => id !== ids[index])) {
-    throw new CorruptJournal(`shard ${shard}: the id list of batch ${seq} does not match its entries`)
+/** Ids have no control characters, so the keys of different statements differ. */
+function statementKey(merchant_id: string, payment_id?: string): string {
+  return payment_id === undefined ? merchant_id : `${merchant_id}\n${payment_id}`
+}
+
+function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 'statements'> {
+  const statements = new Set<string>()
+  for (const { merchant_id, payment_id } of entries) {
+    statements.add(statementKey(merchant_id))
+    if (payment_id !== undefined) statements.add(statementKey(merchant_id, payment_id))
   }
-  return document
+  return { ids: entries.map(({ id }) => id), statements: [...statements] }
+}
+
+function batchOf(document: JournalDocument): Batch {
+  const { ids, statements, ...batch } = document
+  const expected = indexedLists(batch.entries)
+  if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements)) {
+    throw new CorruptJournal(
+      `shard ${batch.shard}: the indexed lists of batch ${batch.seq} do not match its entries`,
+    )
+  }
+  return batch
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, at) => text === other[at])
 }

@@ -1,6 +1,5 @@
 import type { Store } from '#lib/platform/store/store.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
-import { type Entries, openEntries } from './entries.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { openShardLeases, type ShardLeases } from './shard-leases.ts'
 
@@ -8,7 +7,6 @@ import { openShardLeases, type ShardLeases } from './shard-leases.ts'
 export interface LedgerStore {
   readonly journal: Journal
   readonly checkpoints: Checkpoints
-  readonly entries: Entries
   readonly leases: ShardLeases
 }
 
@@ -17,7 +15,6 @@ export async function openLedgerStore(store: Store): Promise<LedgerStore> {
   return {
     journal: await openJournal(store),
     checkpoints: await openCheckpoints(store),
-    entries: await openEntries(store),
     leases: await openShardLeases(store),
   }
 }

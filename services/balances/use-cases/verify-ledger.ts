@@ -15,8 +15,8 @@ export interface LedgerVerification {
 
 /**
  * Verifies every shard (B4): replays its journal from the beginning, checks that the journal is sound, and compares it
- * with the checkpoint and the projection of entries. It reads page by page and keeps one shard in memory. The ledger may work meanwhile; batches
- * that are committed after the verification of their shard began are not included.
+ * with the checkpoint. It reads page by page and keeps one shard in memory. The ledger may work meanwhile; batches that
+ * are committed after the verification of their shard began are not included.
  */
 export async function verifyLedger(store: LedgerStore): Promise<LedgerVerification> {
   const differences: string[] = []

@@ -1,11 +1,10 @@
+import { readCheckpoint, type StoredCheckpoint } from '../checkpoints/checkpoint.ts'
+import { isSameSnapshot } from '../checkpoints/compare-snapshots.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { sumOfAccounts } from '../domain/merchant-accounts.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
-import { readCheckpoint, type StoredCheckpoint } from '../projections/checkpoint.ts'
-import { entriesByPosition, isSameEntry, isSameSnapshot } from '../projections/compare-projections.ts'
-import { entryDocuments } from '../store/entries.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { type BloomFilter, createBloomFilter } from './bloom-filter.ts'
 
@@ -19,8 +18,6 @@ export interface VerificationReport {
 interface Replay {
   readonly state: ShardState
   readonly checkpoint: StoredCheckpoint | undefined
-  /** The last batch whose entries are all in the projection. */
-  readonly projected_seq: bigint
   /** The ids of the entries replayed so far. */
   readonly ids: BloomFilter
   readonly addDifference: VerificationReport['addDifference']
@@ -28,8 +25,8 @@ interface Replay {
 
 /**
  * Verifies one shard. The journal itself: the hash chain, one entry per id, debits equal credits, held funds equal the
- * open holds and are never negative, no overdraft that is not allowed (B2). Then the checkpoint and the projection of entries,
- * at the batches that they reflect. Throws `CorruptJournal` where the journal cannot be replayed further.
+ * open holds and are never negative, no overdraft that is not allowed (B2). Then the checkpoint, at the batch that it
+ * reflects. Throws `CorruptJournal` where the journal cannot be replayed further.
  */
 export async function verifyShard(
   store: LedgerStore,
@@ -37,17 +34,14 @@ export async function verifyShard(
   report: VerificationReport,
 ): Promise<void> {
   const addDifference = (difference: string): void => report.addDifference(`shard ${shard}: ${difference}`)
-  // The checkpoint and the projection are read before the end of the journal; otherwise a batch committed in between
-  // would make them look ahead of it.
+  // The checkpoint is read before the end of the journal; otherwise a batch committed in between would make it look ahead.
   const checkpoint = await readCheckpoint(store, shard)
-  const projected_seq = await store.entries.projectedSequence(shard)
   const last_seq = await store.journal.lastSequence(shard)
   if (checkpoint?.status === 'damaged')
     addDifference(`the checkpoint at batch ${checkpoint.seq} ${checkpoint.problem}`)
-  if (projected_seq > last_seq) addDifference('the projection of entries is ahead of the journal')
   if (last_seq === 0n) return
   const state = createShardState({ shard })
-  const replay: Replay = { state, checkpoint, projected_seq, ids: createBloomFilter(), addDifference }
+  const replay: Replay = { state, checkpoint, ids: createBloomFilter(), addDifference }
   while (state.head().seq < last_seq) {
     const next_seq = state.head().seq + 1n
     const batches = await store.journal.listBatches(shard, next_seq, BATCHES_PER_READ)
@@ -56,7 +50,6 @@ export async function verifyShard(
       report.countEntries(batch.entries.length)
       replayBatch(replay, batch)
       await verifyIds(store, replay, batch)
-      await verifyEntries(store, replay, batch)
     }
   }
   verifyAccounts(replay)
@@ -102,22 +95,6 @@ async function verifyIds(
     if (batches.length !== 1)
       addDifference(`entry ${id} is in ${batches.length === 0 ? 'no batch' : 'several batches'}`)
   }
-}
-
-async function verifyEntries(
-  store: LedgerStore,
-  { projected_seq, addDifference }: Replay,
-  batch: Batch,
-): Promise<void> {
-  if (batch.seq > projected_seq) return
-  const stored = await entriesByPosition(store.entries, batch.shard, batch.seq)
-  for (const document of entryDocuments(batch)) {
-    if (!isSameEntry(stored.get(document.position), document)) {
-      addDifference(`entry ${document.id} is missing from the projection or differs there`)
-    }
-    stored.delete(document.position)
-  }
-  if (stored.size > 0) addDifference(`the projection has more entries of batch ${batch.seq} than the journal`)
 }
 
 function verifyAccounts({ state, addDifference }: Replay): void {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJQChRWZXJpZnlMZWRnZXJSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEg8KB2VudHJpZXMYAiABKAMSEwoLZGlmZmVyZW5jZXMYAyADKAkiGwoZUmVidWlsZFByb2plY3Rpb25zUmVxdWVzdCIuChpSZWJ1aWxkUHJvamVjdGlvbnNSZXNwb25zZRIQCghyZXBhaXJlZBgBIAEoAzKNBAoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2USZQoMVmVyaWZ5TGVkZ2VyEikubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZ5TGVkZ2VyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlZlcmlmeUxlZGdlclJlc3BvbnNlEncKElJlYnVpbGRQcm9qZWN0aW9ucxIvLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlYnVpbGRQcm9qZWN0aW9uc1JlcXVlc3QaMC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5SZWJ1aWxkUHJvamVjdGlvbnNSZXNwb25zZWIGcHJvdG8z", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJQChRWZXJpZnlMZWRnZXJSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEg8KB2VudHJpZXMYAiABKAMSEwoLZGlmZmVyZW5jZXMYAyADKAkiGwoZUmVidWlsZENoZWNrcG9pbnRzUmVxdWVzdCIuChpSZWJ1aWxkQ2hlY2twb2ludHNSZXNwb25zZRIQCghyZXBhaXJlZBgBIAEoAzKNBAoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2USZQoMVmVyaWZ5TGVkZ2VyEikubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZ5TGVkZ2VyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlZlcmlmeUxlZGdlclJlc3BvbnNlEncKElJlYnVpbGRDaGVja3BvaW50cxIvLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlYnVpbGRDaGVja3BvaW50c1JlcXVlc3QaMC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5SZWJ1aWxkQ2hlY2twb2ludHNSZXNwb25zZWIGcHJvdG8z", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -244,7 +244,7 @@ export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 6);
 
 /**
- * VerifyLedgerResponse reports whether the journals are sound, and checkpoints and statements agree with them.
+ * VerifyLedgerResponse reports whether the journals are sound, and the checkpoints agree with them.
  *
  * @generated from message multihub.balances.v1.VerifyLedgerResponse
  */
@@ -279,28 +279,28 @@ export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@_
   messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
- * RebuildProjectionsRequest starts the repair of all shards.
+ * RebuildCheckpointsRequest starts the repair of all shards.
  *
- * @generated from message multihub.balances.v1.RebuildProjectionsRequest
+ * @generated from message multihub.balances.v1.RebuildCheckpointsRequest
  */
-export type RebuildProjectionsRequest = Message<"multihub.balances.v1.RebuildProjectionsRequest"> & {
+export type RebuildCheckpointsRequest = Message<"multihub.balances.v1.RebuildCheckpointsRequest"> & {
 };
 
 /**
- * Describes the message multihub.balances.v1.RebuildProjectionsRequest.
- * Use `create(RebuildProjectionsRequestSchema)` to create a new message.
+ * Describes the message multihub.balances.v1.RebuildCheckpointsRequest.
+ * Use `create(RebuildCheckpointsRequestSchema)` to create a new message.
  */
-export const RebuildProjectionsRequestSchema: GenMessage<RebuildProjectionsRequest> = /*@__PURE__*/
+export const RebuildCheckpointsRequestSchema: GenMessage<RebuildCheckpointsRequest> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 8);
 
 /**
- * RebuildProjectionsResponse reports how much was repaired.
+ * RebuildCheckpointsResponse reports how much was repaired.
  *
- * @generated from message multihub.balances.v1.RebuildProjectionsResponse
+ * @generated from message multihub.balances.v1.RebuildCheckpointsResponse
  */
-export type RebuildProjectionsResponse = Message<"multihub.balances.v1.RebuildProjectionsResponse"> & {
+export type RebuildCheckpointsResponse = Message<"multihub.balances.v1.RebuildCheckpointsResponse"> & {
   /**
-   * repaired is the number of documents that differed from the journals and were replaced.
+   * repaired is the number of checkpoints that were replaced.
    *
    * @generated from field: int64 repaired = 1;
    */
@@ -308,10 +308,10 @@ export type RebuildProjectionsResponse = Message<"multihub.balances.v1.RebuildPr
 };
 
 /**
- * Describes the message multihub.balances.v1.RebuildProjectionsResponse.
- * Use `create(RebuildProjectionsResponseSchema)` to create a new message.
+ * Describes the message multihub.balances.v1.RebuildCheckpointsResponse.
+ * Use `create(RebuildCheckpointsResponseSchema)` to create a new message.
  */
-export const RebuildProjectionsResponseSchema: GenMessage<RebuildProjectionsResponse> = /*@__PURE__*/
+export const RebuildCheckpointsResponseSchema: GenMessage<RebuildCheckpointsResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
@@ -351,7 +351,7 @@ export const BalanceService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * VerifyLedger replays every journal and compares the result with the checkpoints and the statements.
+   * VerifyLedger replays every journal and compares the result with the checkpoints.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.VerifyLedger
    */
@@ -361,14 +361,14 @@ export const BalanceService: GenService<{
     output: typeof VerifyLedgerResponseSchema;
   },
   /**
-   * RebuildProjections repairs the statements and the checkpoints from the journals.
+   * RebuildCheckpoints replaces the checkpoints that differ from the journals.
    *
-   * @generated from rpc multihub.balances.v1.BalanceService.RebuildProjections
+   * @generated from rpc multihub.balances.v1.BalanceService.RebuildCheckpoints
    */
-  rebuildProjections: {
+  rebuildCheckpoints: {
     methodKind: "unary";
-    input: typeof RebuildProjectionsRequestSchema;
-    output: typeof RebuildProjectionsResponseSchema;
+    input: typeof RebuildCheckpointsRequestSchema;
+    output: typeof RebuildCheckpointsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_balance_service, 0);

@@ -6,7 +6,7 @@ import { openFixture } from '../ledger.fixture.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { SnapshotPart } from '../store/snapshot-parts.ts'
 import { readCheckpoint, saveCheckpoint } from './checkpoint.ts'
-import { isSameSnapshot } from './compare-projections.ts'
+import { isSameSnapshot } from './compare-snapshots.ts'
 
 const SHARD = 3
 
