@@ -2,11 +2,11 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { withoutRequest } from '#lib/platform/context.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
-import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
-import { acquireTokens, isCurrentWindow, isOpenWindow, type Quota, returnTokens } from './quota-counter.ts'
+import { createHeldTokens } from './held-tokens.ts'
+import { acquireTokens, type Quota } from './quota-counter.ts'
 import { createLimitRefusal } from './refusal.ts'
 
 /** The tokens of one quota that this process holds, and the callers that wait for more. */
@@ -46,8 +46,7 @@ const STORE_RETRY_MS = 1_000
 
 /** Makes a lease without tokens. It reads the store when a token is requested first. */
 export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions): TokenLease {
-  let tokens = 0
-  let opened_at_ms = 0
+  const held = createHeldTokens(quota)
   let last_used_ms = 0
   let retry_store_at_ms = 0
   /** Whether the last acquisition failed. While it did, only one caller at a time waits for the store. */
@@ -57,37 +56,26 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
 
   function exhaustedRefusal(): PublicError {
     const { limit, window_ms } = quota
-    const retry_after_ms = opened_at_ms + window_ms - clock.now_ms()
+    const retry_after_ms = held.windowEndMs() - clock.now_ms()
     return createLimitRefusal({ bucket, limit, window_ms, retry_after_ms })
-  }
-
-  function useHeldToken(): boolean {
-    if (tokens === 0 || !isCurrentWindow(quota, opened_at_ms, clock.now_ms())) return false
-    tokens -= 1
-    return true
   }
 
   /** The refusal of a caller without a token; `undefined` when the store must be read first. */
   function refusalWithoutStore(): PublicError | undefined {
     const is_too_early = clock.monotonic_ms() < retry_store_at_ms
     if (is_store_down) return is_too_early || serving !== undefined ? new PublicError(2002) : undefined
-    return is_too_early && isCurrentWindow(quota, opened_at_ms, clock.now_ms())
-      ? exhaustedRefusal()
-      : undefined
+    return is_too_early && held.isWindowCurrent() ? exhaustedRefusal() : undefined
   }
 
   /** Acquires tokens for all waiters at once; the first waiters are admitted, the others are refused. */
   async function acquireFor(waiters: readonly Waiter[]): Promise<void> {
     try {
       const grant = await acquireTokens(counters, quota, waiters.length)
-      // A return that failed meanwhile may have left held tokens.
-      const granted = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
-      opened_at_ms = grant.opened_at_ms
-      tokens = Math.max(0, granted - waiters.length)
+      const admitted = held.add(grant, waiters.length)
       retry_store_at_ms = grant.is_exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
       is_store_down = false
-      for (const waiter of waiters.slice(0, granted)) waiter.resolve()
-      for (const waiter of waiters.slice(granted)) waiter.reject(exhaustedRefusal())
+      for (const waiter of waiters.slice(0, admitted)) waiter.resolve()
+      for (const waiter of waiters.slice(admitted)) waiter.reject(exhaustedRefusal())
     } catch (error) {
       // The tokens may be counted as used, but no caller got one: that admits fewer calls than the limit, never more.
       is_store_down = true
@@ -102,7 +90,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
     while (waiting.length > 0) {
       await acquireFor(waiting.splice(0))
       waiting = waiting.filter((waiter) => {
-        if (useHeldToken()) waiter.resolve()
+        if (held.use()) waiter.resolve()
         else {
           const refusal = refusalWithoutStore()
           if (refusal === undefined) return true
@@ -117,7 +105,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
   return {
     async acquire() {
       last_used_ms = clock.monotonic_ms()
-      if (useHeldToken()) return
+      if (held.use()) return
       const refusal = refusalWithoutStore()
       if (refusal !== undefined) throw refusal
       if (waiting.length >= WAITERS_MAX)
@@ -128,29 +116,10 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
       await waiter.promise
     },
     lastUsedMs: () => last_used_ms,
-    remaining: () => tokens,
+    remaining: held.remaining,
     async returnUnused() {
       await serving
-      const window_opened_ms = opened_at_ms
-      if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, clock.now_ms())) return
-      let withdrawn = 0
-      try {
-        await returnTokens(counters, quota, window_opened_ms, () => {
-          if (opened_at_ms !== window_opened_ms) return 0
-          const unused = tokens
-          tokens = 0
-          withdrawn += unused
-          return unused
-        })
-      } catch (error) {
-        if (isCertainlyUnwritten(error) && opened_at_ms === window_opened_ms) tokens += withdrawn
-        throw error
-      }
+      await held.returnTo(counters)
     },
   }
-}
-
-/** Whether the failed write certainly changed nothing. After an unexpected fault that is not certain. */
-function isCertainlyUnwritten(error: unknown): boolean {
-  return error instanceof Unavailable && !(error instanceof Ambiguous)
 }

@@ -2,6 +2,7 @@ import type { RootDatabase } from 'lmdb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { clock } from '#lib/platform/time.ts'
+import { writeFailureOf } from './write-failure.ts'
 
 /**
  * A write that is decided but not done. `apply` does the puts and must not throw. Deciding and applying are separate,
@@ -68,29 +69,13 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
         reports = group.members.map((member) => member.run())
       })
     } catch (error) {
-      const failure = await failureOf(error)
+      const failure = await writeFailureOf(root, error)
       const members = group.started ? group.members : takeAll()
       // Refused members fail too: their refusal may depend on a write of the group, which is undone now.
       for (const member of members) member.reject(failure)
       return
     }
     for (const report of reports) report()
-  }
-
-  /**
-   * The error for the members of a failed group. An error inside a transaction undoes it. A failed commit changed nothing,
-   * unless it failed at its last step: then LMDB starts no further transaction, and the result is ambiguous.
-   */
-  async function failureOf(error: unknown): Promise<Unavailable> {
-    if (!isCommitFailure(error)) return new Unavailable('the store could not be written', { cause: error })
-    // LMDB reports the reason through a second promise, which would end the process if it stayed unhandled.
-    const cause = await reasonOf(error.commitError)
-    try {
-      await root.childTransaction(() => undefined)
-    } catch {
-      return new Ambiguous('the store failed in the middle of a commit', { cause })
-    }
-    return new Unavailable('the disk of the store is full or failing', { cause })
   }
 
   function takeAll(): Waiting[] {
@@ -124,20 +109,10 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
     write<T>(decide: () => PlannedWrite<T>): Promise<T> {
       if (closed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
       if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
-      return new Promise<T>((resolve, reject) => {
-        const run = (): (() => void) => {
-          let decision: PlannedWrite<T>
-          try {
-            decision = decide()
-          } catch (error) {
-            return () => reject(error)
-          }
-          decision.apply?.()
-          return () => resolve(decision.result)
-        }
-        waiting.push({ since_ms: clock.monotonic_ms(), run, reject })
-        if (running === undefined) start()
-      })
+      const caller = Promise.withResolvers<T>()
+      waiting.push(newWaiting(decide, caller))
+      if (running === undefined) start()
+      return caller.promise
     },
     close() {
       return new Promise((resolve) => {
@@ -148,17 +123,20 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 }
 
-async function reasonOf(commit_error: Promise<unknown>): Promise<unknown> {
-  try {
-    return await commit_error
-  } catch (reason) {
-    return reason
+/** A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns does. */
+function newWaiting<T>(decide: () => PlannedWrite<T>, { resolve, reject }: PromiseWithResolvers<T>): Waiting {
+  return {
+    since_ms: clock.monotonic_ms(),
+    reject,
+    run() {
+      let decision: PlannedWrite<T>
+      try {
+        decision = decide()
+      } catch (error) {
+        return () => reject(error)
+      }
+      decision.apply?.()
+      return () => resolve(decision.result)
+    },
   }
-}
-
-// Not `instanceof`: a test runner loads LMDB into a realm of its own, whose classes differ.
-function isCommitFailure(error: unknown): error is { readonly commitError: Promise<unknown> } {
-  if (typeof error !== 'object' || error === null || !('commitError' in error)) return false
-  const { commitError } = error
-  return typeof commitError === 'object' && commitError !== null && 'then' in commitError
 }

@@ -1,0 +1,70 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Ambiguous } from '#lib/platform/store/errors.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
+import type { QuotaCounter } from '../store.ts'
+import { isCurrentWindow, isOpenWindow, type Quota, returnTokens, type TokenGrant } from './quota-counter.ts'
+
+/** The tokens of one quota that this process holds. All of them belong to one window. */
+export interface HeldTokens {
+  /** Uses one token of the current window. False when there is none. */
+  use(): boolean
+  /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are admitted. */
+  add(grant: TokenGrant, callers: number): number
+  /** The tokens that are held. Those of an ended window admit no call. */
+  remaining(): number
+  isWindowCurrent(): boolean
+  /** When the window of the tokens ends, on the wall clock. */
+  windowEndMs(): number
+  /**
+   * Returns the unused tokens to the counter, if their window is still open. Throws `Unavailable`: then the tokens are
+   * held again, or lost after an `Ambiguous`.
+   */
+  returnTo(counters: Collection<QuotaCounter>): Promise<void>
+}
+
+/** Makes the holder of a quota's tokens, with none. */
+export function createHeldTokens(quota: Quota): HeldTokens {
+  let tokens = 0
+  let opened_at_ms = 0
+  const isWindowCurrent = (): boolean => isCurrentWindow(quota, opened_at_ms, clock.now_ms())
+  return {
+    use() {
+      if (tokens === 0 || !isWindowCurrent()) return false
+      tokens -= 1
+      return true
+    },
+    add(grant, callers) {
+      // A return that failed meanwhile may have left held tokens.
+      const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
+      opened_at_ms = grant.opened_at_ms
+      tokens = Math.max(0, available - callers)
+      return Math.min(available, callers)
+    },
+    remaining: () => tokens,
+    isWindowCurrent,
+    windowEndMs: () => opened_at_ms + quota.window_ms,
+    async returnTo(counters) {
+      const window_opened_ms = opened_at_ms
+      if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, clock.now_ms())) return
+      let withdrawn = 0
+      try {
+        await returnTokens(counters, quota, window_opened_ms, () => {
+          if (opened_at_ms !== window_opened_ms) return 0
+          const unused = tokens
+          tokens = 0
+          withdrawn += unused
+          return unused
+        })
+      } catch (error) {
+        if (isCertainlyUnwritten(error) && opened_at_ms === window_opened_ms) tokens += withdrawn
+        throw error
+      }
+    },
+  }
+}
+
+/** Whether the failed write certainly changed nothing. After an unexpected fault that is not certain. */
+function isCertainlyUnwritten(error: unknown): boolean {
+  return error instanceof Unavailable && !(error instanceof Ambiguous)
+}
