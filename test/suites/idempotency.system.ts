@@ -1,11 +1,9 @@
+import { createIdempotency, type Idempotency, type SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import {
-  createIdempotency,
   IDEMPOTENCY_COLLECTION,
-  type Idempotency,
   type IdempotencyKey,
   type IdempotencyRecord,
-  type SeededId,
-} from '#lib/patterns/idempotency/idempotency.ts'
+} from '#lib/patterns/idempotency/record.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'

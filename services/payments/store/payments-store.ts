@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
+import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'

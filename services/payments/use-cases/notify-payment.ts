@@ -5,7 +5,8 @@ import {
   type NotifyPaymentResponse,
   NotifyPaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Idempotency, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
+import type { IdempotencyKey } from '#lib/patterns/idempotency/record.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../domain/payment.ts'
