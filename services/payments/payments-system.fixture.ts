@@ -2,12 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
   type CreatePaymentRequest,
@@ -56,25 +57,17 @@ export interface DepositOptions {
 
 type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
 
-/** Starts the services. `acme` and `rival` are accounts at a provider whose responses the test decides. */
+/** Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides. */
 export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
-  const providers_file = join(directory, 'providers.json')
-  const account = { connector: 'sandbox', environment: 'test', base_url: provider.url }
-  const accounts = [
-    { ...account, account_id: 'acme', key: provider.key },
-    { ...account, account_id: 'rival', key: RIVAL_KEY },
-  ]
-  await writeFile(providers_file, JSON.stringify({ accounts }))
   const roles = await startRoles([sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])], {
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_SANDBOX_DELAY: '50ms',
-    MULTIHUB_SANDBOX_SILENCE: '5s',
+    MULTIHUB_SANDBOX_SILENCE: SANDBOX_SILENCE,
     MULTIHUB_PROVIDER_PORT: '0',
-    MULTIHUB_PROVIDERS_FILE: providers_file,
-    MULTIHUB_CREATE_TIMEOUT: '3s',
+    MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
   })
   const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
@@ -94,22 +87,6 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     const { payment: found } = await clients.operator.getPayment({ paymentId })
     return requirePayment(found)
   }
-
-  const routeOf = async (options: DepositOptions): Promise<string> => {
-    const { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id } = options
-    const request: MessageInitShape<typeof CreateRouteRequestSchema> = {
-      merchantId,
-      environment: Environment.TEST,
-      direction: Direction.IN,
-      method: 'upi',
-      currency: 'INR',
-      connector: 'sandbox',
-      providerAccounts: [...accounts],
-      expiresInSeconds: expires_in_seconds,
-      ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
-    }
-    return (await clients.routes.createRoute(request)).route?.serviceId ?? ''
-  }
   return {
     roles,
     provider,
@@ -118,7 +95,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
       const { payment: created } = await clients.payments.createPayment({
         merchantId,
         environment: Environment.TEST,
-        serviceId: await routeOf(more),
+        serviceId: await createRoute(clients.routes, merchantId, more),
         direction: Direction.IN,
         cId: more.c_id ?? randomHex(8),
         amount: { minor, currency: 'INR' },
@@ -150,6 +127,43 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * How long the sandbox keeps a create without an answer. Then it closes the connection, so that no test depends on the
+ * time limit of a create.
+ */
+const SANDBOX_SILENCE = '1s'
+
+async function writeProvidersFile(directory: string, provider: TestProvider): Promise<string> {
+  const path = join(directory, 'providers.json')
+  const account = { connector: 'sandbox', environment: 'test', base_url: provider.url }
+  const accounts = [
+    { ...account, account_id: 'acme', key: provider.key },
+    { ...account, account_id: 'rival', key: RIVAL_KEY },
+  ]
+  await writeFile(path, JSON.stringify({ accounts }))
+  return path
+}
+
+/** Creates a route for a deposit, and returns its `service_id`. */
+async function createRoute(
+  routes: Client<typeof RouteService>,
+  merchantId: string,
+  { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id }: DepositOptions,
+): Promise<string> {
+  const { route } = await routes.createRoute({
+    merchantId,
+    environment: Environment.TEST,
+    direction: Direction.IN,
+    method: 'upi',
+    currency: 'INR',
+    connector: 'sandbox',
+    providerAccounts: [...accounts],
+    expiresInSeconds: expires_in_seconds,
+    ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
+  })
+  return route?.serviceId ?? ''
 }
 
 /** The key of the account `rival`, which must not report about payments of `acme`. */
