@@ -54,33 +54,6 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
 
   const hashOf = (bytes: Buffer): string => hash('sha512', Buffer.concat([bytes, secret]), 'hex')
 
-  async function callProvider({ identifiers, amount, payer }: RequestedPayment): Promise<ProviderReport> {
-    const { c_id } = identifiers
-    const operation = JSON.stringify({
-      kind: 'deposit',
-      idempotency_key: `${c_id}:1`,
-      amount: amount.value,
-      currency: amount.currency,
-      method: 'upi',
-      callback_url: `http://127.0.0.1:${portOf()}/callbacks/${c_id}`,
-      expires_at: '2099-01-01T00:00:00.000Z',
-      payer: { email: payer.email },
-    })
-    const signed = {
-      account_id: 'bench',
-      method: 'POST',
-      path: OPERATIONS_PATH,
-      body: Buffer.from(operation),
-    }
-    const response = await provider.request({
-      method: 'POST',
-      path: OPERATIONS_PATH,
-      headers: { 'content-type': 'application/json', ...signRequest(key, signed) },
-      body: operation,
-    })
-    return (await response.body.json()) as ProviderReport
-  }
-
   async function createPayment(
     request: IncomingMessage,
     body: Buffer,
@@ -89,7 +62,7 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
     if (hashOf(body) !== request.headers['x-data-hash']) return void response.writeHead(400).end()
     const requested: RequestedPayment = JSON.parse(body.toString()).params.payment
     const stored = await storage.insertPayment(requested)
-    const report = await callProvider(requested)
+    const report = await callProvider(provider, key, requested, callbackUrlOf(requested))
     await storage.storeResponse(stored, requested, report)
     const payment = { ...requested, status: 'processing', report }
     const result = { payment, operation: { id: REQUEST_ID, amount: requested.amount } }
@@ -125,12 +98,42 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
       handled.catch(() => response.writeHead(500).end())
     })
   })
+  function callbackUrlOf({ identifiers }: RequestedPayment): string {
+    return `http://127.0.0.1:${portOf()}/callbacks/${identifiers.c_id}`
+  }
   function portOf(): number {
     const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : 0
   }
   server.listen({ port: 0, host: '127.0.0.1' }, () => process.send?.(portOf()))
   process.on('message', () => process.send?.(credited))
+}
+
+/** Sends a deposit to the provider, and returns its response. */
+async function callProvider(
+  provider: Pool,
+  key: Secret,
+  { identifiers, amount, payer }: RequestedPayment,
+  callback_url: string,
+): Promise<ProviderReport> {
+  const operation = JSON.stringify({
+    kind: 'deposit',
+    idempotency_key: `${identifiers.c_id}:1`,
+    amount: amount.value,
+    currency: amount.currency,
+    method: 'upi',
+    callback_url,
+    expires_at: '2099-01-01T00:00:00.000Z',
+    payer: { email: payer.email },
+  })
+  const signed = { account_id: 'bench', method: 'POST', path: OPERATIONS_PATH, body: Buffer.from(operation) }
+  const response = await provider.request({
+    method: 'POST',
+    path: OPERATIONS_PATH,
+    headers: { 'content-type': 'application/json', ...signRequest(key, signed) },
+    body: operation,
+  })
+  return (await response.body.json()) as ProviderReport
 }
 
 /** Starts the sandbox in this process, as in the system when it is one process, and returns its address. */
