@@ -12,14 +12,9 @@ import {
   HOST_SETTING,
   SANDBOX_KEY_SETTING,
 } from '#lib/platform/config/shared-settings.ts'
-import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
-import { createHttpClient } from '#lib/platform/http/client.ts'
-import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
-import { createFindAccount } from './connectors/connected-accounts.ts'
-import { createHttpConnector } from './connectors/http/http-connector.ts'
-import { readProviderAccounts } from './connectors/provider-accounts.ts'
+import { openConnectors } from './connectors/open-connectors.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
@@ -57,12 +52,6 @@ export const PAYMENTS_CONFIG = {
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
 }
 
-/**
- * Twice the number of requests that one merchant can have in progress at the gateway, so that slow providers of one
- * merchant leave connections for all others.
- */
-const PROVIDER_CONNECTIONS = 5_000
-
 /** The payments service: deposits from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
   name: 'payments',
@@ -78,18 +67,9 @@ export const role: Role = {
       role: 'payments',
     })
     const publisher = await createPublisher(context.bus)
-    const sandbox = config.sandbox_key && { base_url: config.sandbox_url, key: config.sandbox_key }
-    const account_sources = { sandbox, providers_file: config.providers_file }
-    const accounts = await readProviderAccounts(account_sources, context.variables)
-    const callback_base_url = providerCallbackBaseUrl(config, accounts.base_urls)
-    // The operator configures the providers, so their addresses may be private, and their names are those of the system.
-    const http = createHttpClient({
-      allow: allowAnyAddress,
-      connections_per_host: PROVIDER_CONNECTIONS,
-      resolve: createSystemResolver(),
-    })
-    const http_connector = createHttpConnector(http)
-    const findAccount = createFindAccount(accounts, { sandbox: http_connector, http: http_connector })
+    const connectors = await openConnectors(config, context.variables)
+    const { findAccount } = connectors
+    const callback_base_url = providerCallbackBaseUrl(config, connectors.base_urls)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases)
     let provider_callback_url = ''
     let provider_callback_server: Listening | undefined
@@ -150,7 +130,7 @@ export const role: Role = {
         await provider_callback_server?.close()
         await runner.stop()
         await publisher.close()
-        await http.close()
+        await connectors.close()
         await numeric_ids.stop()
         await registryCache.stop()
       },

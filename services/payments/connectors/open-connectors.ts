@@ -1,0 +1,50 @@
+import type { Variables } from '#lib/platform/config/variables.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
+import { createFindAccount, type FindAccount } from './connected-accounts.ts'
+import { createHttpConnector } from './http/http-connector.ts'
+import { readProviderAccounts } from './provider-accounts.ts'
+
+/** The settings of the provider accounts. Without the sandbox's key there are no sandbox accounts. */
+export interface ConnectorSettings {
+  readonly sandbox_url: string
+  readonly sandbox_key: Secret | undefined
+  readonly providers_file: string | undefined
+}
+
+/** The provider accounts of a process, connected to their providers. */
+export interface OpenedConnectors {
+  readonly findAccount: FindAccount
+  /** The URLs of all accounts. */
+  readonly base_urls: readonly string[]
+  close(): Promise<void>
+}
+
+/**
+ * Twice the number of requests that one merchant can have in progress at the gateway, so that slow providers of one
+ * merchant leave connections for all others.
+ */
+const PROVIDER_CONNECTIONS = 5_000
+
+/** Reads the provider accounts and makes their connectors. Throws `ConfigError` when an account is wrong. */
+export async function openConnectors(
+  { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
+  variables: Variables,
+): Promise<OpenedConnectors> {
+  const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
+  const accounts = await readProviderAccounts({ sandbox, providers_file }, variables)
+  // The operator configures the providers, so their addresses may be private, and their names are those of the system.
+  const http = createHttpClient({
+    allow: allowAnyAddress,
+    connections_per_host: PROVIDER_CONNECTIONS,
+    resolve: createSystemResolver(),
+  })
+  const connector = createHttpConnector(http)
+  return {
+    findAccount: createFindAccount(accounts, { sandbox: connector, http: connector }),
+    base_urls: accounts.base_urls,
+    close: () => http.close(),
+  }
+}
