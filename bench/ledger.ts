@@ -11,7 +11,7 @@ import { openLedgerStore } from '../services/balances/store/ledger-store.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 
-const IN_FLIGHT = 512
+const CONCURRENCY = 512
 const ROUND_MS = 2_000
 const ROUNDS = 5
 const GOAL = { ratio: 10 }
@@ -73,7 +73,7 @@ async function rateOf(transfer: Transfer): Promise<number> {
       await transfer(`019aa3c0-0000-7000-8000-${round}:${count}`)
     }
   }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   return (count / (clock.monotonic_ms() - start_ms)) * 1000
 }
 

@@ -14,7 +14,7 @@ import type { BenchResult, Goal } from './result.ts'
 import { measureAlternately, medianOf, type Round } from './rounds.ts'
 import { FREE_PORTS, startSystem } from './system.ts'
 
-const IN_FLIGHT = 64
+const CONCURRENCY = 64
 const ROUND_MS = 1_500
 const ROUNDS = 3
 /** Until the code of a payment is compiled, it takes up to three times as much processor time. */
@@ -187,7 +187,7 @@ async function sendUntilCompleted(client: LoadClient, server: PaymentServer): Pr
 }
 
 /** The part of the load that is the same for all servers. */
-const COMMON_LOAD = { path: V1_PATH, in_flight: IN_FLIGHT, duration_ms: ROUND_MS }
+const COMMON_LOAD = { path: V1_PATH, concurrency: CONCURRENCY, duration_ms: ROUND_MS }
 
 async function startWholeSystem(directory: string, { variables }: Sandbox): Promise<PaymentServer> {
   const system = await startSystem(join(directory, 'system'), variables)

@@ -16,7 +16,7 @@ import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 import { startConnectNode } from './rpc/connect-node.ts'
 
-const IN_FLIGHT = 64
+const CONCURRENCY = 64
 const ROUND_MS = 400
 const ROUNDS = 15
 const GRPC_GOAL = { ratio: 0.9 }
@@ -25,7 +25,7 @@ const TOKEN = 'bench'
 type Call = () => Promise<GetMerchantResponse>
 
 /**
- * Small unary calls, 64 in flight, with client and server in this process. `rpc.grpc` measures lib/platform/rpc (token,
+ * Small unary calls, 64 at a time, with client and server in this process. `rpc.grpc` measures lib/platform/rpc (token,
  * permission, deadline, request id, metrics) against bare grpc-js with the same messages, a token and a deadline.
  * `rpc.connect_node` and `rpc.connect_node.connect` measure it against connect-node without any of that, which shows why
  * grpc-js is used. `rpc.memory` measures a call between two roles of one process against encoding and decoding alone.
@@ -73,7 +73,7 @@ async function measure(call: Call): Promise<number> {
       calls += 1
     }
   }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   const { user, system } = process.cpuUsage(before)
   return Math.round((calls * 1_000_000) / (user + system))
 }

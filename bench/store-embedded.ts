@@ -28,7 +28,7 @@ type Replace = (at: number) => Promise<void>
 
 /**
  * `store.embedded` measures guarded replacements of 1.3 kB documents with two indexes, durable when they resolve, with 1,
- * 64 and 512 in flight. The baseline is lmdb alone, with the same reads and puts in its own transactions.
+ * 64 and 512 at a time. The baseline is lmdb alone, with the same reads and puts in its own transactions.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-store-'))
@@ -36,11 +36,11 @@ export async function run(): Promise<BenchResult[]> {
     const ours = await openOurs(directory)
     const baseline = await openBaseline(directory)
     const results: BenchResult[] = []
-    for (const in_flight of [1, 64, 512]) {
-      const name = `store.embedded guarded writes, ${in_flight} in flight`
+    for (const concurrency of [1, 64, 512]) {
+      const name = `store.embedded guarded writes, ${concurrency} at a time`
       const rounds = await measureAlternately(name, ROUNDS, {
-        ours: () => measure(ours.replace, in_flight),
-        baseline: () => measure(baseline.replace, in_flight),
+        ours: () => measure(ours.replace, concurrency),
+        baseline: () => measure(baseline.replace, concurrency),
       })
       results.push({ name, unit: 'writes/s', goal: GOAL, ...medianOf(rounds, (rate) => rate) })
     }
@@ -52,16 +52,16 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-async function measure(replace: Replace, in_flight: number): Promise<number> {
+async function measure(replace: Replace, concurrency: number): Promise<number> {
   const start_ms = clock.monotonic_ms()
   let writes = 0
   const worker = async (_: unknown, first: number): Promise<void> => {
-    for (let at = first; clock.monotonic_ms() - start_ms < ROUND_MS; at = (at + in_flight) % DOCUMENTS) {
+    for (let at = first; clock.monotonic_ms() - start_ms < ROUND_MS; at = (at + concurrency) % DOCUMENTS) {
       await replace(at)
       writes += 1
     }
   }
-  await Promise.all(Array.from({ length: in_flight }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
   return (writes * 1_000) / (clock.monotonic_ms() - start_ms)
 }
 

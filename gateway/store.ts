@@ -4,7 +4,7 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 export interface UsedNonce {
   readonly application_id: string
   readonly nonce: string
-  /** A random id of the request that used the nonce. The request recognises its own write by it after a lost reply. */
+  /** A random id of the request that used the nonce. The request recognises its own write by it after a lost response. */
   readonly consumer_id: string
   readonly expires_at: Date
 }

@@ -16,11 +16,11 @@ const GOAL = { ratio: 0.5 }
 export async function benchFlood(): Promise<BenchResult> {
   const server = await startGateway('gateway')
   const [valid, flood] = [await startLoadClient(), await startLoadClient()]
-  const paced = { ...server.load, in_flight: 8, duration_ms: 2_000, requests_per_second: VALID_PER_SECOND }
+  const paced = { ...server.load, concurrency: 8, duration_ms: 2_000, requests_per_second: VALID_PER_SECOND }
   const wrong = {
     ...paced,
     signature: 'wrong',
-    in_flight: 64,
+    concurrency: 64,
     requests_per_second: VALID_PER_SECOND * FLOOD_FACTOR,
   } as const
   try {

@@ -9,7 +9,7 @@ import type { Load, Signature } from '../load/load.ts'
 /** The gateway or its baseline, in its own process. */
 export interface GatewayServer {
   readonly child: BenchChild
-  /** `gateway.ping` requests to this server, 64 in flight, for 1.5 s. */
+  /** `gateway.ping` requests to this server, 64 at a time, for 1.5 s. */
   readonly load: Load
   stop(): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startGateway(
       application_id: APPLICATION_ID,
       secret: SECRET,
       body: JSON.stringify({ method: 'gateway.ping', params: {} }),
-      in_flight: 64,
+      concurrency: 64,
       duration_ms: 1_500,
       signature,
     },

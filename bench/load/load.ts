@@ -11,7 +11,7 @@ export interface Load {
   readonly secret: string
   /** `{id}` in the body is replaced by an id that is unique to the request. */
   readonly body: string
-  readonly in_flight: number
+  readonly concurrency: number
   readonly duration_ms: number
   /** By default `v1`: the hash alone. */
   readonly signature?: Signature
@@ -34,7 +34,7 @@ export interface LoadReport {
 }
 
 /**
- * Sends requests on keep-alive sockets, one in flight on each, and measures the response times. It reads only the status
+ * Sends requests on keep-alive sockets, one at a time on each, and measures the response times. It reads only the status
  * and the length of a response, because a full HTTP client needs as much processor time as the server that is measured.
  */
 export async function sendLoad(load: Load): Promise<LoadReport> {
@@ -45,7 +45,7 @@ export async function sendLoad(load: Load): Promise<LoadReport> {
   const expected = load.signature === 'wrong' ? 'HTTP/1.1 4' : 'HTTP/1.1 200'
   // The rate is divided evenly: each connection sends one request per `interval_ms`.
   const interval_ms =
-    load.requests_per_second === undefined ? 0 : (1_000 * load.in_flight) / load.requests_per_second
+    load.requests_per_second === undefined ? 0 : (1_000 * load.concurrency) / load.requests_per_second
   let failures = 0
   let first_failure: string | undefined
   const onResponse = (response: string, duration_ms: number): Buffer | undefined => {
@@ -57,8 +57,8 @@ export async function sendLoad(load: Load): Promise<LoadReport> {
     return clock.monotonic_ms() < end_ms ? nextRequest() : undefined
   }
   await Promise.all(
-    Array.from({ length: load.in_flight }, (_, at) => {
-      const pace = { interval_ms, delay_ms: (interval_ms * at) / load.in_flight }
+    Array.from({ length: load.concurrency }, (_, at) => {
+      const pace = { interval_ms, delay_ms: (interval_ms * at) / load.concurrency }
       return sendOnConnection(load.port, nextRequest(), onResponse, pace)
     }),
   )

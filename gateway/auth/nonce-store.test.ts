@@ -61,7 +61,7 @@ test('the result is unknown when the store is closed', async () => {
   expect(await nonces.consume('1001', 'other')).toBe('unknown')
 })
 
-describe('when the reply of the store was lost', () => {
+describe('when the response of the store was lost', () => {
   const lossy = (nonces = gateway_store.nonces) =>
     createNonceStore(interceptCalls(nonces, loseWriteResults(1, 1)), { ttl_ms: TTL_MS })
 
@@ -75,7 +75,7 @@ describe('when the reply of the store was lost', () => {
     await createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS }).consume('1001', 'n')
     const without_reply = {
       ...gateway_store.nonces,
-      insert: () => Promise.reject(new Ambiguous('the reply was lost')),
+      insert: () => Promise.reject(new Ambiguous('the response was lost')),
     }
     expect(await createNonceStore(without_reply, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('reused')
   })
@@ -83,7 +83,7 @@ describe('when the reply of the store was lost', () => {
   test('the result is unknown if the nonce is absent, because the write may still arrive', async () => {
     const late = {
       ...gateway_store.nonces,
-      insert: () => Promise.reject(new Ambiguous('the reply was lost')),
+      insert: () => Promise.reject(new Ambiguous('the response was lost')),
     }
     expect(await createNonceStore(late, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('unknown')
   })

@@ -7,7 +7,7 @@ import type { UsedNonce } from '../store.ts'
 
 /**
  * The result of consuming a nonce: `consumed` by this call, `reused` if an earlier call consumed it, or `unknown` if the
- * store is down or its reply was lost.
+ * store is down or its response was lost.
  */
 export type NonceResult = 'consumed' | 'reused' | 'unknown'
 
@@ -17,7 +17,7 @@ export interface NonceStore {
   consume(application_id: string, nonce: string): Promise<NonceResult>
 }
 
-/** Short, because a write whose reply was lost has already used most of the caller's time. */
+/** Short, because a write whose response was lost has already used most of the caller's time. */
 const READ_BACK_TIMEOUT_MS = 1_000
 
 /**
@@ -29,7 +29,7 @@ export function createNonceStore(
   { ttl_ms }: { readonly ttl_ms: number },
 ): NonceStore {
   /**
-   * Decides after the reply to the insert of `consumer_id` was lost. A nonce that is absent is `unknown`, because the
+   * Decides after the response to the insert of `consumer_id` was lost. A nonce that is absent is `unknown`, because the
    * insert may still arrive.
    */
   async function readBack(application_id: string, nonce: string, consumer_id: string): Promise<NonceResult> {

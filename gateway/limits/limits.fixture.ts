@@ -79,14 +79,14 @@ export function interceptCalls<D extends object>(
   }
 }
 
-/** Passes all calls, but loses the replies to the writes from number `first` to number `last`, counted from 1. */
+/** Passes all calls, but loses the responses to the writes from number `first` to number `last`, counted from 1. */
 export function loseWriteResults(first: number, last: number): Interceptor {
   let writes = 0
   return async (kind, work) => {
     const result = await work()
     if (kind === 'read') return result
     writes += 1
-    if (writes >= first && writes <= last) throw new Ambiguous('the reply was lost')
+    if (writes >= first && writes <= last) throw new Ambiguous('the response was lost')
     return result
   }
 }

@@ -314,7 +314,7 @@ describe('without the store', () => {
     expect(await admit(5)).toMatchObject({ refused: 5 })
   })
 
-  test('a lost reply grants nothing, although the tokens are counted as used', async () => {
+  test('a lost response grants nothing, although the tokens are counted as used', async () => {
     const own = createLimits(interceptCalls(gateway_store.counters, loseWriteResults(1, 1)))
     expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
     await clock.advance(1_000)

@@ -3,12 +3,12 @@ import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
 
 /**
- * Limits the requests under way of each merchant and environment in this process, so that a slow provider of one merchant
+ * Limits the requests in progress of each merchant and environment in this process, so that a slow provider of one merchant
  * delays no other, and tests delay no production (E10).
  */
 export interface MerchantRequests {
   /**
-   * Counts one more request under way; returns the function that ends it. Throws 1000 (429) when there are too many. A part
+   * Counts one more request in progress; returns the function that ends it. Throws 1000 (429) when there are too many. A part
    * of the limit is kept for reads, so that a merchant whose creates wait can still look them up.
    */
   begin(caller: Pick<Caller, 'merchant_id' | 'environment'>, is_read: boolean): () => void
@@ -17,7 +17,7 @@ export interface MerchantRequests {
 /** Other requests end at an unknown time; clients should not ask at once again. */
 const RETRY_AFTER_MS = 1_000
 
-/** Makes the limit of one process. Merchants without requests under way take no memory. */
+/** Makes the limit of one process. Merchants without requests in progress take no memory. */
 export function createMerchantRequests(
   requests_max: number = HTTP_LIMITS.merchant_requests_max,
   kept_for_reads: number = HTTP_LIMITS.merchant_requests_for_reads,

@@ -9,7 +9,7 @@ export const DAILY_BUCKET = 'daily'
 /** The bucket name of failed authentications in a refusal. */
 export const FLOOD_BUCKET = 'authentication'
 
-/** The bucket name of the requests under way of a merchant in a refusal. */
+/** The bucket name of the requests in progress of a merchant in a refusal. */
 export const CONCURRENCY_BUCKET = 'concurrency'
 
 /** A quota that is used up, with what its refusal reports (E10). */

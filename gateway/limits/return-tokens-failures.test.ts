@@ -115,11 +115,11 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
   await reaches(2)
 })
 
-test('loses an idle lease when the reply to its return is lost', async () => {
+test('loses an idle lease when the response to its return is lost', async () => {
   const failures: Failure[] = []
   const limits = start(failing(failures))
   await admit(1, limits)
-  failures.push(['write', new Ambiguous('the reply was lost')])
+  failures.push(['write', new Ambiguous('the response was lost')])
   await clock.advance(IDLE_MS + 1_000)
   await eventually(
     async () => failures.length,

@@ -150,7 +150,7 @@ describe('an idle lease', () => {
     expect(reads).toBe(3)
   })
 
-  test('is returned once: a lost reply is not retried', async () => {
+  test('is returned once: a lost response is not retried', async () => {
     const limits = start(interceptCalls(gateway_store.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)

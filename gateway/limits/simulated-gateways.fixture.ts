@@ -16,7 +16,7 @@ const BUCKET = 'payment.in'
 /** No pause of the compare-and-set loop (`lib/patterns/update.ts`) is longer. */
 const UPDATE_PAUSE_MAX_MS = 100
 
-/** The outcome of a write: it succeeds, it does not arrive, or its reply is lost. */
+/** The outcome of a write: it succeeds, it does not arrive, or its response is lost. */
 export type WriteFault = 'ok' | 'unavailable' | 'ambiguous'
 
 /** Gateways on one store, addressed by their index from 0. A new gateway takes the index of one that ended. */
@@ -97,7 +97,7 @@ function createFaultyCounters(
         try {
           const result = await work()
           if (kind === 'write') history.push(result as Stored<QuotaCounter>)
-          if (fault === 'ambiguous') throw new Ambiguous('the reply was lost')
+          if (fault === 'ambiguous') throw new Ambiguous('the response was lost')
           return result
         } finally {
           in_progress -= 1

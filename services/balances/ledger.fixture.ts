@@ -46,12 +46,20 @@ export function credit(id: string, amount: bigint, merchant_id = '1000', currenc
   }
 }
 
-/** The hold of a payout. */
+/** The hold of a withdrawal. */
 export function hold(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): HoldCommand {
-  return { kind: 'hold', id, merchant_id, currency, amount, payment_id: `payment of ${id}`, reason: 'payout' }
+  return {
+    kind: 'hold',
+    id,
+    merchant_id,
+    currency,
+    amount,
+    payment_id: `payment of ${id}`,
+    reason: 'withdrawal',
+  }
 }
 
 /** The capture or release of a hold. */
 export function resolve(kind: 'capture' | 'release', hold_id: string, merchant_id = '1000'): Command {
-  return { kind, id: resolutionId(hold_id), merchant_id, hold_id, reason: 'payout' }
+  return { kind, id: resolutionId(hold_id), merchant_id, hold_id, reason: 'withdrawal' }
 }

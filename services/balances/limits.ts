@@ -15,7 +15,7 @@ export const COMMAND_WAIT_MAX_MS = 10_000
 /** Longest time spent on finding out whether a batch was committed. Then its callers get `Unavailable`. */
 export const COMMIT_RESOLVE_MAX_MS = 5_000
 
-/** Fewest recent entries of a shard kept in memory, so that a quick repeat needs no look-up in the journal. */
+/** Fewest recent entries of a shard kept in memory, so that a quick repeat needs no lookup in the journal. */
 export const RECENT_ENTRIES_MIN = 8_192
 
 /** Most batches in one read of the journal. It bounds the memory and the time of a read. */

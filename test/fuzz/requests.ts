@@ -89,7 +89,7 @@ export function unacceptableRequest(known: FuzzSetup, choices: Choices): ValidRe
   return choices.weighted<ValidRequest>([
     [5, deposit(known, service_id, 'AUD', choices)],
     [2, deposit(known, disabled_service_id, 'AUD', choices)],
-    [2, { body: payoutBody(choices.pick([service_id, disabled_service_id]), choices) }],
+    [2, { body: withdrawalBody(choices.pick([service_id, disabled_service_id]), choices) }],
     [1, { body: { method: 'payment.notification', operation_id, params: { payment: { identifiers } } } }],
     [1, { body: { method: 'payment.notification', params: { payment: { identifiers } } } }],
     [3, { body: { payment_id: quiet.h_id, operation_id }, resend_of: quiet.h_id }],
@@ -138,7 +138,7 @@ function deposit(
   return { body: depositBody(parts, choices.chance(0.7) ? 'full' : 'required') }
 }
 
-function payoutBody(service_id: number, choices: Choices): object {
+function withdrawalBody(service_id: number, choices: Choices): object {
   const payment = {
     identifiers: { c_id: `fuzz-${choices.hex(16)}` },
     amount: { value: 12_300, currency: 'AUD' },

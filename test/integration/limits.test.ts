@@ -38,7 +38,7 @@ else limitsSuite('mongodb', { database, mongodb_uri: mongodb.uri })
 if ('skip' in proxy) test.skip(`limits without their database: ${proxy.skip}`, () => {})
 else
   describe('limits without their database', () => {
-    test('nonces are unknown, leases still admit calls, and lost replies grant nothing', async () => {
+    test('nonces are unknown, leases still admit calls, and lost responses grant nothing', async () => {
       const gateway_store = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
       const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
       const limits = createLimits(gateway_store.counters)

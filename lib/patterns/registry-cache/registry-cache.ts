@@ -44,7 +44,7 @@ export interface RegistryCacheOptions {
  */
 export interface RegistryCache {
   /**
-   * Creates the look-up of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
+   * Creates the lookup of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
    * decrypted, once per read and not per request. It must not throw, because invalid settings are a valid result. Ids far
    * above the last issued one cost no read.
    */

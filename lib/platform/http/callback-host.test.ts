@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createCallbackAddressPolicies } from './callback-address-policy.ts'
-import { createCallbackHostCheck, type LookUp } from './callback-host.ts'
+import { createCallbackHostCheck, type Lookup } from './callback-host.ts'
 
 let manual: ManualClock
 let restore: () => void
@@ -14,18 +14,18 @@ afterEach(() => restore())
 
 const policyFor = createCallbackAddressPolicies(['127.0.0.0/8'])
 const answer =
-  (...addresses: string[]): LookUp =>
+  (...addresses: string[]): Lookup =>
   async () =>
     addresses
-const fail: LookUp = async () => {
+const fail: Lookup = async () => {
   throw new Error('ENOTFOUND')
 }
-const hang: LookUp = () => new Promise(() => {})
+const hang: Lookup = () => new Promise(() => {})
 
 /** The verdict at once, and after 300 ms. */
-async function verdict(url: string, environment: 'test' | 'production', ...lookUps: LookUp[]) {
+async function verdict(url: string, environment: 'test' | 'production', ...lookups: Lookup[]) {
   let accepted: boolean | undefined
-  const check = createCallbackHostCheck(policyFor, lookUps)
+  const check = createCallbackHostCheck(policyFor, lookups)
   const done = check(url, environment).then((result) => {
     accepted = result
   })
@@ -39,7 +39,7 @@ async function verdict(url: string, environment: 'test' | 'production', ...lookU
 const URL_OF_NAME = 'https://hooks.example.com/a'
 
 // N9
-test.each<[string, LookUp[], readonly [boolean | undefined, boolean]]>([
+test.each<[string, Lookup[], readonly [boolean | undefined, boolean]]>([
   ['a public address', [answer('93.184.216.34'), fail], [true, true]],
   ['no address', [fail, fail], [true, true]],
   ['a private address', [answer('10.0.0.1'), fail], [false, false]],
@@ -48,8 +48,8 @@ test.each<[string, LookUp[], readonly [boolean | undefined, boolean]]>([
   ['public IPv4, private IPv6', [answer('93.184.216.34'), answer('::1')], [false, false]],
   ['a private address, and no response for IPv6', [answer('192.168.0.1'), hang], [undefined, false]],
   ['no response at all', [hang, hang], [undefined, true]],
-])('judges a name with %s within 300 ms', async (_what, lookUps, expected) => {
-  expect(await verdict(URL_OF_NAME, 'production', ...lookUps)).toEqual(expected)
+])('judges a name with %s within 300 ms', async (_what, lookups, expected) => {
+  expect(await verdict(URL_OF_NAME, 'production', ...lookups)).toEqual(expected)
 })
 
 test('permits configured ranges in the test environment only', async () => {
@@ -60,7 +60,7 @@ test('permits configured ranges in the test environment only', async () => {
 test.each(['https://93.184.216.34/', 'http://127.0.0.1:4000/', 'https://[2606:4700::1]/'])(
   'asks nothing about the address in %s',
   async (url) => {
-    const refuse: LookUp = () => Promise.resolve(['10.0.0.1'])
+    const refuse: Lookup = () => Promise.resolve(['10.0.0.1'])
     expect(await verdict(url, 'test', refuse)).toEqual([true, true])
   },
 )

@@ -13,7 +13,7 @@ import type { AddressPolicy } from './address-policy.ts'
 export type CallbackHostCheck = (url: string, environment: Environment) => Promise<boolean>
 
 /** Returns addresses of a host, of one family. Rejects when there are none. */
-export type LookUp = (hostname: string) => Promise<readonly string[]>
+export type Lookup = (hostname: string) => Promise<readonly string[]>
 
 /** How long a request waits for the addresses of a name (N9). */
 const TIMEOUT_MS = 300
@@ -22,9 +22,9 @@ const REMEMBERED_MS = 5_000
 const HOSTS_MAX = 10_000
 
 interface Resolution {
-  /** The addresses so far: a look-up that is late adds its own for later requests. */
+  /** The addresses so far: a lookup that is late adds its own for later requests. */
   readonly addresses: string[]
-  /** Resolves when all look-ups have ended, or when the time is over. */
+  /** Resolves when all lookups have ended, or when the time is over. */
   readonly waited: Promise<unknown>
   readonly expires_ms: number
 }
@@ -32,7 +32,7 @@ interface Resolution {
 /** Makes the check of a process. `policyFor` says which addresses callbacks of an environment may go to. */
 export function createCallbackHostCheck(
   policyFor: (environment: Environment) => AddressPolicy,
-  lookUps: readonly LookUp[] = nameServerLookUps(),
+  lookups: readonly Lookup[] = nameServerLookups(),
 ): CallbackHostCheck {
   const resolutions = new LRUCache<string, Resolution>({ max: HOSTS_MAX })
   const resolve = (hostname: string): Resolution => {
@@ -41,7 +41,7 @@ export function createCallbackHostCheck(
     const addresses: string[] = []
     const add = (more: readonly string[]): void => void addresses.push(...more)
     const waited = withTimeout(
-      Promise.allSettled(lookUps.map((lookUp) => lookUp(hostname).then(add))),
+      Promise.allSettled(lookups.map((lookUp) => lookUp(hostname).then(add))),
       TIMEOUT_MS,
     )
     const resolution = { addresses, waited, expires_ms: clock.monotonic_ms() + REMEMBERED_MS }
@@ -59,7 +59,7 @@ export function createCallbackHostCheck(
 }
 
 /** Asks the name servers of the machine directly, as deliveries do, and only once, because the time is short. */
-function nameServerLookUps(): readonly LookUp[] {
+function nameServerLookups(): readonly Lookup[] {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 })
   return [(hostname) => resolver.resolve4(hostname), (hostname) => resolver.resolve6(hostname)]
 }

@@ -7,7 +7,7 @@ import type { ResolveHost } from './resolve-host.ts'
 /**
  * Opens connections to permitted addresses only. It resolves a host once and connects to exactly the addresses that it
  * checked, so that DNS rebinding cannot exchange them. A host is refused when any of its addresses is. A host that is
- * an IP address is checked separately, because it never reaches the look-up.
+ * an IP address is checked separately, because it never reaches the lookup.
  */
 export function createConnect(
   allow: AddressPolicy,

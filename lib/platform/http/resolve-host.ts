@@ -21,7 +21,7 @@ const LOCALHOST: readonly HostAddress[] = [
 ]
 
 /**
- * Makes a resolver that asks name servers directly. The look-up of the operating system would block one of the four
+ * Makes a resolver that asks name servers directly. The lookup of the operating system would block one of the four
  * threads that the process shares for files and compression, until a slow name server answers. Consequently the
  * hosts file and search domains are not used, and `localhost` is always this machine (RFC 6761).
  */

@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Limits the whole request, from the name look-up to the last byte of the response (but see `body_grace_ms`). */
+  /** Limits the whole request, from the name lookup to the last byte of the response (but see `body_grace_ms`). */
   readonly timeout_ms: number
   /** A larger response body is the failure `too_large`; with `body_grace_ms` it is cut. 1 MiB unless given. */
   readonly response_max_bytes?: number

@@ -5,14 +5,14 @@ import type { HostAddress, ResolveHost } from './resolve-host.ts'
 /** Calls the resolver of the operating system, as `dns.lookup` does. */
 export type SystemLookup = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** Each look-up blocks one of the four threads that the process shares with files and compression. */
+/** Each lookup blocks one of the four threads that the process shares with files and compression. */
 const LOOKUPS_MAX = 2
 const ADDRESSES_MAX = 16
 
 /**
  * Makes a resolver for hosts that the operator configures. It finds what other programs of the machine find: names of the
  * hosts file, and short names by the search domains, such as `sandbox` in Kubernetes. Slow name servers block at most two
- * threads; further look-ups wait for them, and look-ups of one host at the same time are one look-up.
+ * threads; further lookups wait for them, and lookups of one host at the same time are one lookup.
  */
 export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem): ResolveHost {
   const under_way = new Map<string, Promise<readonly HostAddress[]>>()
@@ -30,7 +30,7 @@ export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem):
     } catch (cause) {
       throw new UnresolvedNameError(`${hostname} has no address`, { cause })
     } finally {
-      // The next look-up takes over this one's place.
+      // The next lookup takes over this one's place.
       const proceed = waiting.shift()
       if (proceed === undefined) running -= 1
       else proceed()

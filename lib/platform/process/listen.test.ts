@@ -38,7 +38,7 @@ test('clients reach a server on all addresses at loopback', async () => {
 })
 
 // R5
-test('draining accepts connections, and every response closes its connection, also those under way', async () => {
+test('draining accepts connections, and every response closes its connection, also those in progress', async () => {
   const draining = new AbortController()
   let finish: () => void = () => {}
   const server = createHttp(({ url }, response) => {

@@ -13,9 +13,9 @@ const RETRY_MS = 1_000
 
 /** Saves checkpoints of one shard in the background, so that the next load of the shard is quick. */
 export interface Checkpointer {
-  /** Starts saving a checkpoint when one is due, unless that is under way. */
+  /** Starts saving a checkpoint when one is due, unless one is in progress. */
   wake(): void
-  /** Finishes the save under way, and saves what was decided since. */
+  /** Finishes the save in progress, and saves what was decided since. */
   stop(): Promise<void>
 }
 

@@ -20,8 +20,8 @@ describe('accepts', () => {
     ['the largest transfer', credit('a', INT64_MAX)],
     ['a hold', hold('h', 1n)],
     ['a capture', resolve('capture', 'h')],
-    ['a negative correction', adjustment],
-    ['the largest negative correction', { ...adjustment, amount: -INT64_MAX }],
+    ['a negative adjustment', adjustment],
+    ['the largest negative adjustment', { ...adjustment, amount: -INT64_MAX }],
     ['an id of 200 characters outside the basic plane', credit('\u{1F600}'.repeat(200), 1n)],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(true))
 })
@@ -43,9 +43,9 @@ describe('refuses', () => {
       'a resolution whose id is not derived from the hold id',
       { ...resolve('capture', 'h'), id: 'h:resolved' },
     ],
-    ['a correction of zero', { ...adjustment, amount: 0n }],
-    ['a correction whose opposite exceeds 64 bits', { ...adjustment, amount: -INT64_MAX - 1n }],
-    ['a correction whose id is not derived from the operation id', { ...adjustment, id: 'op' }],
+    ['an adjustment of zero', { ...adjustment, amount: 0n }],
+    ['an adjustment whose opposite exceeds 64 bits', { ...adjustment, amount: -INT64_MAX - 1n }],
+    ['an adjustment whose id is not derived from the operation id', { ...adjustment, id: 'op' }],
     ['a reason of 501 characters', { ...credit('a', 1n), reason: 'x'.repeat(501) }],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(false))
 })

@@ -39,7 +39,7 @@ interface ResolveHold<Kind> extends CommandBase {
 }
 
 /**
- * A correction by the operator: `amount` is added to `available`. A negative amount is taken from it, also below zero
+ * An adjustment by the operator: `amount` is added to `available`. A negative amount is taken from it, also below zero
  * (B2). The id of the command is `adjustmentId(merchant_id, operation_id)`.
  */
 export interface AdjustCommand extends CommandBase {
@@ -65,8 +65,8 @@ export function holdIdOf(resolution_id: string): string {
 }
 
 /**
- * The id of a correction. The merchant id separates merchants that share an operation id; the prefix separates
- * corrections from the ids that effects use.
+ * The id of an adjustment. The merchant id separates merchants that share an operation id; the prefix separates
+ * adjustments from the ids that effects use.
  */
 export function adjustmentId(merchant_id: string, operation_id: string): string {
   return `adjust:${merchant_id}:${operation_id}`
@@ -96,7 +96,7 @@ export function isAmount(amount: bigint): boolean {
   return amount > 0n && fitsInt64(amount)
 }
 
-/** Whether an amount can be a correction: not zero, and within 64 bits with either sign. */
+/** Whether an amount can be an adjustment: not zero, and within 64 bits with either sign. */
 export function isAdjustmentAmount(amount: bigint): boolean {
   return amount !== 0n && amount >= -INT64_MAX && amount <= INT64_MAX
 }
@@ -126,7 +126,7 @@ function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand):
   return id === adjustmentId(merchant_id, operation_id) && isAdjustmentAmount(amount)
 }
 
-/** Only holds and their resolutions move held funds, and only the operator makes corrections. */
+/** Only holds and their resolutions move held funds, and only the operator makes adjustments. */
 function isTransferAccount(account: AccountName): boolean {
   return isAccountName(account) && account !== 'held' && account !== 'adjustments'
 }

@@ -56,7 +56,7 @@ describe('funds', () => {
     expect(draft.hold('h')).toMatchObject({ amount: 10n })
   })
 
-  test('lets only chargebacks and corrections make a balance negative (B2)', () => {
+  test('lets only chargebacks and adjustments make a balance negative (B2)', () => {
     const { draft, decide } = decider(chargeback('c', 5n), adjust('op', -7n))
     expect(draft.accounts('1000', 'INR')).toMatchObject({ available: -12n, chargebacks: 5n, adjustments: 7n })
     expect(decide(fee('f', 1n))).toMatchObject(refused(6004))
@@ -173,7 +173,7 @@ describe('a balance that would exceed 64 bits', () => {
     expect(decide(credit('c', 5n))).toEqual({ not_recorded: 'overflow' })
   })
 
-  test('a correction is refused permanently', () => {
+  test('an adjustment is refused permanently', () => {
     const { decide } = decider(credit('a', INT64_MAX))
     expect(decide(adjust('op', 1n))).toMatchObject(refused(6001))
     decide(hold('h', 10n))

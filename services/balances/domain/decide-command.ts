@@ -60,7 +60,7 @@ export function resultOfRepeat(existing: RecordedEntry, command: Command): Comma
 }
 
 /**
- * Whether the ledger may refuse a posting. A hold, a correction, and a transfer from `available`, such as a fee, can be
+ * Whether the ledger may refuse a posting. A hold, an adjustment, and a transfer from `available`, such as a fee, can be
  * refused. The refusal is an entry, so that a late repeat never succeeds after the caller was refused. A credit, a
  * chargeback and the end of a hold cannot be refused, because they have already happened.
  */
@@ -69,7 +69,7 @@ function isRefusable({ kind, debit, credit }: Posting): boolean {
   return kind === 'hold' || kind === 'adjustment'
 }
 
-/** The refusal code, if any. Only chargebacks and the operator's corrections may make `available` negative (B2). */
+/** The refusal code, if any. Only chargebacks and the operator's adjustments may make `available` negative (B2). */
 function refusalOf(
   posting: Posting,
   before: MerchantAccounts,

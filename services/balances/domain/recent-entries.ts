@@ -10,7 +10,7 @@ export interface RecentEntries {
 }
 
 /**
- * Keeps at least `limit` entries. They answer quick repeats without a look-up in the journal. They are only a cache: the
+ * Keeps at least `limit` entries. They answer quick repeats without a lookup in the journal. They are only a cache: the
  * unique index of the journal refuses a batch that repeats an id.
  */
 export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {

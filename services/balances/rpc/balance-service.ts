@@ -17,7 +17,7 @@ const PERMISSIONS = {
   rebuildCheckpoints: ['operator'],
 } as const
 
-/** Implements `BalanceService`: reading balances and entries, and the operator's corrections and verification. */
+/** Implements `BalanceService`: reading balances and entries, and the operator's adjustments and verification. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {

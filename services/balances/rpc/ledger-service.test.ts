@@ -24,7 +24,7 @@ describe('LedgerService', () => {
     expect(await ledger.placeHold(holdOf('i', 60n))).toMatchObject({
       entry: { refusedCode: 6004, heldAfter: 60n },
     })
-    const end = { ...owner, holdId: 'h', resolution: HoldResolution.CAPTURE, reason: 'payout' }
+    const end = { ...owner, holdId: 'h', resolution: HoldResolution.CAPTURE, reason: 'withdrawal' }
     expect(await ledger.resolveHold(end)).toMatchObject({
       entry: { entryId: 'h:resolve', paymentId: 'q', heldAfter: 0n },
     })
@@ -37,7 +37,7 @@ describe('LedgerService', () => {
   test('returns the entry of a release that arrives before its hold, and refuses the hold', async () => {
     await using rpcs = await openRpcs()
     const ledger = rpcs.ledger()
-    const end = { ...owner, holdId: 'h', resolution: HoldResolution.RELEASE, reason: 'payout' }
+    const end = { ...owner, holdId: 'h', resolution: HoldResolution.RELEASE, reason: 'withdrawal' }
     expect(await ledger.resolveHold(end)).toMatchObject({
       entry: { entryId: 'h:resolve', refusedCode: 8801, amount: { minor: 0n, currency: '' } },
     })

@@ -61,5 +61,5 @@ export const holdOf = (holdId: string, minor: bigint) => ({
   holdId,
   amount: { minor, currency: 'INR' },
   paymentId: 'q',
-  reason: 'payout',
+  reason: 'withdrawal',
 })

@@ -192,7 +192,7 @@ describe('one outcome per id', () => {
     expect(await journal.append({ ...repeated, shard: SHARD + 1 })).toBe('appended')
   })
 
-  test('new ids are decided without a look-up', async () => {
+  test('new ids are decided without a lookup', async () => {
     await using fixture = await openFixture()
     let lookups = 0
     const { journal } = fixture.store

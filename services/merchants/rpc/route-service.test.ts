@@ -32,7 +32,7 @@ const valid = () => ({
   connector: 'sandbox',
   providerAccounts: ['main'],
 })
-const payout = () => ({ ...valid(), direction: Direction.OUT, method: 'imps' })
+const withdrawal = () => ({ ...valid(), direction: Direction.OUT, method: 'imps' })
 
 describe('CreateRoute', () => {
   test('issues service ids from 30001 on and applies the defaults', async () => {
@@ -51,7 +51,7 @@ describe('CreateRoute', () => {
 
   test('stores every given field', async () => {
     const given = {
-      ...payout(),
+      ...withdrawal(),
       providerAccounts: ['first', 'second'],
       hIdFormat: HIdFormat.NUMERIC,
       expiresInSeconds: 5,
@@ -113,7 +113,7 @@ describe('CreateRoute', () => {
   test.each(['minimum', 'maximum', 'daily', 'monthly', 'sinceSettlement'])(
     'refuses a %s below 0',
     async (limit) => {
-      const call = routes().createRoute({ ...payout(), payoutLimits: { [limit]: -1n } })
+      const call = routes().createRoute({ ...withdrawal(), payoutLimits: { [limit]: -1n } })
       const description = `payout_limits.${limit === 'sinceSettlement' ? 'since_settlement' : limit}`
       await expect(call).rejects.toMatchObject({ code: 9000, details: { description } })
     },
@@ -121,7 +121,10 @@ describe('CreateRoute', () => {
 
   // P14
   test('refuses a maximum below the minimum, except 0, which means no limit', async () => {
-    const limits = (minimum: bigint, maximum: bigint) => ({ ...payout(), payoutLimits: { minimum, maximum } })
+    const limits = (minimum: bigint, maximum: bigint) => ({
+      ...withdrawal(),
+      payoutLimits: { minimum, maximum },
+    })
     await expect(routes().createRoute(limits(10n, 9n))).rejects.toMatchObject({
       code: 9000,
       details: { description: 'payout_limits.maximum' },
@@ -133,7 +136,7 @@ describe('CreateRoute', () => {
 describe('UpdateRoute', () => {
   test('changes the given fields and keeps the others', async () => {
     const { route } = await routes().createRoute({
-      ...payout(),
+      ...withdrawal(),
       payoutLimits: { daily: 100n, monthly: 900n },
     })
     const serviceId = route?.serviceId ?? ''
@@ -141,7 +144,7 @@ describe('UpdateRoute', () => {
     await routes().updateRoute({ serviceId, payoutLimits: { daily: 50n } })
     const updated = await routes().updateRoute({ serviceId, providerAccounts: ['b'], minimumAmount: 1n })
     expect(updated.route).toMatchObject({
-      ...payout(),
+      ...withdrawal(),
       serviceId,
       enabled: false,
       purpose: 'closed',

@@ -23,7 +23,7 @@ interface OrderBase {
   readonly callback_url: string
   /**
    * True when the same key may have been sent before, with an unknown result. A refusal is then `unknown` too, because
-   * the earlier request may have been accepted. Only a look-up can tell.
+   * the earlier request may have been accepted. Only a lookup can tell.
    */
   readonly earlier_result_unknown?: boolean
 }
@@ -55,8 +55,8 @@ export interface NotFound {
   readonly kind: 'not_found'
 }
 
-/** The result of a look-up. A look-up that was not sent is `unknown`: it proves nothing about the create. */
-export type LookUpResult = ProviderStatus | NotFound | Unknown
+/** The result of a lookup. A lookup that was not sent is `unknown`: it proves nothing about the create. */
+export type LookupResult = ProviderStatus | NotFound | Unknown
 
 /** What a provider reports about one operation, in a response or a callback. */
 export interface ProviderReport {
@@ -91,7 +91,7 @@ export interface Connector {
     kind: OperationKind,
     timeout_ms: number,
     signal?: AbortSignal,
-  ): Promise<LookUpResult>
+  ): Promise<LookupResult>
   /** The report of a callback; `undefined` when the account did not sign it or it is not a valid report. */
   verifyCallback(account: ProviderAccount, callback: ProviderCallback): ProviderReport | undefined
 }

@@ -20,7 +20,7 @@ export interface ScriptedConnector {
   deps(changes?: Partial<ProviderCallDeps>): ProviderCallDeps
 }
 
-/** Makes a connector that gives each create the result of `resultOf`. Look-ups find nothing unless `changes` has one. */
+/** Makes a connector that gives each create the result of `resultOf`. Lookups find nothing unless `changes` has one. */
 export function scriptedConnector(
   resultOf: (account_id: string, order: ProviderOrder) => Promise<CallResult> | CallResult,
   changes: Partial<Connector> = {},

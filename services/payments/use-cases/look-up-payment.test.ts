@@ -33,7 +33,7 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-describe('a look-up by a merchant', () => {
+describe('a lookup by a merchant', () => {
   const lookUp = (request: object) => lookUpPayment(fixture.store.payments, { ...OWNER, ...request })
 
   // P16

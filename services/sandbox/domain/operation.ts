@@ -29,7 +29,7 @@ export interface Operation extends EffectDocument {
   readonly kept_until: Date
 }
 
-/** An operation in the form of the protocol: the response to a create or a look-up, and the body of a callback. */
+/** An operation in the form of the protocol: the response to a create or a lookup, and the body of a callback. */
 export interface Report {
   readonly kind: OperationKind
   readonly idempotency_key: string

@@ -6,7 +6,7 @@ import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
-import type { LookUpResult, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
+import type { LookupResult, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
 import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
 import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
 import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
@@ -59,12 +59,12 @@ function create(order: ProviderOrder, timeout_ms = TIMEOUT_MS) {
   return connector.create(sandbox.account, order, timeout_ms)
 }
 
-function lookUp(order: ProviderOrder): Promise<LookUpResult> {
+function lookUp(order: ProviderOrder): Promise<LookupResult> {
   return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, TIMEOUT_MS)
 }
 
 /** Polls as payments does, until the operation is final. */
-async function finalOutcome(order: ProviderOrder): Promise<LookUpResult> {
+async function finalOutcome(order: ProviderOrder): Promise<LookupResult> {
   for (;;) {
     const outcome = await lookUp(order)
     if (outcome.kind !== 'pending') return outcome
@@ -156,7 +156,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(report?.result).toMatchObject({ kind: 'canceled', code: kind === 'deposit' ? 6012 : 6034 })
   })
 
-  test('907: refused under HTTP 500, and every later create and look-up gets the same refusal', async () => {
+  test('907: refused under HTTP 500, and every later create and lookup gets the same refusal', async () => {
     const order = orderOf(kind, 907)
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
     expect(await create(order)).toEqual({ kind: 'declined', code: 7001 })
@@ -316,7 +316,7 @@ test.each(pairs)('instructions of %s in %s', async (method, currency) => {
   expect(await lookUp(order)).toMatchObject({ kind: 'pending', instructions: expected[method] })
 })
 
-test('a look-up of an operation of another kind leaves the outcome unknown', async () => {
+test('a lookup of an operation of another kind leaves the outcome unknown', async () => {
   const order = orderOf('deposit', 908)
   await create(order)
   const kinds: OperationKind[] = ['withdrawal', 'refund']

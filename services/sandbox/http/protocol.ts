@@ -1,4 +1,4 @@
-/** The path of creates. The path of a look-up appends `/` and the idempotency key. */
+/** The path of creates. The path of a lookup appends `/` and the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
 
 /**

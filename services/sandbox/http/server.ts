@@ -25,7 +25,7 @@ const sandboxLog = log.child('sandbox')
 
 /**
  * Serves the provider protocol over HTTP. `silence_ms` is how long an amount that ends in 903 keeps a connection open without a response. An
- * unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and only a look-up can tell.
+ * unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and only a lookup can tell.
  */
 export async function serveProvider(
   handle: RequestHandler,

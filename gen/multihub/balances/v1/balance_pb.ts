@@ -186,7 +186,7 @@ export const LedgerAccount = {
   AVAILABLE: 1,
 
   /**
-   * LEDGER_ACCOUNT_HELD holds the funds reserved for payouts and refunds in flight: the public value_freezing.
+   * LEDGER_ACCOUNT_HELD holds the funds reserved for withdrawals and refunds in progress: the public value_freezing.
    *
    * @generated from enum value: LEDGER_ACCOUNT_HELD = 2;
    */
@@ -214,7 +214,7 @@ export const LedgerAccount = {
   CHARGEBACKS: 5,
 
   /**
-   * LEDGER_ACCOUNT_ADJUSTMENTS is the counterpart of the operator's corrections.
+   * LEDGER_ACCOUNT_ADJUSTMENTS is the counterpart of the operator's adjustments.
    *
    * @generated from enum value: LEDGER_ACCOUNT_ADJUSTMENTS = 6;
    */
@@ -276,7 +276,7 @@ export const LedgerEntryKind = {
   RELEASE: 4,
 
   /**
-   * LEDGER_ENTRY_KIND_ADJUSTMENT is a correction by the operator.
+   * LEDGER_ENTRY_KIND_ADJUSTMENT is a change of a balance by the operator.
    *
    * @generated from enum value: LEDGER_ENTRY_KIND_ADJUSTMENT = 5;
    */

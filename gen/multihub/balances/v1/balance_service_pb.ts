@@ -68,7 +68,7 @@ export const GetBalancesResponseSchema: GenMessage<GetBalancesResponse> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 1);
 
 /**
- * AdjustRequest describes a correction.
+ * AdjustRequest describes an adjustment.
  *
  * @generated from message multihub.balances.v1.AdjustRequest
  */
@@ -109,7 +109,7 @@ export type AdjustRequest = Message<"multihub.balances.v1.AdjustRequest"> & {
   reason: string;
 
   /**
-   * operation_id is the idempotency key of the correction, 1 to 128 characters.
+   * operation_id is the idempotency key of the adjustment, 1 to 128 characters.
    *
    * @generated from field: string operation_id = 6;
    */

@@ -265,7 +265,7 @@ export type Receiver = Message<"multihub.payments.v1.Receiver"> & {
   bankAccount?: BankAccount | undefined;
 
   /**
-   * bank is only ever shown in the answer of a create.
+   * bank is only ever shown in the response of a create.
    *
    * @generated from field: multihub.payments.v1.Bank bank = 2;
    */

@@ -206,7 +206,7 @@ export const CreatePaymentRequestSchema: GenMessage<CreatePaymentRequest> = /*@_
   messageDesc(file_multihub_payments_v1_payment_service, 2);
 
 /**
- * CreatePaymentResponse holds the payment after the provider has answered or the time for that is over.
+ * CreatePaymentResponse holds the payment after the provider has responded or the time for that is over.
  *
  * @generated from message multihub.payments.v1.CreatePaymentResponse
  */

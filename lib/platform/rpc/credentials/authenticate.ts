@@ -37,7 +37,7 @@ export function createCallerAuthenticator(
   tokens: readonly CallerToken[],
   certificates: readonly CallerCertificate[],
 ): AuthenticateCaller {
-  // Looked up by digest. The time of the look-up may reveal parts of the digest, which do not help to find the token.
+  // Looked up by digest. The time of the lookup may reveal parts of the digest, which do not help to find the token.
   const byDigest = new Map(tokens.map(({ sha256, name }) => [sha256, name]))
   const byIdentity = new Map(certificates.map(({ identity, name }) => [identity, name]))
   return ({ authorization, certificate }) => {

@@ -81,7 +81,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   }
   draining?.addEventListener('abort', () => {
     reportStop()
-    // Open connections get a GOAWAY: their calls under way end, and clients connect again for the next call. New
+    // Open connections get a GOAWAY: their calls in progress end, and clients connect again for the next call. New
     // connections are still accepted, and none is destroyed before `close`.
     injector.drain(TIMER_MAX_MS)
   })

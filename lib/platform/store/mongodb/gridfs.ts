@@ -28,7 +28,7 @@ interface File {
   readonly uploadDate: Date
 }
 
-/** An upload under way, or a file that is being deleted. Its chunks are garbage unless its file exists. */
+/** An upload in progress, or a file that is being deleted. Its chunks are garbage unless its file exists. */
 interface UnfinishedMark {
   readonly _id: ObjectId
   readonly since: Date

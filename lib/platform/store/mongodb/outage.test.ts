@@ -36,7 +36,7 @@ if ('skip' in proxy) {
       await proxy.stop()
     })
 
-    /** Calls every method of a collection at once. A lost reply to a write may need a read. */
+    /** Calls every method of a collection at once. A lost response to a write may need a read. */
     function everything(version: number): Promise<unknown>[] {
       return [
         failureOf(items.get(KEY)),
@@ -63,7 +63,7 @@ if ('skip' in proxy) {
       expect(await items.replace({ ...KEY, rank: 2 }, inserted.version)).toMatchObject({ rank: 2 })
     })
 
-    test('a write without a reply is Ambiguous, a read without a reply is Unavailable', async () => {
+    test('a write without a response is Ambiguous, a read without a response is Unavailable', async () => {
       const { version } = await items.insert(KEY)
       await Promise.all(Array.from({ length: 8 }, () => items.get(KEY)))
       proxy.stall()

@@ -63,7 +63,7 @@ const pending = {
 }
 const success = { ...pending, status: 'success', completed_at: '2026-11-21T12:00:00.000Z' }
 
-/** The results of a create and a look-up that get this response. */
+/** The results of a create and a lookup that get this response. */
 async function resultsOf(body: unknown, http_status = 200) {
   next_response = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
   return {
@@ -122,7 +122,7 @@ describe('a valid response', () => {
 
 describe('a refusal', () => {
   test.each([200, 400, 401, 500, 503])(
-    'with HTTP %i declines a create and proves nothing to a look-up',
+    'with HTTP %i declines a create and proves nothing to a lookup',
     async (status) => {
       expect(await resultsOf({ accepted: false, code: 8600 }, status)).toEqual({
         created: { kind: 'declined', code: 8600 },
@@ -137,7 +137,7 @@ describe('a refusal', () => {
     expect(created).toEqual({ kind: 'declined', code: 7001, provider_code: 10_001 })
   })
 
-  test('with 6010 is "not found" for a look-up', async () => {
+  test('with 6010 is "not found" for a lookup', async () => {
     expect((await resultsOf({ accepted: false, code: 6010 }, 404)).found).toEqual({ kind: 'not_found' })
   })
 
@@ -153,7 +153,7 @@ describe('a refusal', () => {
 describe('no connection', () => {
   const unreachable = accountAt(1)
 
-  test('is not_sent for a first create, and unknown for look-ups and after an earlier create with an unknown result', async () => {
+  test('is not_sent for a first create, and unknown for lookups and after an earlier create with an unknown result', async () => {
     expect(await connector.create(unreachable, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
     expect(
       await connector.create(unreachable, { ...order, earlier_result_unknown: true }, TIMEOUT_MS),

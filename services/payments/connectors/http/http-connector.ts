@@ -3,7 +3,7 @@ import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { CallResult, NotSent, Unknown } from '../../domain/call-result.ts'
-import type { Connector, LookUpResult, OperationKind, ProviderOrder } from '../connector.ts'
+import type { Connector, LookupResult, OperationKind, ProviderOrder } from '../connector.ts'
 import type { ProviderAccount } from '../provider-accounts.ts'
 import {
   isIdempotencyKey,
@@ -60,7 +60,7 @@ export function createHttpConnector(http: HttpClient): Connector {
       const path = `${OPERATIONS_PATH}/${idempotency_key}`
       const result = await exchange(http, account, { method: 'GET', path, body: '', timeout_ms, signal })
       if (result.kind !== 'response') return unknown(result.reason)
-      return lookUpResult({ idempotency_key, kind }, result.http_status, result.response)
+      return lookupResult({ idempotency_key, kind }, result.http_status, result.response)
     },
     verifyCallback(account, { method, path, headers, body }) {
       if (body.length > BODY_MAX_BYTES) return undefined
@@ -109,16 +109,14 @@ function createResult(order: ProviderOrder, http_status: number, response: Provi
   return { kind: 'declined', ...toCode(response.provider_code, 7001) }
 }
 
-/** What a response to a look-up proves. A refused look-up proves nothing about the operation. */
-function lookUpResult(
+/** What a response to a lookup proves. A refused lookup proves nothing about the operation. */
+function lookupResult(
   requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
   response: ProviderResponse,
-): LookUpResult {
+): LookupResult {
   if (response.kind === 'report') return reportedStatus(requested, http_status, response)
-  return response.provider_code === NOT_FOUND_CODE
-    ? { kind: 'not_found' }
-    : unknown('the look-up was refused')
+  return response.provider_code === NOT_FOUND_CODE ? { kind: 'not_found' } : unknown('the lookup was refused')
 }
 
 /** The status of a report. It counts only with HTTP 2xx and for the requested operation. */
@@ -126,7 +124,7 @@ function reportedStatus(
   requested: { readonly idempotency_key: string; readonly kind: OperationKind },
   http_status: number,
   { report }: Extract<ProviderResponse, { kind: 'report' }>,
-): Exclude<LookUpResult, { kind: 'not_found' }> {
+): Exclude<LookupResult, { kind: 'not_found' }> {
   if (http_status < 200 || http_status > 299) return unknown(`HTTP ${http_status} with a report`)
   const is_same = report.idempotency_key === requested.idempotency_key && report.kind === requested.kind
   return is_same ? report.result : unknown('a report about another operation')

@@ -3,7 +3,7 @@ import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts
 import type { ProviderStatus } from '../../domain/call-result.ts'
 import type { OperationKind, ProviderOrder, ProviderReport } from '../connector.ts'
 
-/** The path for creates, below the provider's base URL. Look-ups append the idempotency key. */
+/** The path for creates, below the provider's base URL. Lookups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
