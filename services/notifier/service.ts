@@ -67,7 +67,7 @@ export const role: Role = {
         const receipt_to = headers[RECEIPT_SUBJECT_HEADER]
         if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
       },
-      { queue: 'notifier', concurrency: EVENTS_IN_PROGRESS_MAX },
+      { queue_group: 'notifier', concurrency: EVENTS_IN_PROGRESS_MAX },
     )
     return {
       services: [createDeliveryRpc(deps)],

@@ -107,14 +107,14 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       expect(subjects.sort()).toEqual([...expected].sort())
     })
 
-    test('every subscriber without a queue receives a message, and exactly one of each queue', async () => {
+    test('every subscriber without a queue group receives a message, and exactly one of each group', async () => {
       const { near, far } = await open()
       const plain = [recorder(), recorder()]
       const queued = [recorder(), recorder(), recorder()]
       const other = recorder()
       for (const { handle } of plain) await far.subscribe('work.*', handle)
-      for (const { handle } of queued) await far.subscribe('work.*', handle, { queue: 'q' })
-      await near.subscribe('work.>', other.handle, { queue: 'other' })
+      for (const { handle } of queued) await far.subscribe('work.*', handle, { queue_group: 'q' })
+      await near.subscribe('work.>', other.handle, { queue_group: 'other' })
       const count = 300
       for (let n = 0; n < count; n++) await near.publish(`work.${n % 7}`, text(`${n}`))
       await Promise.all([...plain, other].map(({ until }) => until(count)))

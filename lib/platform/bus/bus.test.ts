@@ -29,7 +29,7 @@ if ('skip' in nats) {
       const received = new Set<string>()
       const queued = new Set<string>()
       await far.subscribe('steady.*', ({ data }) => void received.add(`${data}`))
-      await far.subscribe('steady.>', ({ data }) => void queued.add(`${data}`), { queue: 'q' })
+      await far.subscribe('steady.>', ({ data }) => void queued.add(`${data}`), { queue_group: 'q' })
       const thrown: unknown[] = []
       let sent = 0
       const publish = async (): Promise<boolean> => {

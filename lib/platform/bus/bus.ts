@@ -26,14 +26,14 @@ export interface Bus {
   /** Sends a message, or throws `Unavailable` at once when the bus is disconnected. Success does not prove receipt. */
   publish(subject: string, data: Uint8Array, headers?: Readonly<Record<string, string>>): Promise<void>
   /**
-   * Subscribes to a subject. Each message goes to one of the subscribers with the same `queue` name. `concurrency`
+   * Subscribes to a subject. Each message goes to one of the subscribers with the same `queue_group`. `concurrency`
    * (default 64) limits the running handlers. `pending_max` (default 10,000) limits the messages that wait; further ones
    * are dropped and counted.
    */
   subscribe(
     subject: string,
     handler: Handler,
-    options?: { queue?: string; concurrency?: number; pending_max?: number },
+    options?: { queue_group?: string; concurrency?: number; pending_max?: number },
   ): Promise<Subscription>
   /** Whether the bus can carry messages now. */
   connected(): boolean

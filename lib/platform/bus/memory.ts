@@ -6,7 +6,7 @@ import { createSubscriptionQueue, type SubscriptionQueue } from './subscription-
 
 interface Subscriber {
   readonly matches: (tokens: readonly string[]) => boolean
-  readonly queue: string | undefined
+  readonly queue_group: string | undefined
   readonly messages: SubscriptionQueue
 }
 
@@ -25,10 +25,10 @@ export function createMemoryBus(): Bus {
     async subscribe(pattern, handler, options = {}) {
       if (is_closed) throw new Unavailable('the bus is closed')
       assertPattern(pattern)
-      const { queue, ...limits } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
+      const { queue_group, ...limits } = { queue_group: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
       const subscriber = {
         matches: createSubjectMatcher(pattern),
-        queue,
+        queue_group,
         messages: createSubscriptionQueue(handler, { pattern, ...limits }),
       }
       subscribers.add(subscriber)
@@ -49,18 +49,18 @@ export function createMemoryBus(): Bus {
   }
 }
 
-/** The matching subscribers without a queue name, and one random matching subscriber of each queue. */
+/** The matching subscribers without a queue group, and one random matching subscriber of each group. */
 function receiversOf(subscribers: ReadonlySet<Subscriber>, subject: string): Subscriber[] {
   const receivers: Subscriber[] = []
-  const queues = new Map<string, Subscriber[]>()
+  const groups = new Map<string, Subscriber[]>()
   const tokens = subject.split('.')
   for (const subscriber of subscribers) {
     if (!subscriber.matches(tokens)) continue
-    if (subscriber.queue === undefined) receivers.push(subscriber)
-    else queues.set(subscriber.queue, [...(queues.get(subscriber.queue) ?? []), subscriber])
+    if (subscriber.queue_group === undefined) receivers.push(subscriber)
+    else groups.set(subscriber.queue_group, [...(groups.get(subscriber.queue_group) ?? []), subscriber])
   }
-  for (const queue of queues.values()) {
-    const chosen = queue[Math.floor(randomFraction() * queue.length)]
+  for (const group of groups.values()) {
+    const chosen = group[Math.floor(randomFraction() * group.length)]
     if (chosen !== undefined) receivers.push(chosen)
   }
   return receivers

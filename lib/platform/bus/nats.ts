@@ -21,7 +21,7 @@ const DRAIN_TIMEOUT_MS = 2_000
 /** One subscription. It outlives the connection that carries it. */
 interface Subscriber {
   readonly pattern: string
-  readonly queue: string | undefined
+  readonly queue_group: string | undefined
   readonly messages: SubscriptionQueue
   nats_subscription?: NatsSubscription
 }
@@ -59,10 +59,10 @@ export async function connectNats(options: NatsConnectionOptions): Promise<Bus> 
     async subscribe(pattern, handler, options = {}) {
       if (is_closing) throw new Unavailable('the bus is closed')
       assertPattern(pattern)
-      const { queue, ...limits } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
+      const { queue_group, ...limits } = { queue_group: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
       const subscriber: Subscriber = {
         pattern,
-        queue,
+        queue_group,
         messages: createSubscriptionQueue(handler, { pattern, ...limits }),
       }
       subscribers.add(subscriber)
@@ -87,9 +87,9 @@ export async function connectNats(options: NatsConnectionOptions): Promise<Bus> 
 /** Registers a subscription with a connection. A lost connection is skipped: the next one registers it. */
 function register(connection: NatsConnection, subscriber: Subscriber): void {
   if (connection.isClosed()) return
-  const { pattern, queue, messages } = subscriber
+  const { pattern, queue_group, messages } = subscriber
   subscriber.nats_subscription = connection.subscribe(pattern, {
-    ...(queue === undefined ? {} : { queue }),
+    ...(queue_group === undefined ? {} : { queue: queue_group }),
     callback(error, message) {
       if (error === null) messages.accept(toMessage(message))
       else log.error({ subject: pattern, error }, 'NATS ended a subscription')

@@ -8,10 +8,10 @@ test('systems with different prefixes on one bus do not receive messages of each
   const received: string[] = []
   const subscriptions = await Promise.all([
     alpha.subscribe('events.>', ({ subject }) => void received.push(`alpha got ${subject}`), {
-      queue: 'notifier',
+      queue_group: 'notifier',
     }),
     beta.subscribe('events.>', ({ subject }) => void received.push(`beta got ${subject}`), {
-      queue: 'notifier',
+      queue_group: 'notifier',
     }),
   ])
   for (let count = 0; count < 5; count++) await alpha.publish('events.paid', new Uint8Array())
