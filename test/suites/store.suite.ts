@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
 import { blobsSuite } from './store-blobs.suite.ts'
 import { documentsSuite } from './store-documents.suite.ts'
 import { expirySuite } from './store-expiry.suite.ts'
@@ -80,6 +81,14 @@ export function storeSuite(title: string, start: () => Promise<TestDatabase>): v
     blobsSuite(subject)
     sharingSuite(subject)
     modelSuite(subject)
+
+    test('reads the clock of the store', async () => {
+      // The servers of the tests and the tests run on one machine.
+      const before_ms = clock.now_ms()
+      const read_ms = (await shared.readClock()).getTime()
+      expect(read_ms).toBeGreaterThanOrEqual(before_ms - 1_000)
+      expect(read_ms).toBeLessThanOrEqual(clock.now_ms() + 1_000)
+    })
   })
 }
 

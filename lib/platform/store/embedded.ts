@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { every } from '#lib/platform/time.ts'
+import { every, now } from '#lib/platform/time.ts'
 import { planRegistration } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
 import { completeIndexes } from './embedded/complete-indexes.ts'
@@ -52,6 +52,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     async ping() {
       await environment.write(() => ({ result: undefined }))
     },
+    readClock: async () => now(),
     async close() {
       closed = true
       sweeper.cancel()

@@ -71,6 +71,11 @@ export async function openMongodb({
     },
     blobs: (name) => openGridFs(db, name, calls, prepareIndexes),
     ping,
+    async readClock() {
+      const { localTime } = await calls.read((options) => db.command({ hello: 1, ...options }))
+      if (!(localTime instanceof Date)) throw new TypeError('MongoDB reports no localTime')
+      return localTime
+    },
     close: () => client.close(),
   }
 }

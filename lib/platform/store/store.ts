@@ -114,5 +114,10 @@ export interface Store {
   blobs(name: string): Promise<Blobs>
   /** Resolves when the store answers; throws `Unavailable` when it does not. */
   ping(): Promise<void>
+  /**
+   * The present time by the clock of the store, which all its processes share: that of the MongoDB server that answers,
+   * or of the machine for embedded files. Throws `Unavailable`.
+   */
+  readClock(): Promise<Date>
   close(): Promise<void>
 }
