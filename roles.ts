@@ -1,5 +1,6 @@
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { openBus } from '#lib/platform/bus/open.ts'
+import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
 import { serveHealth } from '#lib/platform/process/health-server.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
 import { connectableHost, formatHostAndPort } from '#lib/platform/process/listen.ts'
@@ -91,6 +92,8 @@ export async function startRoles(
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
   const bus = await openProcessBus(config, names, start_wait)
   lifecycle.onStop('bus', () => bus.close())
+  const clock_guard = createClockGuard()
+  lifecycle.onStop('clock guard', () => clock_guard.stop())
   const rpc = await createRpc(config)
   lifecycle.onStop('rpc clients', () => rpc.close())
   const role_variables: Record<string, string | undefined> = { ...variables }
@@ -106,6 +109,7 @@ export async function startRoles(
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       bus,
       keyring,
+      clock_guard,
       draining,
       stopping,
       async openStore() {
@@ -119,6 +123,7 @@ export async function startRoles(
         })
         stores.set(name, store)
         lifecycle.onStop(`${name} store`, () => store.close())
+        await clock_guard.start(() => store.readClock())
         return store
       },
     }
@@ -131,7 +136,7 @@ export async function startRoles(
     role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
   const serving = await serveRpc(rpc, lifecycle, config, urls)
-  await watchReadiness(lifecycle, stores, running, serving)
+  await watchReadiness(lifecycle, clock_guard, stores, running, serving)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('operator') }
 }
@@ -176,23 +181,27 @@ async function serveRpc(
 }
 
 /**
- * Checks every role once per second and publishes the result as readiness and gRPC health. The bus is not checked:
- * nothing depends on it but speed, so a process without it is ready.
+ * Checks the clock and every role once per second and publishes the result as readiness and gRPC health. The bus is not
+ * checked: nothing depends on it but speed, so a process without it is ready.
  */
 async function watchReadiness(
   lifecycle: Lifecycle,
+  clock_guard: ClockGuard,
   stores: ReadonlyMap<RoleName, Store>,
   running: ReadonlyMap<RoleName, RunningRole>,
   serving: ServingRpc,
 ): Promise<void> {
   const checkParts = async (): Promise<void> => {
+    const clock_error = await failureOf(async () => clock_guard.assertTrusted())
+    lifecycle.readiness.set('clock', clock_error === undefined, clock_error?.message)
     const checks = [...running].map(async ([name, role]) => {
-      const is_ready = await succeeds(async () => {
+      const error = await failureOf(async () => {
         await stores.get(name)?.ping()
         await role.check?.()
       })
-      lifecycle.readiness.set(name, is_ready)
-      serving.setRoleServing(name, is_ready)
+      if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
+      lifecycle.readiness.set(name, error === undefined)
+      serving.setRoleServing(name, error === undefined && clock_error === undefined)
     })
     await Promise.all(checks)
     serving.setServing(lifecycle.readiness.state().ready)
@@ -204,12 +213,11 @@ async function watchReadiness(
   await checkParts()
 }
 
-async function succeeds(check: () => Promise<void>): Promise<boolean> {
+async function failureOf(check: () => Promise<void>): Promise<Error | undefined> {
   try {
     await check()
-    return true
+    return undefined
   } catch (error) {
-    log.warn({ error }, 'a part of the process is not ready')
-    return false
+    return error instanceof Error ? error : new Error(String(error))
   }
 }

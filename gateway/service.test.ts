@@ -18,6 +18,7 @@ import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext, RunningRole } from '#lib/platform/process/role.ts'
 import { clock } from '#lib/platform/time.ts'
+import { trustedClock } from '../test/support/clock-guard.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
@@ -44,6 +45,7 @@ const contextOf = async (
   clientOf: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
   openStore: async () => kept.store,
+  clock_guard: trustedClock,
   keyring,
   draining: new AbortController().signal,
   stopping: options.stopping ?? new AbortController().signal,

@@ -14,6 +14,7 @@ import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { role } from './service.ts'
 import { type MerchantsStore, openMerchantsStore } from './store/open.ts'
 
@@ -42,6 +43,7 @@ export async function createFixture(
     },
     bus,
     openStore: async () => database,
+    clock_guard: trustedClock,
     keyring,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

@@ -3,6 +3,7 @@ import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 import { role } from './service.ts'
 
@@ -35,6 +36,7 @@ export async function startSandbox(
     bus: createMemoryBus(),
     openStore: async () => store,
     keyring: createKeyring(new Secret(`test:${'0'.repeat(64)}`)),
+    clock_guard: trustedClock,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,
   }

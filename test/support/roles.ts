@@ -12,6 +12,7 @@ import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
+import { trustedClock } from './clock-guard.ts'
 import { rpcConfig } from './rpc.ts'
 import { withOutages } from './store.ts'
 
@@ -57,6 +58,7 @@ export async function startRoles(
       variables: known,
       clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
+      clock_guard: trustedClock,
       keyring,
       draining: stopping.signal,
       stopping: stopping.signal,

@@ -1,6 +1,7 @@
 /** Whether this process can take work, and which of its parts cannot. */
 export interface ReadinessState {
   readonly ready: boolean
+  /** The names of the parts, each with the reason in parentheses if there is one. */
   readonly unready_parts: readonly string[]
 }
 
@@ -9,8 +10,11 @@ export interface ReadinessState {
  * can answer that request is alive.
  */
 export interface Readiness {
-  /** Sets whether a part can do its work now. A part that was never set counts as ready. */
-  set(part: string, ready: boolean): void
+  /**
+   * Sets whether a part can do its work now. A part that was never set counts as ready. `reason` says in words why it
+   * cannot, where the operator needs more than the name.
+   */
+  set(part: string, ready: boolean, reason?: string): void
   state(): ReadinessState
   /** Resolves as soon as the process is ready. */
   whenReady(): Promise<void>
@@ -18,16 +22,16 @@ export interface Readiness {
 
 /** Creates the readiness of a process. Once `draining` aborts, the process is never ready again. */
 export function createReadiness(draining: AbortSignal): Readiness {
-  const unready = new Set<string>()
+  const unready = new Map<string, string | undefined>()
   let ready_callbacks: (() => void)[] = []
   const state = (): ReadinessState => {
     if (draining.aborted) return { ready: false, unready_parts: ['stopping'] }
-    return { ready: unready.size === 0, unready_parts: [...unready] }
+    return { ready: unready.size === 0, unready_parts: [...unready].map(described) }
   }
   return {
-    set(part, ready) {
+    set(part, ready, reason) {
       if (ready) unready.delete(part)
-      else unready.add(part)
+      else unready.set(part, reason)
       if (!state().ready) return
       for (const resolve of ready_callbacks) resolve()
       ready_callbacks = []
@@ -39,4 +43,8 @@ export function createReadiness(draining: AbortSignal): Readiness {
         else ready_callbacks.push(resolve)
       }),
   }
+}
+
+function described([part, reason]: readonly [string, string | undefined]): string {
+  return reason === undefined ? part : `${part} (${reason})`
 }

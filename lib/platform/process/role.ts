@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { Bus } from '#lib/platform/bus/bus.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { ConfigSchema } from '#lib/platform/config/config.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
@@ -24,6 +25,8 @@ export interface RoleContext {
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
   readonly keyring: Keyring
+  /** Whether the clock of this process agrees with the store's; measured from the first `openStore` on. */
+  readonly clock_guard: ClockGuard
   /** Aborts when the process is asked to stop. Requests are still taken, but every response ends its connection (R5). */
   readonly draining: AbortSignal
   /** Aborts after the drain time, when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
