@@ -4,6 +4,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
 import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
@@ -36,6 +37,7 @@ export async function openNotifier(
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
   const runner = createEffectRunner<Delivery>({
     collection: deliveries,
+    clock_guard: trustedClock,
     keyOf: deliveryKeyOf,
     sweep_ms: 50,
     effects: [

@@ -47,6 +47,7 @@ export const role: Role = {
     }
     const runner = createEffectRunner<Delivery>({
       collection: deliveries,
+      clock_guard: context.clock_guard,
       keyOf: deliveryKeyOf,
       effects: [
         bindAttemptDelivery({

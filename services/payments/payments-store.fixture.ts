@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { Payment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
@@ -12,7 +14,7 @@ import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts
 export interface PaymentsFixture extends AsyncDisposable {
   readonly store: PaymentsStore
   /** Makes a runner of these effects. It leaves effects of all other kinds as they are. */
-  runner(effects?: readonly BoundEffect<Payment>[]): EffectRunner<Payment>
+  runner(effects?: readonly BoundEffect<Payment>[], clock_guard?: ClockGuard): EffectRunner<Payment>
 }
 
 /** Opens the collections in a new directory, which is deleted on disposal. */
@@ -23,9 +25,10 @@ export async function openPayments(): Promise<PaymentsFixture> {
   const runners: EffectRunner<Payment>[] = []
   return {
     store,
-    runner(effects = []) {
+    runner(effects = [], clock_guard = trustedClock) {
       const runner = createEffectRunner<Payment>({
         collection: store.payments,
+        clock_guard,
         keyOf: keyOfPayment,
         effects,
       })

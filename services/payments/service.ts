@@ -87,6 +87,7 @@ export const role: Role = {
     }
     const runner = createEffectRunner({
       collection: payments,
+      clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
       effects: [
         bindCreateAtProvider(provider_calls),

@@ -49,6 +49,7 @@ export const role: Role = {
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
       collection: operations,
+      clock_guard: context.clock_guard,
       keyOf: operationKey,
       effects: [bindSendCallback({ http, key, stopping: stopping.signal })],
       sweep_ms: SWEEP_MS,

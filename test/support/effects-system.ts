@@ -11,6 +11,7 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
+import { trustedClock } from './clock-guard.ts'
 
 /** A small document with effects: an order that is charged, then shipped, then reported. */
 export interface Order extends EffectDocument {
@@ -114,6 +115,7 @@ export async function openEffectsSystem(
   const replaced = new Set(effects.map(({ kind }) => kind))
   const runner = createEffectRunner<Order>({
     collection: orders,
+    clock_guard: trustedClock,
     keyOf: ({ order_id }) => ({ order_id }),
     effects: [...ordinary.filter(({ kind }) => !replaced.has(kind)), ...effects],
     sweep_ms: 50,

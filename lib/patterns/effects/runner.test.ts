@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
+import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { type BoundEffect, defineEffect, type EffectHandler } from './define-effect.ts'
 import { createEffect, EFFECT_INDEXES, type EffectDocument } from './effect.ts'
@@ -36,9 +39,14 @@ const knownEffect = defineEffect({
   id: ({ item_id }: Pick<Item, 'item_id'>) => `${item_id}:known`,
 })
 
-function runnerOf(effects: readonly BoundEffect<Item>[], collection = items) {
+function runnerOf(
+  effects: readonly BoundEffect<Item>[],
+  collection = items,
+  clock_guard: ClockGuard = trustedClock,
+) {
   return createEffectRunner<Item>({
     collection,
+    clock_guard,
     keyOf: ({ item_id }) => ({ item_id }),
     effects,
     sweep_ms: 10,
@@ -162,4 +170,68 @@ test('an outcome after the expiry of its lease changes nothing', async () => {
   await running
   expect(await items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
   await Promise.all([runner.stop(), other.stop()])
+})
+
+describe('while the clock of the process is wrong', () => {
+  test('the sweeper leases nothing, and goes on when the clock is right again', async () => {
+    await items.insert(itemWith('one', 'known'))
+    await items.insert(itemWith('two', 'known'))
+    const guard = createSwitchedClockGuard()
+    guard.setTrusted(false)
+    let finds = 0
+    const find: typeof items.find = (...parameters) => {
+      finds += 1
+      return items.find(...parameters)
+    }
+    const wrong = runnerOf([knownEffect.bind(handler)], { ...items, find }, guard)
+    const correct = runnerOf([knownEffect.bind(handler)])
+    wrong.start()
+    expect((await items.get({ item_id: 'one' }))?.effects[0]?.tries).toBe(0)
+    correct.start()
+    await Promise.all(['one', 'two'].map(untilDone))
+    await correct.stop()
+    expect(finds).toBe(0)
+    await items.insert(itemWith('three', 'known'))
+    guard.setTrusted(true)
+    await untilDone('three')
+    await wrong.stop()
+  })
+
+  test('documents are not written, because their times would be wrong', async () => {
+    const guard = createSwitchedClockGuard()
+    const runner = runnerOf([knownEffect.bind(handler)], items, guard)
+    await runner.insert({ item_id: 'before', effects: [] })
+    guard.setTrusted(false)
+    await expect(runner.insert(itemWith('one', 'known'))).rejects.toBeInstanceOf(Unavailable)
+    await expect(runner.update({ item_id: 'before' }, (item) => item)).rejects.toBeInstanceOf(Unavailable)
+    await expect(runner.retry({ item_id: 'before' }, 'any')).rejects.toBeInstanceOf(Unavailable)
+    expect(await items.get({ item_id: 'one' })).toBeUndefined()
+    await runner.stop()
+  })
+
+  test('a leased effect is not run, but the outcome of one that has run is stored', async () => {
+    const guard = createSwitchedClockGuard()
+    const runs: string[] = []
+    const bound = knownEffect.bind<Item>({
+      ...handler,
+      async run(_, { item_id }) {
+        runs.push(item_id)
+        guard.setTrusted(false)
+        return (current) => current
+      },
+    })
+    const runner = runnerOf([bound], items, guard)
+    const at = now()
+    const insert = (item_id: string) => {
+      const effect = knownEffect.newEffect({ item_id }, {}, { at })
+      const next = { ...effect, id: `${item_id}:next`, after: effect.id }
+      return runner.insert({ item_id, effects: [effect, next] })
+    }
+    const [first, second] = [await insert('first'), await insert('second')]
+    const { effects } = await runner.runEffects(first)
+    expect(effects).toMatchObject([{ id: 'first:next', tries: 0 }])
+    expect((await runner.runEffects(second)).effects).toHaveLength(2)
+    expect(runs).toEqual(['first'])
+    await runner.stop()
+  })
 })

@@ -1,4 +1,5 @@
 import { backoffDelay } from '#lib/platform/backoff.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
@@ -34,6 +35,7 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
   readonly effects: readonly BoundEffect<D>[]
+  readonly clock_guard: ClockGuard
   readonly sweep_ms?: number
 }
 
@@ -43,12 +45,13 @@ const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
 
 /**
  * Makes the runner of one collection. It leaves effects of unknown kinds as they are, because a process of a newer
- * release may have written them.
+ * release may have written them. While the clock of the process is wrong, it leases, runs and sweeps nothing, and
+ * `insert`, `update` and `retry` throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
 export function createEffectRunner<D extends EffectDocument>(
   options: EffectRunnerOptions<D>,
 ): EffectRunner<D> {
-  const { collection, keyOf, effects } = options
+  const { collection, keyOf, effects, clock_guard } = options
   const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
   const background = new Set<Promise<unknown>>()
   let sweeper: Timer | undefined
@@ -56,7 +59,7 @@ export function createEffectRunner<D extends EffectDocument>(
 
   /** How long to lease an effect; `undefined` when this process cannot run it now. */
   const leaseMs = (document: D, candidate: Effect): number | undefined => {
-    const bound = stopping ? undefined : by_kind.get(candidate.kind)
+    const bound = stopping || !clock_guard.isTrusted() ? undefined : by_kind.get(candidate.kind)
     if (!bound || countedTries(candidate) >= bound.tries_max || (bound.capacity?.() ?? 1) <= 0)
       return undefined
     return typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document)
@@ -91,13 +94,16 @@ export function createEffectRunner<D extends EffectDocument>(
     }
   }
 
+  /** Another process may have the lease by now if it has expired meanwhile, or if the clock of this process was set. */
+  const isLeaseValid = ({ lease }: Effect): boolean =>
+    lease !== undefined && lease.until.getTime() > now().getTime() && clock_guard.isTrusted()
+
   async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
     const awaited: Promise<Stored<D>>[] = []
     for (const effect of document.effects) {
       if (!writes.consumeLease(effect)) continue
       const bound = by_kind.get(effect.kind)
-      // Another process may have the lease by now if this one has expired meanwhile.
-      if (!bound || !effect.lease || effect.lease.until.getTime() <= now().getTime()) continue
+      if (!bound || !isLeaseValid(effect)) continue
       batcher.begin(effect)
       const work = runOne(document, effect, bound, batcher)
       if (effect.lane !== 'event') awaited.push(work)
@@ -110,6 +116,11 @@ export function createEffectRunner<D extends EffectDocument>(
   const runEffects = (document: Stored<D>): Promise<Stored<D>> =>
     runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
 
+  const update: EffectWrites<D>['update'] = async (key, decide, known) => {
+    clock_guard.assertTrusted()
+    return await writes.update(key, decide, known)
+  }
+
   const sweep = createSweeper<D>({
     collection,
     keyOf,
@@ -121,19 +132,23 @@ export function createEffectRunner<D extends EffectDocument>(
   })
 
   return {
-    insert: writes.insert,
-    update: writes.update,
+    async insert(document) {
+      clock_guard.assertTrusted()
+      return await writes.insert(document)
+    },
+    update,
     runEffects,
     runEffectsInBackground: (document) => void inBackground(runEffects(document), document.effects[0]),
     async retry(key, effect_id) {
-      const stored = await writes.update(key, (current) => resetStuckEffect(current, effect_id))
+      const stored = await update(key, (current) => resetStuckEffect(current, effect_id))
       return stored && runEffects(stored)
     },
     start() {
-      const trackedSweep = (): Promise<void> => {
+      const trackedSweep = async (): Promise<void> => {
+        if (!clock_guard.isTrusted()) return
         const running = sweep().finally(() => background.delete(running))
         background.add(running)
-        return running
+        await running
       }
       sweeper = every(options.sweep_ms ?? SWEEP_MS, trackedSweep, (error) =>
         log.warn({ error }, 'sweep of due effects failed'),

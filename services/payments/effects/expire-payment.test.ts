@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals'
+import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { expirePaymentEffect } from '../domain/payment-effects.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments } from '../payments-store.fixture.ts'
+import { bindExpirePayment } from './expire-payment.ts'
+
+const MINUTE_MS = 60_000
+
+test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that has 30 minutes left', async () => {
+  const measuring = createClockGuard()
+  await measuring.start(async () => new Date(Date.now()))
+  let checks = 0
+  const clock_guard: ClockGuard = {
+    isTrusted() {
+      checks += 1
+      return measuring.isTrusted()
+    },
+    assertTrusted: measuring.assertTrusted,
+  }
+  await using fixture = await openPayments()
+  const at = new Date(Date.now())
+  const expires_at = new Date(at.getTime() + 30 * MINUTE_MS)
+  const payment = newDeposit({ status: 'processing', created_at: at, expires_at, effects: [] })
+  const expiry = expirePaymentEffect.newEffect(payment, {}, { at, due_at: expires_at })
+  const { payments } = fixture.store
+  await fixture.runner().insert({ ...payment, effects: [expiry] })
+  const runner = fixture.runner([bindExpirePayment()], clock_guard)
+  const restoreClock = useClock({
+    now_ms: () => Date.now() + 31 * MINUTE_MS,
+    monotonic_ms: () => performance.now(),
+    after(delay_ms, action) {
+      const handle = setTimeout(action, delay_ms)
+      return { cancel: () => clearTimeout(handle) }
+    },
+  })
+  const { merchant_id, environment, c_id } = payment
+  const stored = () => payments.get({ merchant_id, environment, c_id })
+  try {
+    runner.start()
+    await eventually(
+      async () => checks,
+      (count) => (count ?? 0) >= 3,
+    )
+    expect(await stored()).toMatchObject({ status: 'processing', effects: [{ tries: 0 }] })
+  } finally {
+    measuring.stop()
+    await runner.stop()
+    restoreClock()
+  }
+})
