@@ -8,6 +8,7 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createLedger } from '../services/balances/ledger.ts'
 import { openLedgerStore } from '../services/balances/store/ledger-store.ts'
+import { trustedClock } from '../test/support/clock-guard.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 
@@ -31,7 +32,7 @@ export async function run(): Promise<BenchResult[]> {
   ]
   const [our_store, baseline_store] = stores
   if (our_store === undefined || baseline_store === undefined) throw new Error('the stores are missing')
-  const ledger = createLedger(await openLedgerStore(our_store))
+  const ledger = createLedger(await openLedgerStore(our_store), trustedClock)
   const content = {
     kind: 'transfer',
     currency: 'INR',

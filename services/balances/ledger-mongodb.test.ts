@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { mongodbForTests } from '../../test/support/servers.ts'
 import { credit, hold } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
@@ -18,7 +19,7 @@ if ('skip' in server) {
     const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 })
     const stores = [await open(), await open()] as const
     const ledgers = []
-    for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store)))
+    for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store), trustedClock))
     try {
       const credits = Array.from({ length: 300 }, (_, index) => credit(`c${index}`, 10n))
       const holds = Array.from({ length: 100 }, (_, index) => hold(`h${index}`, 70n))
@@ -37,7 +38,7 @@ if ('skip' in server) {
         await ledger.stop()
       }
       // A new process remembers no id. The unique index of the journal finds the repetitions.
-      const later = createLedger(await openLedgerStore(stores[0]))
+      const later = createLedger(await openLedgerStore(stores[0]), trustedClock)
       const repeated = [...credits.slice(0, 20), ...holds.slice(0, 20), credit('new', 1n)]
       const results = await Promise.all(repeated.map((command) => later.submit('test', command)))
       const recorded_seqs = results.map((result) => 'recorded' in result && result.recorded.seq)

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { isSameSnapshot } from './checkpoints/compare-snapshots.ts'
 import type { Command } from './domain/command.ts'
 import { type CommandResult, decideCommand } from './domain/decide-command.ts'
@@ -107,7 +108,7 @@ test('two processes that decide the same commands concurrently leave one history
   const property = fc.asyncProperty(commands({ min: 20, max: 80 }), async (list) => {
     await using fixture = await openFixture()
     const { store, ledger } = fixture
-    const other = createLedger(store)
+    const other = createLedger(store, trustedClock)
     const results = await Promise.all(
       list.flatMap((command) => [ledger.submit('test', command), other.submit('test', command)]),
     )

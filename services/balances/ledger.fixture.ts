@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
@@ -19,7 +20,7 @@ export async function openFixture(wrap = (store: LedgerStore): LedgerStore => st
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-'))
   const opened = await openStore({ database: 'balances', directory })
   const store = wrap(await openLedgerStore(opened))
-  const ledger = createLedger(store)
+  const ledger = createLedger(store, trustedClock)
   return {
     store,
     ledger,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { Command } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import { credit, hold, openFixture, resolve } from './ledger.fixture.ts'
@@ -98,7 +99,7 @@ describe('the ledger', () => {
     expect(refused).toMatchObject({ recorded: { entry: { refused_code: 6004 } } })
     await ledger.submit('test', credit('a', 1_000n))
     await ledger.stop()
-    const later = createLedger(store)
+    const later = createLedger(store, trustedClock)
     expect(await later.submit('test', hold('h', 10n))).toEqual(refused)
     expect(await later.submit('test', hold('h', 11n))).toEqual({ not_recorded: 'id_conflict' })
     await later.stop()
@@ -111,7 +112,7 @@ describe('the ledger', () => {
     const released = await ledger.submit('test', resolve('release', 'h'))
     expect(released).toMatchObject({ recorded: { entry: { id: 'h:resolve', refused_code: 8801 } } })
     await ledger.stop()
-    const later = createLedger(store)
+    const later = createLedger(store, trustedClock)
     const refused = await later.submit('test', hold('h', 40n))
     expect(refused).toMatchObject({ recorded: { entry: { refused_code: 8801, available: 100n, held: 0n } } })
     expect(await later.submit('test', hold('h', 40n))).toEqual(refused)
@@ -145,7 +146,7 @@ describe('the ledger', () => {
   test('unloads idle shards and continues from their checkpoints', async () => {
     await using fixture = await openFixture()
     const { store } = fixture
-    const small = createLedger(store, undefined, 2)
+    const small = createLedger(store, trustedClock, undefined, 2)
     const merchants = Array.from({ length: 8 }, (_, index) => `merchant ${index}`)
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(

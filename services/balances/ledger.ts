@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Command } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import type { MerchantAccounts } from './domain/merchant-accounts.ts'
@@ -9,7 +9,7 @@ import {
   type ForwardedResult,
 } from './forwarding/command-forwarder.ts'
 import { createShardAffinity } from './forwarding/shard-affinity.ts'
-import { CLOCK_BEHIND_MAX_MS, LOADED_SHARDS_MAX } from './limits.ts'
+import { LOADED_SHARDS_MAX } from './limits.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
@@ -36,8 +36,6 @@ export interface Ledger {
   verify(): Promise<LedgerVerification>
   /** Replaces the checkpoints that are damaged or differ from the journals. Returns their number. */
   rebuildCheckpoints(): Promise<number>
-  /** Throws `Unavailable` when the clock of this process is too far behind the last batch to decide. */
-  checkClock(): Promise<void>
   /** Unloads the shards and gives the leases back. */
   stop(): Promise<void>
 }
@@ -49,32 +47,31 @@ export interface ForwardingDeps {
   readonly forward: ForwardCommands
 }
 
-/** Creates the ledger of one process. Without `forwarding` it decides every command itself. */
+/**
+ * Creates the ledger of one process. Without `forwarding` it decides every command itself. While the clock of the process
+ * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on.
+ */
 export function createLedger(
   store: LedgerStore,
+  clock_guard: ClockGuard,
   forwarding?: ForwardingDeps,
   loaded_max = LOADED_SHARDS_MAX,
 ): Ledger {
-  const shards = createLoadedShards(store, loaded_max)
+  const shards = createLoadedShards(store, clock_guard, loaded_max)
   const routing = forwarding && {
     affinity: createShardAffinity(store.leases, forwarding.self_address),
     forwarder: createCommandForwarder(forwarding.forward),
   }
   return {
-    submit: (environment, command) => submitCommand(shards, routing, environment, command),
+    async submit(environment, command) {
+      clock_guard.assertTrusted()
+      return await submitCommand(shards, routing, environment, command)
+    },
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),
     verify: () => verifyLedger(store),
     rebuildCheckpoints: () => rebuildCheckpoints(store),
-    async checkClock() {
-      const behind_ms = shards.clockBehindMs()
-      if (behind_ms > CLOCK_BEHIND_MAX_MS) {
-        throw new Unavailable(
-          `the clock of this process is ${behind_ms} ms behind the ledger; synchronize the clock of the machine`,
-        )
-      }
-    },
     async stop() {
       await shards.stop()
       await routing?.affinity.stop()

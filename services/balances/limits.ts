@@ -39,8 +39,5 @@ export const CHECKPOINT_PART_ROWS = 1_000
 /** Most shards in the memory of one process. Beyond it the least recently used idle shards are unloaded. */
 export const LOADED_SHARDS_MAX = 64
 
-/** Most milliseconds that the clock of this process may be behind the last batch before the process is not ready. */
-export const CLOCK_BEHIND_MAX_MS = 5_000
-
 /** Most differences that a verification reports. Further ones tell the operator nothing new. */
 export const DIFFERENCES_MAX = 100

@@ -31,10 +31,9 @@ export const role: Role = {
       self_address !== undefined && clientAt !== undefined
         ? { self_address, forward: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
-    const ledger = createLedger(store, forwarding)
+    const ledger = createLedger(store, context.clock_guard, forwarding)
     return {
       services: [createBalanceRpc(ledger), createLedgerRpc(ledger)],
-      check: () => ledger.checkClock(),
       stop: () => ledger.stop(),
     }
   },

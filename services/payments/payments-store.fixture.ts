@@ -10,11 +10,14 @@ import type { Payment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 
+/** What a test can choose of a runner: the pause between its sweeps, and whether it trusts its clock. */
+type RunnerOptions = { readonly sweep_ms?: number; readonly clock_guard?: ClockGuard }
+
 /** The collections of payments in an embedded store of their own. */
 export interface PaymentsFixture extends AsyncDisposable {
   readonly store: PaymentsStore
   /** Makes a runner of these effects. It leaves effects of all other kinds as they are. */
-  runner(effects?: readonly BoundEffect<Payment>[], clock_guard?: ClockGuard): EffectRunner<Payment>
+  runner(effects?: readonly BoundEffect<Payment>[], options?: RunnerOptions): EffectRunner<Payment>
 }
 
 /** Opens the collections in a new directory, which is deleted on disposal. */
@@ -25,10 +28,11 @@ export async function openPayments(): Promise<PaymentsFixture> {
   const runners: EffectRunner<Payment>[] = []
   return {
     store,
-    runner(effects = [], clock_guard = trustedClock) {
+    runner(effects = [], options = {}) {
       const runner = createEffectRunner<Payment>({
         collection: store.payments,
-        clock_guard,
+        clock_guard: trustedClock,
+        ...options,
         keyOf: keyOfPayment,
         effects,
       })

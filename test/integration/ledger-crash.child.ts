@@ -3,6 +3,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { credit, hold, resolve } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
+import { trustedClock } from '../support/clock-guard.ts'
 
 const [directory = '', round = ''] = process.argv.slice(2)
 const WORKERS = 64
@@ -10,7 +11,7 @@ const MERCHANTS = ['1', '12', '31', '1000', '2000']
 
 /** Submits commands without end and prints one line per acknowledged command, until the parent kills the process. */
 const store = await openStore({ database: 'balances', directory })
-const ledger = createLedger(await openLedgerStore(store))
+const ledger = createLedger(await openLedgerStore(store), trustedClock)
 
 await Promise.all(
   Array.from({ length: WORKERS }, async (_, worker) => {

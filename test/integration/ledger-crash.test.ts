@@ -9,6 +9,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
+import { trustedClock } from '../support/clock-guard.ts'
 
 const CHILD = join(import.meta.dirname, 'ledger-crash.child.ts')
 const ROUNDS = 3
@@ -36,7 +37,7 @@ test('a process that is killed under load loses nothing that it acknowledged, an
 
   const opened = await openStore({ database: 'balances', directory })
   const store = await openLedgerStore(opened)
-  const ledger = createLedger(store)
+  const ledger = createLedger(store, trustedClock)
   const verification = await ledger.verify()
   expect(verification.differences).toEqual([])
   expect(verification.entries).toBeGreaterThanOrEqual(BigInt(acknowledged.length))

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
@@ -50,7 +51,7 @@ test.each<[string, Damage]>([
   await ledger.submit('test', hold('h', 10n))
   await ledger.stop()
   const checkpoints = { ...store.checkpoints, ...damage(store) }
-  const next = createLedger({ ...store, checkpoints })
+  const next = createLedger({ ...store, checkpoints }, trustedClock)
   expect(await next.accounts('test', '1000')).toMatchObject([{ available: 90n, held: 10n }])
   expect(await next.submit('test', hold('much', 999_999n))).toMatchObject({
     recorded: { seq: 3n, entry: { refused_code: 6004 } },

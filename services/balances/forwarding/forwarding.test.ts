@@ -4,6 +4,7 @@ import { readConfig } from '#lib/platform/config/config.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { freePort } from '../../../test/support/free-port.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
@@ -32,7 +33,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
     }),
   )
   const forward = createForwardClient((address) => rpc.clientsAt(address)(LedgerService))
-  const ledger = createLedger(store, { self_address: `127.0.0.1:${port}`, forward })
+  const ledger = createLedger(store, trustedClock, { self_address: `127.0.0.1:${port}`, forward })
   rpc.add([createBalanceRpc(ledger), createLedgerRpc(ledger)])
   const serving = await rpc.serve()
   let stopped = false

@@ -1,7 +1,7 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
@@ -20,8 +20,6 @@ export interface LoadedShard {
 export interface LoadedShards {
   /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` after `stop`. */
   use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T>
-  /** By how many milliseconds this process's clock is behind the last batch of any loaded shard; 0 when it is not. */
-  clockBehindMs(): number
   /** Unloads every shard. */
   stop(): Promise<void>
 }
@@ -29,14 +27,17 @@ export interface LoadedShards {
 interface ShardSlot {
   readonly loading: Promise<LoadedShard>
   users: number
-  state?: ShardState
 }
 
 /**
  * Loads a shard when it is first used. When more than `loaded_max` shards are loaded, the least recently used idle ones
  * are unloaded, so memory is bounded. A loaded idle shard costs only memory.
  */
-export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARDS_MAX): LoadedShards {
+export function createLoadedShards(
+  store: LedgerStore,
+  clock_guard: ClockGuard,
+  loaded_max = LOADED_SHARDS_MAX,
+): LoadedShards {
   // The map is in the order of last use.
   const slots = new Map<number, ShardSlot>()
   const unloading = new Set<Promise<void>>()
@@ -49,8 +50,8 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
     async function loadState(): Promise<LoadedShard> {
       const { state, checkpointer } = await loadShardState(store, shard)
       checkpointer.wake()
-      slot.state = state
-      return { processor: createShardProcessor(state, store.journal, checkpointer.wake), checkpointer }
+      const processor = createShardProcessor(state, store.journal, clock_guard, checkpointer.wake)
+      return { processor, checkpointer }
     }
   }
 
@@ -102,10 +103,6 @@ export function createLoadedShards(store: LedgerStore, loaded_max = LOADED_SHARD
       } finally {
         release(shard, slot, loaded !== undefined && !loaded.processor.isCorrupt())
       }
-    },
-    clockBehindMs() {
-      const times = [...slots.values()].map(({ state }) => state?.head().time_ms ?? 0)
-      return Math.max(0, ...times.map((time_ms) => time_ms - clock.now_ms()))
     },
     async stop() {
       is_stopped = true

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
+import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
@@ -79,7 +80,7 @@ test('loses no command and decides none twice, whatever happens to the inserts',
   const property = fc.asyncProperty(fc.integer(), async (seed) => {
     await using fixture = await openFixture()
     const stores = [1, 2].map((number) => withUnreliableJournal(fixture.store, seed + number))
-    const ledgers = stores.map(({ store }) => createLedger(store))
+    const ledgers = stores.map(({ store }) => createLedger(store, trustedClock))
     await fixture.ledger.submit('test', credit('a', 600n))
     const commands = Array.from({ length: 40 }, (_, index) => [
       credit(`c${index}`, 10n),
@@ -108,7 +109,7 @@ describe('while the store cannot be reached', () => {
       if (is_down) throw new Unavailable('thrown by the test')
       return await journal.append(batch)
     }
-    const ledger = createLedger(withJournal(fixture.store, { append }))
+    const ledger = createLedger(withJournal(fixture.store, { append }), trustedClock)
     const commands = Array.from({ length: 2_000 }, (_, index) => credit(`c${index}`, 1n))
     const results = await Promise.allSettled(commands.map((command) => ledger.submit('test', command)))
     expect(
@@ -143,6 +144,7 @@ describe('while the store cannot be reached', () => {
             return await journal.getBatch(shard, seq)
           },
         }),
+        trustedClock,
       )
       await ledger.accounts('test', '1000')
       is_down = true
@@ -167,7 +169,7 @@ describe('while the store cannot be reached', () => {
 test('reads the batches of another process that committed first, and decides again', async () => {
   await using fixture = await openFixture()
   const { store, ledger } = fixture
-  const other = createLedger(store)
+  const other = createLedger(store, trustedClock)
   await ledger.submit('test', credit('a', 100n))
   await other.submit('test', hold('h', 60n))
   expect(await ledger.submit('test', hold('i', 60n))).toMatchObject({
@@ -200,7 +202,7 @@ describe('one outcome per id', () => {
       lookups += 1
       return await journal.findByEntryId(shard, id, limit)
     }
-    const ledger = createLedger(withJournal(fixture.store, { findByEntryId }))
+    const ledger = createLedger(withJournal(fixture.store, { findByEntryId }), trustedClock)
     const commands = Array.from({ length: 1_000 }, (_, at) => credit(`c${at}`, 1n))
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
     await Promise.all(commands.map((command) => ledger.submit('test', command)))
@@ -234,7 +236,7 @@ describe('one outcome per id', () => {
     // One by one, and in one batch together with a new command.
     for (const [at, command] of old.entries())
       expect(await ledger.submit('test', command)).toEqual(outcomes[at])
-    const other = createLedger(fixture.store)
+    const other = createLedger(fixture.store, trustedClock)
     const batch = [...old, { ...credit('a', 101n) }, resolve('capture', 'absent'), hold('new', 1n)]
     const results = await Promise.all(batch.map((command) => other.submit('test', command)))
     expect(results.slice(0, old.length)).toEqual(outcomes)
@@ -258,7 +260,7 @@ describe('one outcome per id', () => {
         await journal.append(batch)
         return answer
       }
-      const ledger = createLedger(withJournal(fixture.store, { append }))
+      const ledger = createLedger(withJournal(fixture.store, { append }), trustedClock)
       const result = await ledger.submit('test', credit(answer, 1n))
       expect(result).toMatchObject({ recorded: { seq: BigInt(at + 1) } })
       await ledger.stop()
@@ -274,30 +276,76 @@ describe('one outcome per id', () => {
     let answers = 0
     const append: Journal['append'] = async (batch) =>
       answers++ === 0 ? 'unknown' : await store.journal.append(batch)
-    const later = createLedger(withJournal(store, { append }))
+    const later = createLedger(withJournal(store, { append }), trustedClock)
     expect(await later.submit('test', credit('a', 1n))).toEqual(first)
     await later.stop()
     expect(await store.journal.lastSequence(SHARD)).toBe(1n)
   })
 })
 
-test('a process whose clock is behind is not ready, and its batches have no earlier time', async () => {
-  await using fixture = await openFixture()
-  const { store, ledger } = fixture
-  await ledger.submit('test', credit('a', 100n))
-  const [first] = await store.journal.listBatches(SHARD, 1n, 1)
-  const manual = createManualClock((first?.time.getTime() ?? 0) - 6_000)
-  const restoreClock = useClock(manual)
-  const late = createLedger(store)
-  try {
-    await expect(late.checkClock()).resolves.toBeUndefined()
-    const result = await late.submit('test', credit('b', 1n))
-    expect(result).toMatchObject({ recorded: { time: first?.time } })
-    await expect(late.checkClock()).rejects.toThrow('6000 ms behind the ledger')
-    await late.stop()
-  } finally {
-    restoreClock()
-  }
+describe('clocks', () => {
+  test('a batch of a clock that was one hour ahead does not stop a correct process, and times never go back', async () => {
+    const manual = createManualClock()
+    const restoreClock = useClock(manual)
+    try {
+      await using fixture = await openFixture()
+      const { store, ledger } = fixture
+      manual.stepWall(3_600_000)
+      await ledger.submit('test', credit('a', 100n))
+      manual.stepWall(-3_600_000)
+      const [first] = await store.journal.listBatches(SHARD, 1n, 1)
+      const correct = createLedger(store, trustedClock)
+      const second = await correct.submit('test', hold('b', 1n))
+      expect(second).toMatchObject({ recorded: { time: first?.time, entry: { available: 99n } } })
+      await manual.advance(3_600_001)
+      const third = await correct.submit('test', credit('c', 1n))
+      expect(third).toMatchObject({ recorded: { time: new Date(manual.now_ms()) } })
+      expect(await correct.verify()).toMatchObject({ differences: [], entries: 3n })
+      await correct.stop()
+    } finally {
+      restoreClock()
+    }
+  })
+
+  test('a process whose clock is wrong decides nothing, still reads, and recovers', async () => {
+    await using fixture = await openFixture()
+    const { store, ledger } = fixture
+    await ledger.submit('test', credit('a', 100n))
+    const guard = createSwitchedClockGuard()
+    const wrong = createLedger(store, guard)
+    guard.setTrusted(false)
+    await expect(wrong.submit('test', credit('b', 1n))).rejects.toBeInstanceOf(Unavailable)
+    expect(await wrong.decideForwarded(SHARD, [credit('c', 1n)])).toEqual(['unavailable'])
+    expect(await wrong.accounts('test', '1000')).toMatchObject([{ available: 100n }])
+    expect(await store.journal.lastSequence(SHARD)).toBe(1n)
+    guard.setTrusted(true)
+    expect(await wrong.submit('test', credit('b', 1n))).toMatchObject({ recorded: { seq: 2n } })
+    await wrong.stop()
+  })
+
+  test('a command that waits when the clock goes wrong is not decided', async () => {
+    await using fixture = await openFixture()
+    const { store } = fixture
+    const guard = createSwitchedClockGuard()
+    const committing = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const append: Journal['append'] = async (batch) => {
+      committing.resolve()
+      await gate.promise
+      return await store.journal.append(batch)
+    }
+    const ledger = createLedger(withJournal(store, { append }), guard)
+    const first = ledger.submit('test', credit('a', 1n))
+    await committing.promise
+    const second = ledger.submit('test', credit('b', 1n))
+    guard.setTrusted(false)
+    gate.resolve()
+    expect(await first).toMatchObject({ recorded: { seq: 1n } })
+    await expect(second).rejects.toBeInstanceOf(Unavailable)
+    guard.setTrusted(true)
+    await ledger.stop()
+    expect(await store.journal.lastSequence(SHARD)).toBe(1n)
+  })
 })
 
 /** Returns the value or the error of a promise. Advances the clock until the promise is settled. */

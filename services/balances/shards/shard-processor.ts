@@ -1,4 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock } from '#lib/platform/time.ts'
@@ -32,11 +33,13 @@ export interface ShardProcessor {
  * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
  * other processes: when another process commits first, its batches are read and the same commands decided again. It
  * decides without looking up whether an id has an entry already: the unique index of ids refuses the batch then, the
- * entries are read, and the commands decided again. `onCommitted` is called after each committed batch.
+ * entries are read, and the commands decided again. It decides only while the clock is trusted. `onCommitted` is called
+ * after each committed batch.
  */
 export function createShardProcessor(
   state: ShardState,
   journal: Journal,
+  clock_guard: ClockGuard,
   onCommitted: () => void,
 ): ShardProcessor {
   const queue = createCommandQueue()
@@ -44,6 +47,7 @@ export function createShardProcessor(
   let unresolved: Batch | undefined
   let corruption: CorruptJournal | undefined
 
+  /** Times never go back: after a batch of a clock that was ahead, batches have its time until this clock reaches it. */
   const nextPosition = (): BatchPosition => {
     const { seq, time_ms } = state.head()
     return { shard: state.shard, seq: seq + 1n, time: new Date(Math.max(clock.now_ms(), time_ms)) }
@@ -79,6 +83,7 @@ export function createShardProcessor(
     const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
     const commands = work.commands.map(({ command }) => command)
     await readRepeatedHolds(journal, state, commands, earlier)
+    if (commands.length > 0) clock_guard.assertTrusted()
     const position = nextPosition()
     const draft = createBatchDraft(base, position)
     const results = commands.map((command) => decideCommand(draft, command, position))

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Collection, CollectionSpec, Store, Stored } from '#lib/platform/store/store.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
@@ -40,7 +41,7 @@ test('a batch costs one write, whatever is read afterwards', async () => {
   await using fixture = await openFixture()
   const writes = new Map<string, number>()
   const store = await openLedgerStore(countingStore(fixture.opened, writes))
-  const ledger = createLedger(store)
+  const ledger = createLedger(store, trustedClock)
   const commands = Array.from({ length: 200 }, (_, number) => hold(`h${number}`, 1n))
   await Promise.all(commands.map((command) => ledger.submit('test', command)))
   const query = { environment: 'test', merchant_id: '1000', limit: 101 } as const
@@ -140,7 +141,7 @@ test('a former primary with an older journal is not asked', async () => {
     listStatementBatches: async (...range) =>
       is_current ? await journal.listStatementBatches(...range) : [],
   }
-  const ledger = createLedger({ ...fixture.store, journal: stale })
+  const ledger = createLedger({ ...fixture.store, journal: stale }, trustedClock)
   expect(await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 2 })).toHaveLength(1)
   await ledger.stop()
 })

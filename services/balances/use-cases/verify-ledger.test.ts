@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { readCheckpoint, type StoredCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Entry } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
@@ -154,7 +155,7 @@ describe('finds a journal with', () => {
     await using fixture = await openUsedLedger()
     const { store } = fixture
     await store.journal.append(sealed(6n, 'another', entry('z', 60n)))
-    const ledger = createLedger(store)
+    const ledger = createLedger(store, trustedClock)
     await expect(ledger.submit('test', credit('b', 1n))).rejects.toThrow('does not continue the hash chain')
     await expect(ledger.accounts('test', '1000')).rejects.toThrow('does not continue the hash chain')
     await ledger.stop()
