@@ -27,14 +27,19 @@ export interface Storm {
   /** Resolves when every request has a response or has failed. */
   readonly over: Promise<void>
   /** By `c_id`: the requested amount, and the response if there was one. */
-  readonly deposits: ReadonlyMap<string, { readonly value: number; response?: PublicResponse }>
+  readonly deposits: ReadonlyMap<string, StormDeposit>
+}
+
+interface StormDeposit {
+  readonly value: number
+  response?: PublicResponse
 }
 
 /** Creates 60 deposits, 12 at a time. Failed requests are not repeated. */
 export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
-  const deposits = new Map<string, { value: number; response?: PublicResponse }>()
+  const deposits = new Map<string, StormDeposit>()
   const queue = Array.from({ length: DEPOSITS }, (_, index) => {
-    const deposit = { value: 100_000 * (index + 1) + (DIGITS[index % DIGITS.length] ?? 0) }
+    const deposit: StormDeposit = { value: 100_000 * (index + 1) + (DIGITS[index % DIGITS.length] ?? 0) }
     const c_id = randomUUID()
     deposits.set(c_id, deposit)
     return { c_id, deposit }
@@ -46,7 +51,7 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
         .deposit(deposit.value, { c_id, webhook_url: receiver.url })
         .catch(() => undefined)
       if (!response) continue
-      Object.assign(deposit, { answer: response })
+      deposit.response = response
       answered += 1
     }
   }
