@@ -19,6 +19,7 @@ import {
   listSetting,
   portSetting,
   secretSetting,
+  sizeSetting,
   textSetting,
   urlSetting,
 } from './settings.ts'
@@ -31,6 +32,7 @@ const schema = {
   verbose: booleanSetting('T_VERBOSE', false),
   base_url: optionalSetting(urlSetting('T_BASE_URL')),
   timeout_ms: durationSetting('T_TIMEOUT', { min: 1, max: 60_000, fallback: 30_000 }),
+  memory_bytes: sizeSetting('T_MEMORY', { min: 1024, max: 1024 ** 3, fallback: 64 * 1024 ** 2 }),
   mongodb_uri: optionalSetting(secretSetting('T_MONGODB_URI')),
   master_key: secretSetting('T_MASTER_KEY'),
   proxies: listSetting('T_PROXIES', { of: 'CIDRs', item: z.cidrv4(), fallback: [] }),
@@ -59,6 +61,7 @@ describe('readConfig', () => {
       verbose: false,
       base_url: undefined,
       timeout_ms: 30_000,
+      memory_bytes: 67_108_864,
       mongodb_uri: undefined,
       proxies: [],
       home: '/var/lib/multihub',
@@ -74,6 +77,7 @@ describe('readConfig', () => {
       T_VERBOSE: 'true',
       T_BASE_URL: 'https://example.com/x',
       T_TIMEOUT: '1500ms',
+      T_MEMORY: '3KB',
       T_MONGODB_URI: 'mongodb://user:hush@host',
       T_PROXIES: ' 10.0.0.0/8 , 192.168.1.0/24,',
       T_HOME: '/tmp/../srv',
@@ -84,6 +88,7 @@ describe('readConfig', () => {
       verbose: true,
       base_url: 'https://example.com/x',
       timeout_ms: 1500,
+      memory_bytes: 3_072,
       proxies: ['10.0.0.0/8', '192.168.1.0/24'],
       home: '/srv',
     })
@@ -98,6 +103,7 @@ describe('readConfig', () => {
       T_VERBOSE: 'yes',
       T_BASE_URL: 'ftp://example.com',
       T_TIMEOUT: '2m',
+      T_MEMORY: '2GB',
       T_PROXIES: '10.0.0.0/8,nonsense',
       T_HOME: 'a\0b',
     }
@@ -247,6 +253,12 @@ test('describeConfig gives one row per variable, with its default', () => {
     purpose: '',
     expected: 'a time from 1ms to 1m, such as 250ms, 30s or 5m',
     default: '30s',
+  })
+  expect(rows).toContainEqual({
+    variable: 'T_MEMORY',
+    purpose: '',
+    expected: 'a size from 1KB to 1GB, such as 64MB or 2GB',
+    default: '64MB',
   })
   expect(rows).toContainEqual({ variable: 'T_NAME', purpose: '', expected: 'a text', default: 'required' })
   expect(rows.find(({ variable }) => variable === 'T_WORKERS')?.purpose).toBe('How many work.')

@@ -93,12 +93,34 @@ function toMilliseconds(text: string): number {
 }
 
 function durationText(time_ms: number): string {
-  const units = Object.entries(UNIT_MS).reverse()
-  const [unit, length_ms] = units.find(([, length_ms]) => time_ms > 0 && time_ms % length_ms === 0) ?? [
-    'ms',
-    1,
-  ]
-  return `${time_ms / length_ms}${unit}`
+  return textWithUnit(time_ms, UNIT_MS, 'ms')
+}
+
+const UNIT_BYTES = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 } as const
+const SIZE = /^(\d{1,12})(B|KB|MB|GB|TB)$/
+
+/** A size in bytes, written with a unit (`512KB`, `64MB`, `2GB`), each 1,024 of the one before. Bounds are in bytes. */
+export function sizeSetting(variable: string, { min, max, fallback }: Bounds): Setting<number> {
+  const expected = `a size from ${sizeText(min)} to ${sizeText(max)}, such as 64MB or 2GB`
+  const schema = z.string().regex(SIZE).transform(toBytes).pipe(z.int().min(min).max(max))
+  const default_text = fallback === undefined ? undefined : sizeText(fallback)
+  return setting(variable, expected, schema, shown(fallback, default_text))
+}
+
+function toBytes(text: string): number {
+  const [, digits, unit = 'B'] = SIZE.exec(text) ?? []
+  return Number(digits) * UNIT_BYTES[unit as keyof typeof UNIT_BYTES]
+}
+
+function sizeText(size_bytes: number): string {
+  return textWithUnit(size_bytes, UNIT_BYTES, 'B')
+}
+
+/** Writes a value in the largest unit of which it is a whole multiple. `units` are in ascending order. */
+function textWithUnit(value: number, units: Readonly<Record<string, number>>, smallest: string): string {
+  const descending = Object.entries(units).reverse()
+  const [unit, size] = descending.find(([, size]) => value > 0 && value % size === 0) ?? [smallest, 1]
+  return `${value / size}${unit}`
 }
 
 /** At most `max` texts separated by commas, without the spaces around them. `item` must accept each. */
