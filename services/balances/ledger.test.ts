@@ -146,7 +146,7 @@ describe('the ledger', () => {
   test('unloads idle shards and continues from their checkpoints', async () => {
     await using fixture = await openFixture()
     const { store } = fixture
-    const small = createLedger(store, trustedClock, undefined, 2)
+    const small = createLedger(store, trustedClock, undefined, 2_000)
     const merchants = Array.from({ length: 8 }, (_, index) => `merchant ${index}`)
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(

@@ -9,7 +9,7 @@ import {
   type ForwardedResult,
 } from './forwarding/command-forwarder.ts'
 import { createShardAffinity } from './forwarding/shard-affinity.ts'
-import { LOADED_SHARDS_MAX } from './limits.ts'
+import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
@@ -49,15 +49,16 @@ export interface ForwardingDeps {
 
 /**
  * Creates the ledger of one process. Without `forwarding` it decides every command itself. While the clock of the process
- * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on.
+ * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. `memory_max_bytes` bounds
+ * the approximate memory of the loaded shards.
  */
 export function createLedger(
   store: LedgerStore,
   clock_guard: ClockGuard,
   forwarding?: ForwardingDeps,
-  loaded_max = LOADED_SHARDS_MAX,
+  memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
 ): Ledger {
-  const shards = createLoadedShards(store, clock_guard, loaded_max)
+  const shards = createLoadedShards(store, clock_guard, memory_max_bytes)
   const routing = forwarding && {
     affinity: createShardAffinity(store.leases, forwarding.self_address),
     forwarder: createCommandForwarder(forwarding.forward),

@@ -36,8 +36,11 @@ export const CHECKPOINT_ROWS_PER_ENTRY_MAX = 4
 /** Most rows of each kind (accounts, holds) in one document of a checkpoint. It bounds the size of the document. */
 export const CHECKPOINT_PART_ROWS = 1_000
 
-/** Most shards in the memory of one process. Beyond it the least recently used idle shards are unloaded. */
-export const LOADED_SHARDS_MAX = 64
+/**
+ * The default of the memory for loaded shards: all of them fit with 200,000 accounts and as many entries for quick
+ * repetitions.
+ */
+export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 
 /** Most differences that a verification reports. Further ones tell the operator nothing new. */
 export const DIFFERENCES_MAX = 100

@@ -1,9 +1,10 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
-import { textSetting } from '#lib/platform/config/settings.ts'
+import { sizeSetting, textSetting } from '#lib/platform/config/settings.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createForwardClient } from './forwarding/forward-client.ts'
 import { createLedger } from './ledger.ts'
+import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createBalanceRpc } from './rpc/balance-service.ts'
 import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
@@ -15,6 +16,14 @@ export const BALANCES_CONFIG = {
     'host:port at which other balances processes reach the gRPC port of this one; without it no commands are forwarded to or from this process.',
     optionalSetting(textSetting('MULTIHUB_BALANCES_SELF_ADDRESS')),
   ),
+  memory_max_bytes: describedSetting(
+    'Most memory for the accounts, open holds and recent entries of the ledger in one process. Beyond it, the parts that were not used for the longest time are unloaded and read again when needed.',
+    sizeSetting('MULTIHUB_BALANCES_MEMORY', {
+      min: 1024 ** 2,
+      max: 1024 ** 4,
+      fallback: SHARD_MEMORY_DEFAULT_BYTES,
+    }),
+  ),
 } as const
 
 /** The balances role: the ledger. */
@@ -23,7 +32,7 @@ export const role: Role = {
   openCollections: openLedgerStore,
   settings: BALANCES_CONFIG,
   async start(context) {
-    const { self_address } = readConfig(BALANCES_CONFIG, context.variables)
+    const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)
     const opened = await openLedgerStore(await context.openStore())
     const store = { ...opened, journal: withJournalMetrics(opened.journal) }
     const { clientAt } = context
@@ -31,7 +40,7 @@ export const role: Role = {
       self_address !== undefined && clientAt !== undefined
         ? { self_address, forward: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
-    const ledger = createLedger(store, context.clock_guard, forwarding)
+    const ledger = createLedger(store, context.clock_guard, forwarding, memory_max_bytes)
     return {
       services: [createBalanceRpc(ledger), createLedgerRpc(ledger)],
       stop: () => ledger.stop(),

@@ -1,5 +1,6 @@
 import { RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Batch, RecordedEntry } from './entry.ts'
+import { entryBytes } from './state-size.ts'
 
 /** The entries of the batches that were read or committed most recently, by id. */
 export interface RecentEntries {
@@ -7,6 +8,10 @@ export interface RecentEntries {
   add(batch: Batch): void
   /** Removes whole batches, the oldest first, down to the limit. */
   trim(): void
+  /** Removes all entries. */
+  clear(): void
+  /** The approximate memory of the entries. */
+  sizeBytes(): number
 }
 
 /**
@@ -17,17 +22,24 @@ export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
   const entries = new Map<string, RecordedEntry>()
   const batches: Batch[] = []
   let oldest = 0
+  let size_bytes = 0
   return {
     get: (id) => entries.get(id),
     add(batch) {
       const { shard, seq, time } = batch
       batches.push(batch)
-      for (const entry of batch.entries) entries.set(entry.id, { shard, seq, time, entry })
+      for (const entry of batch.entries) {
+        entries.set(entry.id, { shard, seq, time, entry })
+        size_bytes += entryBytes(entry)
+      }
     },
     trim() {
       for (let batch = batches[oldest]; batch !== undefined; batch = batches[oldest]) {
         if (entries.size - batch.entries.length < limit) break
-        for (const { id } of batch.entries) entries.delete(id)
+        for (const entry of batch.entries) {
+          entries.delete(entry.id)
+          size_bytes -= entryBytes(entry)
+        }
         oldest += 1
       }
       // Removed batches stay in the array until they are half of it, because removing from its front each time is slow.
@@ -36,5 +48,12 @@ export function createRecentEntries(limit = RECENT_ENTRIES_MIN): RecentEntries {
         oldest = 0
       }
     },
+    clear() {
+      entries.clear()
+      batches.length = 0
+      oldest = 0
+      size_bytes = 0
+    },
+    sizeBytes: () => size_bytes,
   }
 }

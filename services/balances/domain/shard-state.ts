@@ -2,17 +2,14 @@ import { applyEntry } from './apply-entry.ts'
 import type { Batch, BatchPosition, Entry, RecordedEntry } from './entry.ts'
 import { EMPTY_JOURNAL, type JournalHead } from './hash-chain.ts'
 import type { Hold, LedgerView } from './ledger-view.ts'
-import { emptyAccounts, type MerchantAccounts } from './merchant-accounts.ts'
+import type { MerchantAccounts } from './merchant-accounts.ts'
 import { createRecentEntries } from './recent-entries.ts'
+import { createShardRows, type RowChanges, type Rows } from './shard-rows.ts'
 
 /** The state of a shard after one batch, without the recent entries. A checkpoint stores it. */
-export interface ShardSnapshot {
+export interface ShardSnapshot extends Rows {
   readonly shard: number
   readonly head: JournalHead
-  readonly accounts: readonly MerchantAccounts[]
-  readonly holds: readonly Hold[]
-  /** The ids of the holds that were released before they arrived. */
-  readonly early_releases: readonly string[]
 }
 
 /** A shard in memory: the result of its journal up to `head`. It changes by whole committed batches only. */
@@ -24,80 +21,53 @@ export interface ShardState extends LedgerView {
   append(batch: Batch): void
   /** Removes the oldest recent entries beyond the limit. */
   trimRecentEntries(): void
+  /** Removes all recent entries, which are only a cache. A processor that is deciding must not lose them. */
+  forgetRecentEntries(): void
   snapshot(): ShardSnapshot
   /** The number of rows in a snapshot. */
   rowCount(): number
+  /** The approximate memory of this state, recent entries included. */
+  sizeBytes(): number
   /** The number of entries applied by `append` since this state was created. */
   appendedEntries(): number
 }
 
 /** A batch being decided: the state as it will be once the entries recorded so far are committed. */
-export interface BatchDraft extends LedgerView {
+export interface BatchDraft extends LedgerView, RowChanges {
   readonly entries: readonly Entry[]
   record(entry: Entry): void
-  /** The accounts that changed, by an internal key. */
-  readonly changed_accounts: ReadonlyMap<string, MerchantAccounts>
-  /** The holds that changed, by id: the hold when it opened, `undefined` when it closed. */
-  readonly changed_holds: ReadonlyMap<string, Hold | undefined>
-  /** The holds by id whose early release was recorded (`true`), or that arrived after it and were refused (`false`). */
-  readonly changed_early_releases: ReadonlyMap<string, boolean>
 }
 
 /** Creates the state of a shard from a snapshot, or the empty state when only the shard is given. */
 export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<ShardSnapshot>): ShardState {
-  const merchants = new Map<string, Map<string, MerchantAccounts>>()
-  const holds = new Map<string, Hold>()
+  const rows = createShardRows(from)
   const recent = createRecentEntries()
-  const early_releases = new Set(from.early_releases)
   let head = from.head ?? EMPTY_JOURNAL
-  let account_rows = 0
   let appended_entries = 0
-  const setAccounts = (accounts: MerchantAccounts): void => {
-    const currencies = merchants.get(accounts.merchant_id) ?? new Map<string, MerchantAccounts>()
-    if (currencies.size === 0) merchants.set(accounts.merchant_id, currencies)
-    if (!currencies.has(accounts.currency)) account_rows += 1
-    currencies.set(accounts.currency, accounts)
-  }
-  for (const accounts of from.accounts ?? []) setAccounts(accounts)
-  for (const hold of from.holds ?? []) holds.set(hold.id, hold)
-
   const view: LedgerView = {
     shard: from.shard,
-    accounts: (merchant_id, currency) =>
-      merchants.get(merchant_id)?.get(currency) ?? emptyAccounts(merchant_id, currency),
-    hold: (id) => holds.get(id),
-    isReleasedEarly: (hold_id) => early_releases.has(hold_id),
-    recordedEntry: (id) => recent.get(id),
+    accounts: rows.accounts,
+    hold: rows.hold,
+    isReleasedEarly: rows.isReleasedEarly,
+    recordedEntry: recent.get,
   }
   return {
     ...view,
     head: () => head,
-    accountsOf: (merchant_id) => [...(merchants.get(merchant_id)?.values() ?? [])],
+    accountsOf: rows.accountsOf,
     append(batch) {
       const draft = createBatchDraft(view, batch)
       for (const entry of batch.entries) draft.record(entry)
-      for (const accounts of draft.changed_accounts.values()) setAccounts(accounts)
-      for (const [id, hold] of draft.changed_holds) {
-        if (hold) holds.set(id, hold)
-        else holds.delete(id)
-      }
-      for (const [hold_id, is_waiting] of draft.changed_early_releases) {
-        if (is_waiting) early_releases.add(hold_id)
-        else early_releases.delete(hold_id)
-      }
+      rows.change(draft)
       appended_entries += batch.entries.length
       recent.add(batch)
       head = { seq: batch.seq, time_ms: batch.time.getTime(), hash: batch.hash }
     },
     trimRecentEntries: recent.trim,
-    snapshot: () => ({
-      shard: from.shard,
-      head,
-      accounts: [...merchants.values()].flatMap((currencies) => [...currencies.values()]),
-      holds: [...holds.values()],
-      early_releases: [...early_releases],
-    }),
-    rowCount: () => account_rows + holds.size + early_releases.size,
+    forgetRecentEntries: recent.clear,
+    snapshot: () => ({ shard: from.shard, head, ...rows.all() }),
+    rowCount: rows.count,
+    sizeBytes: () => rows.sizeBytes() + recent.sizeBytes(),
     appendedEntries: () => appended_entries,
   }
 }

@@ -5,7 +5,6 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
-import { LOADED_SHARDS_MAX } from '../limits.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp } from './catch-up.ts'
 import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
@@ -27,29 +26,34 @@ export interface LoadedShards {
 interface ShardSlot {
   readonly loading: Promise<LoadedShard>
   users: number
+  state?: ShardState
+  /** The approximate memory of the state when it was last used. */
+  size_bytes: number
 }
 
 /**
- * Loads a shard when it is first used. When more than `loaded_max` shards are loaded, the least recently used idle ones
- * are unloaded, so memory is bounded. A loaded idle shard costs only memory.
+ * Loads a shard when it is first used. While the states take more than `memory_max_bytes`, the least recently used idle
+ * shards lose their recent entries, which are only a cache; then such shards are unloaded. One shard always stays.
  */
 export function createLoadedShards(
   store: LedgerStore,
   clock_guard: ClockGuard,
-  loaded_max = LOADED_SHARDS_MAX,
+  memory_max_bytes: number,
 ): LoadedShards {
   // The map is in the order of last use.
   const slots = new Map<number, ShardSlot>()
   const unloading = new Set<Promise<void>>()
+  let used_bytes = 0
   let is_stopped = false
 
   function load(shard: number): ShardSlot {
-    const slot: ShardSlot = { loading: withoutDeadline(loadState), users: 0 }
+    const slot: ShardSlot = { loading: withoutDeadline(loadState), users: 0, size_bytes: 0 }
     return slot
 
     async function loadState(): Promise<LoadedShard> {
       const { state, checkpointer } = await loadShardState(store, shard)
       checkpointer.wake()
+      slot.state = state
       const processor = createShardProcessor(state, store.journal, clock_guard, checkpointer.wake)
       return { processor, checkpointer }
     }
@@ -65,15 +69,35 @@ export function createLoadedShards(
 
   function release(shard: number, slot: ShardSlot, is_usable: boolean): void {
     slot.users -= 1
-    if (!is_usable && slots.get(shard) === slot) unload(shard, slot)
-    for (const [other, idle] of slots) {
-      if (slots.size <= loaded_max) return
-      if (idle.users === 0) unload(other, idle)
+    if (slots.get(shard) !== slot) return
+    if (!is_usable) unload(shard, slot)
+    else measure(slot)
+    if (used_bytes > memory_max_bytes) freeMemory()
+  }
+
+  function measure(slot: ShardSlot): void {
+    const size_bytes = slot.state?.sizeBytes() ?? 0
+    used_bytes += size_bytes - slot.size_bytes
+    slot.size_bytes = size_bytes
+  }
+
+  function freeMemory(): void {
+    // A shard in use is left alone: its processor relies on the recent entries that it has seen.
+    const idle = [...slots].slice(0, -1).filter(([, { users }]) => users === 0)
+    for (const [, slot] of idle) {
+      if (used_bytes <= memory_max_bytes) return
+      slot.state?.forgetRecentEntries()
+      measure(slot)
+    }
+    for (const [shard, slot] of idle) {
+      if (used_bytes <= memory_max_bytes) return
+      unload(shard, slot)
     }
   }
 
   function unload(shard: number, slot: ShardSlot): void {
     slots.delete(shard)
+    used_bytes -= slot.size_bytes
     // A failed load is not reported here: it was thrown to every user of the shard.
     const unloaded = slot.loading
       .then(

@@ -1,0 +1,111 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from '@jest/globals'
+import { Packr } from 'msgpackr'
+import type { Batch, Entry } from './entry.ts'
+import { emptyAccounts } from './merchant-accounts.ts'
+import { createShardState, type ShardSnapshot, type ShardState } from './shard-state.ts'
+
+const ROWS = 50_000
+const packer = new Packr({ useRecords: false, variableMapSize: true })
+const snapshot: Pick<ShardSnapshot, 'shard'> = { shard: 1 }
+
+/** A value as a store returns it: its texts and numbers are shared with no other value. */
+function asStored<T>(value: T): T {
+  return packer.unpack(packer.pack(value)) as T
+}
+
+function paymentId(number: number): string {
+  return `019aa3c0-0000-7000-8000-${String(number).padStart(12, '0')}`
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose_gc')
+  const gc: unknown = runInNewContext('gc')
+  if (typeof gc === 'function') gc()
+}
+
+function rows<T>(row: (number: number) => T): T[] {
+  return Array.from({ length: ROWS }, (_, number) => asStored(row(number)))
+}
+
+function entryOf(number: number): Entry {
+  return {
+    id: `${paymentId(number)}:credit`,
+    kind: 'transfer',
+    merchant_id: '1000000000000042',
+    currency: 'INR',
+    debit: 'clearing',
+    credit: 'available',
+    amount: 1n,
+    payment_id: paymentId(number),
+    reason: 'deposit',
+    available: BigInt(number) + 1n,
+    held: 0n,
+  }
+}
+
+/** Appends the rows as batches of 100 entries. */
+function withRecentEntries(): ShardState {
+  const state = createShardState(snapshot)
+  for (let from = 0; from < ROWS; from += 100) {
+    const entries = Array.from({ length: 100 }, (_, at) => entryOf(from + at))
+    const seq = BigInt(from / 100 + 1)
+    const batch = { shard: 1, seq, time: new Date(), format: 1, token: '', previous_hash: '', hash: '' }
+    state.append(asStored<Batch>({ ...batch, entries }))
+  }
+  return state
+}
+
+test.each<[string, () => ShardState]>([
+  [
+    'accounts',
+    () => {
+      const account = (number: number) => ({
+        ...emptyAccounts(String(1_000_000_000_000_000 + number), 'INR'),
+        available: BigInt(number) + 1n,
+        clearing: -BigInt(number) - 1n,
+        fees: 7n,
+      })
+      return createShardState({ ...snapshot, accounts: rows(account) })
+    },
+  ],
+  [
+    'holds',
+    () => {
+      const hold = (number: number) => ({
+        id: `${paymentId(number)}:hold`,
+        merchant_id: '1000000000000042',
+        currency: 'INR',
+        amount: BigInt(number) + 1n,
+        payment_id: paymentId(number),
+      })
+      return createShardState({ ...snapshot, holds: rows(hold) })
+    },
+  ],
+  [
+    'early releases',
+    () => createShardState({ ...snapshot, early_releases: rows((number) => `${paymentId(number)}:hold`) }),
+  ],
+  ['recent entries', withRecentEntries],
+])('the estimated size of %s is near the memory that they take', (_, create) => {
+  collectGarbage()
+  const before_bytes = process.memoryUsage().heapUsed
+  const state = create()
+  collectGarbage()
+  const used_bytes = process.memoryUsage().heapUsed - before_bytes
+  expect(state.sizeBytes() / used_bytes).toBeGreaterThan(0.6)
+  expect(state.sizeBytes() / used_bytes).toBeLessThan(1.6)
+})
+
+test('the size falls when recent entries are removed', () => {
+  const state = withRecentEntries()
+  const whole_bytes = state.sizeBytes()
+  state.trimRecentEntries()
+  const trimmed_bytes = state.sizeBytes()
+  expect(trimmed_bytes).toBeLessThan(whole_bytes / 2)
+  state.forgetRecentEntries()
+  expect(state.recordedEntry(`${paymentId(ROWS - 1)}:credit`)).toBeUndefined()
+  expect(state.sizeBytes()).toBeLessThan(1_000)
+  expect(createShardState(state.snapshot()).sizeBytes()).toBe(state.sizeBytes())
+})
