@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock, useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslSha512 } from '../../test/support/openssl.ts'
 import {
@@ -177,27 +178,34 @@ test('ignores X-Forwarded-For without trusted proxies', async () => {
   expect(await codeOf({ from: '10.0.0.1', headers }, { credential })).toBe(3006)
 })
 
-test.each<[string, Record<string, string>, number | undefined]>([
-  ['both, fresh', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'n' }, undefined],
-  [
-    'both, at the limit',
-    { 'x-data-timestamp': `${now_s() - 290}`, 'x-data-nonce': '~'.repeat(128) },
-    undefined,
-  ],
-  ['a timestamp alone', { 'x-data-timestamp': `${now_s()}` }, 3000],
-  ['a nonce alone', { 'x-data-nonce': 'n' }, 3000],
-  ['an old timestamp', { 'x-data-timestamp': `${now_s() - 302}`, 'x-data-nonce': 'n' }, 3000],
-  ['a timestamp of tomorrow', { 'x-data-timestamp': `${now_s() + 86_400}`, 'x-data-nonce': 'n' }, 3000],
-  ['milliseconds', { 'x-data-timestamp': `${now_s()}000`, 'x-data-nonce': 'n' }, 3000],
-  ['a fraction', { 'x-data-timestamp': `${now_s()}.5`, 'x-data-nonce': 'n' }, 3000],
-  ['an empty nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': '' }, 3000],
-  ['a nonce with a blank', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a b' }, 3000],
-  ['a long nonce', { 'x-data-timestamp': `${now_s()}`, 'x-data-nonce': 'a'.repeat(129) }, 3000],
-])('checks the replay pair: %s', async (_what, headers, code) => {
-  const { body, headers: shown } = await send(await createTestGateway(), { headers })
-  expect(body.error?.code).toBe(code)
-  expect(shown['x-data-hash']).toBeDefined()
+test.each<[string, (time_s: number) => Record<string, string>, number | undefined]>([
+  ['both, fresh', (time_s) => replayPair(time_s, 'n'), undefined],
+  ['both, at the limit', (time_s) => replayPair(time_s - 300, '~'.repeat(128)), undefined],
+  ['a timestamp alone', (time_s) => ({ 'x-data-timestamp': `${time_s}` }), 3000],
+  ['a nonce alone', () => ({ 'x-data-nonce': 'n' }), 3000],
+  ['an old timestamp', (time_s) => replayPair(time_s - 301, 'n'), 3000],
+  ['a timestamp of tomorrow', (time_s) => replayPair(time_s + 86_400, 'n'), 3000],
+  ['milliseconds', (time_s) => replayPair(`${time_s}000`, 'n'), 3000],
+  ['a fraction', (time_s) => replayPair(`${time_s}.5`, 'n'), 3000],
+  ['an empty nonce', (time_s) => replayPair(time_s, ''), 3000],
+  ['a nonce with a blank', (time_s) => replayPair(time_s, 'a b'), 3000],
+  ['a long nonce', (time_s) => replayPair(time_s, 'a'.repeat(129)), 3000],
+])('checks the replay pair: %s', async (_what, headersAt, code) => {
+  const adjustable = createAdjustableClock()
+  adjustable.stopWall()
+  const restore = useClock(adjustable)
+  try {
+    const { body, headers: shown } = await send(await createTestGateway(), { headers: headersAt(now_s()) })
+    expect(body.error?.code).toBe(code)
+    expect(shown['x-data-hash']).toBeDefined()
+  } finally {
+    restore()
+  }
 })
+
+function replayPair(timestamp: number | string, nonce: string): Record<string, string> {
+  return { 'x-data-timestamp': `${timestamp}`, 'x-data-nonce': nonce }
+}
 
 test('checks freshness after the credential and before parsing the body', async () => {
   const stale = { headers: { 'x-data-nonce': 'n' }, raw: '{' }

@@ -4,6 +4,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../test/support/servers.ts'
 import { credit, hold } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
@@ -16,7 +17,7 @@ if ('skip' in server) {
 } else {
   test('two processes that contend for a shard on MongoDB lose no command and decide none twice', async () => {
     const database = `ledger-${randomHex(6)}`
-    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 })
+    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: HANG_LIMIT_MS })
     const stores = [await open(), await open()] as const
     const ledgers = []
     for (const store of stores) ledgers.push(createLedger(await openLedgerStore(store), trustedClock))

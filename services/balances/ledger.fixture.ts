@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
@@ -18,7 +19,7 @@ export interface LedgerFixture extends AsyncDisposable {
 /** Opens a ledger on an embedded store in a new directory. Disposing of it deletes the directory. */
 export async function openFixture(wrap = (store: LedgerStore): LedgerStore => store): Promise<LedgerFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-'))
-  const opened = await openStore({ database: 'balances', directory })
+  const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const store = wrap(await openLedgerStore(opened))
   const ledger = createLedger(store, trustedClock)
   return {

@@ -15,6 +15,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { role } from './service.ts'
 import { type MerchantsStore, openMerchantsStore } from './store/open.ts'
 
@@ -30,7 +31,8 @@ export interface Fixture {
 
 /** Starts the service. `open` opens another store than the embedded one. */
 export async function createFixture(
-  open = (directory: string): Promise<Store> => openStore({ database: 'merchants', directory }),
+  open = (directory: string): Promise<Store> =>
+    openStore({ database: 'merchants', directory, timeout_ms: HANG_LIMIT_MS }),
 ): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-merchants-'))
   const database = await open(directory)

@@ -5,6 +5,7 @@ import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import type { Delivery } from './domain/delivery.ts'
 import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
@@ -31,7 +32,7 @@ export async function openNotifier(
   directory: string,
   endpointsReadAfter: DeliveryServiceDeps['endpointsReadAfter'] = async () => [],
 ): Promise<TestNotifier> {
-  const store = await openStore({ database: 'notifier', directory })
+  const store = await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS })
   const events = await openEvents(store)
   const deliveries = await openDeliveries(store)
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })

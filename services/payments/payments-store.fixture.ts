@@ -6,6 +6,7 @@ import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/run
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { Payment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
@@ -23,7 +24,7 @@ export interface PaymentsFixture extends AsyncDisposable {
 /** Opens the collections in a new directory, which is deleted on disposal. */
 export async function openPayments(): Promise<PaymentsFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-payments-'))
-  const opened = await openStore({ database: 'payments', directory })
+  const opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   const store = await openPaymentsStore(opened)
   const runners: EffectRunner<Payment>[] = []
   return {

@@ -4,6 +4,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 import { role } from './service.ts'
 
@@ -22,7 +23,7 @@ export async function startSandbox(
   directory: string,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<TestSandbox> {
-  const store = await openStore({ database: 'sandbox', directory })
+  const store = await openStore({ database: 'sandbox', directory, timeout_ms: HANG_LIMIT_MS })
   const context: RoleContext = {
     variables: {
       MULTIHUB_SANDBOX_PORT: '0',

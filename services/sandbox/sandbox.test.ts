@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock, useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../payments/connectors/connector.ts'
 import { createHttpConnector } from '../payments/connectors/http/http-connector.ts'
 import { type CallbackReceiver, startReceiver } from './callback-receiver.fixture.ts'
 import { sandboxAccount, startSandbox } from './sandbox.fixture.ts'
 
-const TIMEOUT_MS = 100_000
 let directory: string
 let http: HttpClient
 let connector: Connector
@@ -43,40 +44,47 @@ function orderOf(number: number, digits = 0): ProviderOrder {
 
 test('after a restart only an unacknowledged callback is sent again', async () => {
   const sandbox = await startSandbox(directory)
-  await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
+  await connector.create(sandbox.account, orderOf(1), HANG_LIMIT_MS)
   await receiver.received('deposit-1', 1)
   receiver.respondWith(500)
-  await connector.create(sandbox.account, orderOf(2), TIMEOUT_MS)
+  await connector.create(sandbox.account, orderOf(2), HANG_LIMIT_MS)
   await receiver.received('deposit-2', 1)
   await sandbox.stop()
 
   receiver.respondWith(204)
   const again = await startSandbox(directory)
   await receiver.received('deposit-2', 2)
-  await connector.create(again.account, orderOf(3), TIMEOUT_MS)
+  await connector.create(again.account, orderOf(3), HANG_LIMIT_MS)
   await receiver.received('deposit-3', 1)
   expect(receiver.reports.filter(({ idempotency_key }) => idempotency_key === 'deposit-1')).toHaveLength(1)
   await again.stop()
 })
 
 test('an operation completes while the sandbox is stopped, and its callback is sent after the restart', async () => {
-  const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '3s' })
-  const created = await connector.create(sandbox.account, orderOf(1), TIMEOUT_MS)
-  await sandbox.stop()
-  expect(created.kind).toBe('pending')
-  expect(receiver.reports).toEqual([])
+  const adjustable = createAdjustableClock()
+  const restore = useClock(adjustable)
+  try {
+    const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '30m' })
+    const created = await connector.create(sandbox.account, orderOf(1), HANG_LIMIT_MS)
+    await sandbox.stop()
+    expect(created.kind).toBe('pending')
+    expect(receiver.reports).toEqual([])
 
-  const again = await startSandbox(directory)
-  const [report] = await receiver.received('deposit-1', 1)
-  expect(report?.result).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
-  await again.stop()
+    adjustable.stepWall(31 * 60_000)
+    const again = await startSandbox(directory)
+    const [report] = await receiver.received('deposit-1', 1)
+    expect(report?.result).toMatchObject({ kind: 'success', amount: { minor: 1_000_000n, currency: 'INR' } })
+    await again.stop()
+  } finally {
+    restore()
+  }
 })
 
 test('stopping the sandbox closes a connection that an amount ending in 903 keeps open', async () => {
   const sandbox = await startSandbox(directory)
-  const outcome = connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)
+  const outcome = connector.create(sandbox.account, orderOf(1, 903), HANG_LIMIT_MS)
   const isCreated = async (): Promise<boolean> => {
-    const found = await connector.lookUp(sandbox.account, 'deposit-1', 'deposit', TIMEOUT_MS)
+    const found = await connector.lookUp(sandbox.account, 'deposit-1', 'deposit', HANG_LIMIT_MS)
     return found.kind !== 'not_found'
   }
   while (!(await isCreated()));
@@ -86,7 +94,7 @@ test('stopping the sandbox closes a connection that an amount ending in 903 keep
 
 test('an amount that ends in 903 keeps a connection open for the configured time', async () => {
   const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
-  expect(await connector.create(sandbox.account, orderOf(1, 903), TIMEOUT_MS)).toMatchObject({
+  expect(await connector.create(sandbox.account, orderOf(1, 903), HANG_LIMIT_MS)).toMatchObject({
     kind: 'unknown',
   })
   await sandbox.stop()

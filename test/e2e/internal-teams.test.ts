@@ -15,6 +15,7 @@ import {
 } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
@@ -65,7 +66,7 @@ function metadata(token?: string): Metadata {
 }
 
 function call(client: Dynamic, method: string, request: object, token?: string): Promise<Dynamic> {
-  const options = { deadline: performance.timeOrigin + performance.now() + 100_000 }
+  const options = { deadline: performance.timeOrigin + performance.now() + HANG_LIMIT_MS }
   return new Promise((resolve, reject) => {
     client[method](request, metadata(token), options, (error: ServiceError | null, response: Dynamic) =>
       error ? reject(error) : resolve(response),

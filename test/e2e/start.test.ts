@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { launch, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH'].map(
@@ -52,7 +53,7 @@ describe('a failed start ends with code 1 and says what to do', () => {
       output += chunk
     })
     // A process that starts although it should not is killed, and then has no exit code.
-    const limit = setTimeout(() => void kill(), 100_000)
+    const limit = setTimeout(() => void kill(), HANG_LIMIT_MS)
     const [code] = await once(child, 'close')
     clearTimeout(limit)
     expect({ code, output, log: log() }).toEqual({ code: 1, output: '', log: expect.stringMatching(/^.+\n/) })

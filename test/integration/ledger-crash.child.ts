@@ -4,13 +4,14 @@ import { credit, hold, resolve } from '../../services/balances/ledger.fixture.ts
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const [directory = '', round = ''] = process.argv.slice(2)
 const WORKERS = 64
 const MERCHANTS = ['1', '12', '31', '1000', '2000']
 
 /** Submits commands without end and prints one line per acknowledged command, until the parent kills the process. */
-const store = await openStore({ database: 'balances', directory })
+const store = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
 const ledger = createLedger(await openLedgerStore(store), trustedClock)
 
 await Promise.all(

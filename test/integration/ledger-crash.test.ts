@@ -10,6 +10,7 @@ import { shardOf } from '../../services/balances/domain/shard.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const CHILD = join(import.meta.dirname, 'ledger-crash.child.ts')
 const ROUNDS = 3
@@ -35,7 +36,7 @@ test('a process that is killed under load loses nothing that it acknowledged, an
   for (let round = 0; round < ROUNDS; round += 1) acknowledged.push(...(await loadAndKill(directory, round)))
   expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * ACKNOWLEDGEMENTS)
 
-  const opened = await openStore({ database: 'balances', directory })
+  const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const store = await openLedgerStore(opened)
   const ledger = createLedger(store, trustedClock)
   const verification = await ledger.verify()

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
 import { nonceTtlMs } from '../../gateway/auth/replay.ts'
 import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
@@ -11,9 +12,12 @@ import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixtur
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { limitsSuite } from '../suites/limits.suite.ts'
 import { openGatewayStoreAt } from '../suites/limits.system.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { mongodbForTests, startPrivateMongoProxy } from '../support/servers.ts'
 
 const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
+/** The time limit of the store is long, so that no call fails on a slow machine; in the outage it ends within a second. */
+const OUTAGE_RATE = 100
 
 const folder = await mkdtemp(join(tmpdir(), 'multihub-limits-'))
 const mongodb = await mongodbForTests()
@@ -38,8 +42,15 @@ else limitsSuite('mongodb', { database, mongodb_uri: mongodb.uri })
 if ('skip' in proxy) test.skip(`limits without their database: ${proxy.skip}`, () => {})
 else
   describe('limits without their database', () => {
+    let restoreClock = (): void => {}
+    afterEach(() => restoreClock())
+
     test('nonces are unknown, leases still admit calls, and lost responses grant nothing', async () => {
-      const gateway_store = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri }, 1_500)
+      const adjustable = createAdjustableClock()
+      // No window of a quota ends during the test.
+      adjustable.stopWall()
+      restoreClock = useClock(adjustable)
+      const gateway_store = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri })
       const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
       const limits = createLimits(gateway_store.counters)
       const caller = limitedCaller({ application_id: '5001' })
@@ -50,6 +61,7 @@ else
       await limits.useMethodQuota('webhook.resend', caller)
 
       proxy.stall()
+      adjustable.setRate(OUTAGE_RATE)
       const during = await Promise.all([
         nonces.consume('5001', 'stalled'),
         nonces.consume('5001', 'before'),
@@ -68,6 +80,7 @@ else
       await limits.close()
 
       await proxy.restore()
+      adjustable.setRate(1)
       await gateway_store.store.close()
       const later = await openGatewayStoreAt({ database, mongodb_uri: proxy.uri })
       const again = createNonceStore(later.nonces, { ttl_ms: TTL_MS })

@@ -8,6 +8,7 @@ import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
 import { keyring, openNotifier, WEBHOOK_OWNER } from '../../services/notifier/notifier.fixture.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { startReceiver } from '../support/receiver.ts'
 
@@ -38,14 +39,9 @@ test('an attempt interrupted by SIGKILL is repeated under the same delivery id',
   }
 
   // A time at which the lease of the killed process has expired.
-  const restore = useClock({
-    now_ms: () => Date.now() + AFTER_LEASE_MS,
-    monotonic_ms: () => performance.now(),
-    after(delay_ms, action) {
-      const handle = setTimeout(action, delay_ms).unref()
-      return { cancel: () => clearTimeout(handle) }
-    },
-  })
+  const adjustable = createAdjustableClock()
+  adjustable.stepWall(AFTER_LEASE_MS)
+  const restore = useClock(adjustable)
   const successor = await openNotifier(directory)
   const deliveries = () => successor.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
   try {

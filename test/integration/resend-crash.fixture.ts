@@ -6,6 +6,7 @@ import { openNotifier, type TestNotifier } from '../../services/notifier/notifie
 import { createDeliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
 import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
 import { resendCallback } from '../../services/payments/use-cases/resend-callback.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { rpcConfig } from '../support/rpc.ts'
 
 /** The points of a resend at which a process can be killed, in their order. */
@@ -25,7 +26,7 @@ export async function openResend(
   directory: string,
   onPoint: (point: (typeof CRASH_POINTS)[number]) => void = () => {},
 ): Promise<ResendProcess> {
-  const store = await openStore({ database: 'payments', directory })
+  const store = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   const payments = await openPaymentsStore(store)
   const notifier = await openNotifier(directory)
   const rpc = await createRpc(rpcConfig())

@@ -6,6 +6,7 @@ import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_p
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import { createOtherMerchant, type ResendSystem, startResend } from './resend.fixture.ts'
@@ -111,18 +112,12 @@ describe('a notification', () => {
   })
 
   test('without an operation_id is sent once for equal requests within a minute, and again in the next minute', async () => {
-    // Five seconds into a minute, so that the minute does not end during the test.
-    let ahead_ms = 65_000 - (Date.now() % 60_000)
-    const restore = useClock({
-      now_ms: () => Date.now() + ahead_ms,
-      monotonic_ms: () => performance.now(),
-      after(delay_ms, action) {
-        const handle = setTimeout(action, delay_ms).unref()
-        return { cancel: () => clearTimeout(handle) }
-      },
-    })
+    const payment = await system.createPaidDeposit()
+    const adjustable = createAdjustableClock()
+    // The minute must not end during the test.
+    adjustable.stopWall()
+    const restore = useClock(adjustable)
     try {
-      const payment = await system.createPaidDeposit()
       const first = await system.notify({ hId: payment.hId })
       expect(await Promise.all([1, 2, 3].map(() => system.notify({ hId: payment.hId })))).toEqual(
         Array.from({ length: 3 }, () => first),
@@ -130,7 +125,7 @@ describe('a notification', () => {
       expect(await countCallbacks(payment)).toBe(3)
       await system.notify({ hId: payment.hId, payloadHash: 'another payload' })
       expect(await countCallbacks(payment)).toBe(5)
-      ahead_ms += 60_000
+      adjustable.stepWall(60_000)
       await system.notify({ hId: payment.hId })
       expect(await countCallbacks(payment)).toBe(7)
     } finally {

@@ -13,8 +13,8 @@ import type { ProviderAccount } from '../../services/payments/connectors/provide
 import type { CallResult } from '../../services/payments/domain/call-result.ts'
 import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
 import { sandboxAccount } from '../../services/sandbox/sandbox.fixture.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
-const TIMEOUT_MS = 100_000
 let directory: string
 let http: HttpClient
 let connector: Connector
@@ -76,7 +76,7 @@ test('a kill during many creates loses no confirmed operation and no callback', 
   const queue = orders.values()
   const work = async (): Promise<void> => {
     for (const order of queue) {
-      outcomes.set(order, await connector.create(first.account, order, TIMEOUT_MS))
+      outcomes.set(order, await connector.create(first.account, order, HANG_LIMIT_MS))
       if (outcomes.size === 150) killed = kill(first.child)
     }
   }
@@ -89,11 +89,11 @@ test('a kill during many creates loses no confirmed operation and no callback', 
   expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
   expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
   for (const [order, outcome] of outcomes) {
-    const found = await connector.lookUp(account, order.idempotency_key, 'deposit', TIMEOUT_MS)
+    const found = await connector.lookUp(account, order.idempotency_key, 'deposit', HANG_LIMIT_MS)
     if (outcome.kind === 'pending') expect(['pending', 'success']).toContain(found.kind)
     if (outcome.kind === 'not_sent') expect(found.kind).toBe('not_found')
     if (found.kind !== 'not_found') continue
-    const again = await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)
+    const again = await connector.create(account, { ...order, earlier_result_unknown: true }, HANG_LIMIT_MS)
     expect(again.kind).toBe('pending')
   }
   for (const order of orders) await receiver.acknowledged(order.idempotency_key)

@@ -1,4 +1,5 @@
 import { openStore } from '#lib/platform/store/open.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 /**
@@ -8,7 +9,7 @@ import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items
 const [directory = '', writer = ''] = process.argv.slice(2)
 const WORKERS = 32
 
-const store = await openStore({ database: 'orders', directory })
+const store = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
 const items = await store.collection<CrashItem>(CRASH_COLLECTION)
 
 async function work(worker: number): Promise<void> {

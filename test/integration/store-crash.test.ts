@@ -8,6 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 const ROUNDS = 4
@@ -69,7 +72,7 @@ describe('the embedded store after kill -9', () => {
       await kill(first)
       await kill(second)
     }
-    const store = await openStore({ database: 'orders', directory })
+    const store = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const found = new Map((await all(items, 'key')).map((item) => [item.id, item]))
     for (const [id, writes] of acknowledged) {
@@ -87,10 +90,14 @@ describe('the embedded store after kill -9', () => {
   }, 600_000)
 
   test('does not block other writers beyond the time limit when one writer is stopped', async () => {
-    const store = await openStore({ database: 'orders', directory, timeout_ms: 2_000 })
+    const store = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
     const items = await store.collection<CrashItem>(CRASH_COLLECTION)
     const child = await startWriter('stopped', 50, new Map())
+    const adjustable = createAdjustableClock()
+    const restore = useClock(adjustable)
     for (let at = 0; at < 5; at += 1) {
+      // Only writes that wait for the stopped writer have to reach the time limit.
+      adjustable.setRate(100)
       child.kill('SIGSTOP')
       const outcomes = await Promise.allSettled([
         items.insert(crashItem(`mine-${at}`, 1)),
@@ -101,8 +108,10 @@ describe('the embedded store after kill -9', () => {
       }
       expect(await items.get({ shop: 'a', id: 'absent' })).toBeUndefined()
       child.kill('SIGCONT')
+      adjustable.setRate(1)
       await writeUntilDone(items, `after-${at}`)
     }
+    restore()
     await kill(child)
     await store.close()
   })

@@ -5,6 +5,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 /**
  * Fills a small disk until a write is refused, frees space, and continues. Fails when anything is lost or partially
@@ -31,7 +32,7 @@ const FILL_MAX = 1_000
 const [directory = ''] = process.argv.slice(2)
 const ballast = join(directory, 'ballast')
 await writeFile(ballast, Buffer.alloc(BALLAST_BYTES))
-const store = await openStore({ database: 'orders', directory })
+const store = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
 const items = await store.collection<Item>(ITEMS)
 const kept = await fill(items)
 await expectWhole(items, kept)
@@ -43,7 +44,7 @@ for (let id = FILL_MAX; id < FILL_MAX + 10; id += 1) {
 }
 await expectWhole(items, kept)
 await store.close()
-const again = await openStore({ database: 'orders', directory })
+const again = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
 await expectWhole(await again.collection<Item>(ITEMS), kept)
 await again.close()
 process.stdout.write('whole\n')

@@ -9,6 +9,7 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 /** The document that a step of a mutation stores under its own id. */
 export interface Step {
@@ -34,7 +35,7 @@ export const CRASH_POINTS = ['begun', ...STEPS, 'complete'] as const
 export async function openIdempotencySystem(store_location: StoreLocation): Promise<IdempotencySystem> {
   const { database, directory, mongodb_uri } = store_location
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
-  const store = await openStore({ database, directory, mongodb_uri: uri })
+  const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
   const records = await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION)
   const steps = await store.collection<Step>({
     name: 'steps',

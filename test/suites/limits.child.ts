@@ -1,14 +1,19 @@
 import { text } from 'node:stream/consumers'
+import { useClock } from '#lib/platform/time.ts'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
 import { nonceTtlMs } from '../../gateway/auth/replay.ts'
 import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { type LimitsJob, type LimitsResult, openGatewayStoreAt } from './limits.system.ts'
 
 /** Runs the limits of one gateway in its own process. It starts its job when its input ends, and prints the result. */
 const job: LimitsJob = JSON.parse(process.argv[2] ?? '{}')
 
+const adjustable = createAdjustableClock()
+adjustable.stopWall(job.wall_ms)
+useClock(adjustable)
 const gateway_store = await openGatewayStoreAt(job.store_location)
 const limits = createLimits(gateway_store.counters)
 const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: nonceTtlMs(V1_WINDOW_MS) })

@@ -2,12 +2,14 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
 import { nonceTtlMs } from '../../gateway/auth/replay.ts'
 import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'
 import { countOutcomes, limitedCaller, type OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { createLimits } from '../../gateway/limits/limits.ts'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import {
   type LimitsJob,
@@ -23,11 +25,19 @@ const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 /** The suite for limits and nonces of several gateways, which must pass on every store. */
 export function limitsSuite(name: string, store_location: StoreLocation): void {
   describe(`limits on ${name}`, () => {
+    const adjustable = createAdjustableClock()
+    // No window of a quota, and no day, ends during a test.
+    adjustable.stopWall()
+    let restore: () => void
     let gateway_stores: OpenGatewayStore[]
     beforeAll(async () => {
+      restore = useClock(adjustable)
       gateway_stores = [await openGatewayStoreAt(store_location), await openGatewayStoreAt(store_location)]
     })
-    afterAll(() => Promise.all(gateway_stores.map(({ store }) => store.close())))
+    afterAll(async () => {
+      await Promise.all(gateway_stores.map(({ store }) => store.close()))
+      restore()
+    })
 
     test('two gateways together admit no more than the method quota and the daily limit', async () => {
       const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
@@ -82,6 +92,7 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
         quota: 50,
         daily_limit: 75,
         calls: 200,
+        wall_ms: adjustable.now_ms(),
       }
       const results = await Promise.all((await Promise.all([begin(job), begin(job)])).map((go) => go()))
       const quota_outcomes = results.map((result) => result.quota_outcomes)

@@ -4,6 +4,7 @@ import type { Store } from '#lib/platform/store/store.ts'
 import type { OutcomeCounts } from '../../gateway/limits/limits.fixture.ts'
 import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 /** The job of one process, and the location of its store. */
 export interface LimitsJob {
@@ -15,6 +16,8 @@ export interface LimitsJob {
   readonly quota: number
   readonly daily_limit: number
   readonly calls: number
+  /** The stopped wall clock of the process, so that no window ends during the job. */
+  readonly wall_ms: number
 }
 
 /** The result of a job. */
@@ -31,11 +34,12 @@ export interface OpenGatewayStore extends GatewayStore {
 }
 
 /** Opens the store of a gateway at its location. */
-export async function openGatewayStoreAt(
-  { database, directory, mongodb_uri }: StoreLocation,
-  timeout_ms = 5_000,
-): Promise<OpenGatewayStore> {
+export async function openGatewayStoreAt({
+  database,
+  directory,
+  mongodb_uri,
+}: StoreLocation): Promise<OpenGatewayStore> {
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
-  const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms })
+  const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
   return { ...(await openGatewayStore(store)), store }
 }

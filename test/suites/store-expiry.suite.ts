@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -18,14 +19,9 @@ export function expirySuite(subject: StoreUnderTest): void {
 
     /** Moves the clock of this process only. The server does not delete the documents yet, so our own check must hide them. */
     function goForward(time_ms: number): void {
-      restoreClock = useClock({
-        now_ms: () => Date.now() + time_ms,
-        monotonic_ms: () => performance.now(),
-        after(delay_ms, action) {
-          const timer = setTimeout(action, delay_ms).unref()
-          return { cancel: () => clearTimeout(timer) }
-        },
-      })
+      const adjustable = createAdjustableClock()
+      adjustable.stepWall(time_ms)
+      restoreClock = useClock(adjustable)
     }
     const expiring = (): Promise<Collection<Item>> => subject.collection({ ...ITEMS, expires: 'gone_at' })
     const inDays = (days: number): Date => new Date(clock.now_ms() + days * DAY_MS)

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
+import { HANG_LIMIT_MS } from './hang-limit.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const READY_LIMIT_MS = 100_000
 
 /** A process of the system under test. */
 export interface SystemProcess {
@@ -30,7 +30,7 @@ export async function startProcess(
   const started = launch(file, parameters, variables)
   const { child } = started
   const { promise, resolve, reject } = Promise.withResolvers<ReadyUrls>()
-  const limit = setTimeout(() => reject(new Error(`not ready in time:\n${started.log()}`)), READY_LIMIT_MS)
+  const limit = setTimeout(() => reject(new Error(`not ready in time:\n${started.log()}`)), HANG_LIMIT_MS)
   child.once('exit', (code) => reject(new Error(`ended with ${code} before it was ready:\n${started.log()}`)))
   if (child.stdout) {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -88,7 +88,7 @@ export async function runToEnd(
   child.stdout?.on('data', (chunk: Buffer) => {
     output += chunk
   })
-  const limit = setTimeout(() => void kill(), READY_LIMIT_MS)
+  const limit = setTimeout(() => void kill(), HANG_LIMIT_MS)
   const [code] = await once(child, 'close')
   clearTimeout(limit)
   if (code !== 0) throw new Error(`${file} ${parameters.join(' ')} ended with ${code}:\n${log()}`)

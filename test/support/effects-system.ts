@@ -12,6 +12,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { trustedClock } from './clock-guard.ts'
+import { HANG_LIMIT_MS } from './hang-limit.ts'
 
 /** A small document with effects: an order that is charged, then shipped, then reported. */
 export interface Order extends EffectDocument {
@@ -90,7 +91,7 @@ export async function openEffectsSystem(
 ): Promise<EffectsSystem> {
   const { database, directory, mongodb_uri } = store_location
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
-  const store = await openStore({ database, directory, mongodb_uri: uri })
+  const store = await openStore({ database, directory, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
   const orders = await store.collection<Order>({
     name: 'orders',
     partition: ['order_id'],

@@ -1,12 +1,12 @@
-/** Below the time limit of a test, so that the message about the last value is printed. */
-const LIMIT_MS = 100_000
+import { HANG_LIMIT_MS } from './hang-limit.ts'
+
 const PAUSE_MS = 20
 
 /** Reads a value repeatedly until it is as expected, and returns it. After the time limit it throws with the last value. */
 export async function eventually<T>(
   read: () => Promise<T> | undefined,
   isExpected: (value: T | undefined) => boolean,
-  limit_ms = LIMIT_MS,
+  limit_ms = HANG_LIMIT_MS,
 ): Promise<T> {
   const end_ms = performance.now() + limit_ms
   for (;;) {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+import { HANG_LIMIT_MS } from './hang-limit.ts'
 import { findProgram } from './programs.ts'
 
 /** A NATS server that belongs to one test. It keeps its port through `kill` and `restart`. */
@@ -23,8 +24,6 @@ export interface PrivateNats {
   /** Ends it and deletes its files. */
   stop(): Promise<void>
 }
-
-const READY_WITHIN_MS = 100_000
 
 /**
  * Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log.
@@ -97,10 +96,10 @@ async function spawnBound(program: string, args: readonly string[], log: string)
 }
 
 async function waitUntilReady(child: ChildProcess, port: number, log: string): Promise<void> {
-  const deadline_ms = performance.now() + READY_WITHIN_MS
+  const deadline_ms = performance.now() + HANG_LIMIT_MS
   while (!(await sendsGreeting(port))) {
     if (hasEnded(child) || performance.now() > deadline_ms) {
-      const state = hasEnded(child) ? 'ended' : `was not ready within ${READY_WITHIN_MS} ms`
+      const state = hasEnded(child) ? 'ended' : `was not ready within ${HANG_LIMIT_MS} ms`
       throw new Error(`nats-server ${state}:\n${(await readFile(log, 'utf8')).slice(-2_000)}`)
     }
     await delay(20)

@@ -13,6 +13,7 @@ import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { trustedClock } from './clock-guard.ts'
+import { HANG_LIMIT_MS } from './hang-limit.ts'
 import { rpcConfig } from './rpc.ts'
 import { withOutages } from './store.ts'
 
@@ -63,7 +64,7 @@ export async function startRoles(
       draining: stopping.signal,
       stopping: stopping.signal,
       async openStore() {
-        const store = await openStore({ database: role.name, directory })
+        const store = await openStore({ database: role.name, directory, timeout_ms: HANG_LIMIT_MS })
         stores.push(store)
         return withOutages(store, () => away.has(role.name))
       },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
+import { HANG_LIMIT_MS } from './hang-limit.ts'
 
 /** An embedded store in a temporary directory. */
 export interface TestStore extends AsyncDisposable {
@@ -15,7 +16,7 @@ export interface TestStore extends AsyncDisposable {
 /** Opens a store for a test or a file of tests. */
 export async function openTestStore(): Promise<TestStore> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-store-'))
-  const opened = await openStore({ database: 'test', directory })
+  const opened = await openStore({ database: 'test', directory, timeout_ms: HANG_LIMIT_MS })
   let is_unavailable = false
   return {
     store: withOutages(opened, () => is_unavailable),

@@ -9,6 +9,7 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { type BoundEffect, defineEffect, type EffectHandler } from './define-effect.ts'
 import { createEffect, EFFECT_INDEXES, type EffectDocument } from './effect.ts'
 import { createEffectRunner } from './runner.ts'
@@ -23,7 +24,7 @@ let items: Collection<Item>
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-runner-'))
-  store = await openStore({ database: 'items', directory })
+  store = await openStore({ database: 'items', directory, timeout_ms: HANG_LIMIT_MS })
   const key = ['item_id']
   items = await store.collection<Item>({ name: 'items', partition: key, key, indexes: EFFECT_INDEXES })
 })

@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { storeSuite } from '../../../test/suites/store.suite.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../../test/support/servers.ts'
 import { openStore } from './open.ts'
 
@@ -14,7 +15,7 @@ if ('skip' in server) {
   storeSuite('mongodb', async () => {
     const database = `contract-${randomHex(6)}`
     return {
-      open: () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 }),
+      open: () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: HANG_LIMIT_MS }),
       async remove() {
         const client = new MongoClient(server.uri)
         await client.db(database).dropDatabase()

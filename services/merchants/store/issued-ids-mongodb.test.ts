@@ -8,6 +8,7 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../../test/support/servers.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
@@ -25,7 +26,7 @@ if ('skip' in server) {
 } else {
   test('two processes issue different ids, and both report a highest id that is not below an issued one', async () => {
     const database = `merchants-${randomHex(6)}`
-    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 20_000 })
+    const open = () => openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: HANG_LIMIT_MS })
     const one = await createFixture(open)
     const other = await createFixture(open)
     const environment = Environment.TEST

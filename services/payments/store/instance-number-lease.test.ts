@@ -8,6 +8,7 @@ import { useRandomness } from '#lib/platform/crypto/random.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { leaseInstanceNumber } from './instance-number-lease.ts'
 import type { InstanceNumberLease } from './instance-number-leases.ts'
@@ -23,7 +24,7 @@ const restores: (() => void)[] = []
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-numeric-ids-'))
-  opened = await openStore({ database: 'payments', directory })
+  opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   leases = watched((await openPaymentsStore(opened)).instance_number_leases)
   clock = createManualClock()
   restores.push(useClock(clock))

@@ -6,6 +6,7 @@ import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { LookupResult, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
 import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
 import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
@@ -13,7 +14,6 @@ import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
-const TIMEOUT_MS = 10_000
 let directory: string
 let sandbox: TestSandbox
 let receiver: CallbackReceiver
@@ -21,7 +21,8 @@ let orders_made = 0
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
-  sandbox = await startSandbox(directory)
+  // The sandbox ends its silence itself, so that no create depends on a time limit.
+  sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
   receiver = await startReceiver(connector, sandbox.account)
 })
 
@@ -55,12 +56,12 @@ function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
   }
 }
 
-function create(order: ProviderOrder, timeout_ms = TIMEOUT_MS) {
-  return connector.create(sandbox.account, order, timeout_ms)
+function create(order: ProviderOrder) {
+  return connector.create(sandbox.account, order, HANG_LIMIT_MS)
 }
 
 function lookUp(order: ProviderOrder): Promise<LookupResult> {
-  return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, TIMEOUT_MS)
+  return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, HANG_LIMIT_MS)
 }
 
 /** Polls as payments does, until the operation is final. */
@@ -129,13 +130,13 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
   })
 
   test.each([
-    [903, 'no response', 300],
-    [904, 'connection reset', TIMEOUT_MS],
-    [913, 'HTTP 500 without a protocol body', TIMEOUT_MS],
-    [915, 'body not of the protocol', TIMEOUT_MS],
-  ])('%i: unknown (%s); a poll finds the success, no callback', async (digits, _why, timeout_ms) => {
+    [903, 'no response'],
+    [904, 'connection reset'],
+    [913, 'HTTP 500 without a protocol body'],
+    [915, 'body not of the protocol'],
+  ])('%i: unknown (%s); a poll finds the success, no callback', async (digits) => {
     const order = orderOf(kind, digits)
-    expect(await create(order, timeout_ms)).toMatchObject({ kind: 'unknown' })
+    expect(await create(order)).toMatchObject({ kind: 'unknown' })
     expect(await finalOutcome(order)).toEqual(success(order))
     await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(0)
@@ -270,7 +271,7 @@ describe('idempotency keys', () => {
       kind: 'unknown',
     })
     expect(
-      await connector.lookUp(sandbox.account, order.idempotency_key, 'withdrawal', TIMEOUT_MS),
+      await connector.lookUp(sandbox.account, order.idempotency_key, 'withdrawal', HANG_LIMIT_MS),
     ).toMatchObject({
       kind: 'unknown',
     })
@@ -321,7 +322,7 @@ test('a lookup of an operation of another kind leaves the outcome unknown', asyn
   await create(order)
   const kinds: OperationKind[] = ['withdrawal', 'refund']
   for (const kind of kinds) {
-    const outcome = await connector.lookUp(sandbox.account, order.idempotency_key, kind, TIMEOUT_MS)
+    const outcome = await connector.lookUp(sandbox.account, order.idempotency_key, kind, HANG_LIMIT_MS)
     expect(outcome.kind).toBe('unknown')
   }
 })

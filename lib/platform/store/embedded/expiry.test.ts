@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { parseLayout } from '#lib/platform/store/layout.ts'
 import { clock } from '#lib/platform/time.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { planRegistration } from './catalog.ts'
 import { createCollection } from './collection.ts'
 import { createDocuments } from './documents.ts'
@@ -19,7 +20,7 @@ interface Nonce {
 
 test('a sweep deletes expired documents with their index entries, and no others', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'store-expiry-'))
-  const environment = await openEnvironment(directory, 5_000)
+  const environment = await openEnvironment(directory, HANG_LIMIT_MS)
   const indexes = { by_code: { fields: ['shop', 'code'], unique: true } } as const
   const declared = { name: 'nonces', partition: ['shop'], key: ['shop', 'id'], expires: 'gone_at', indexes }
   const layout = withExpiry(parseLayout(declared))

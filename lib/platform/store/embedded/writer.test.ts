@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { type LmdbEnvironment, openEnvironment } from './environment.ts'
 import type { PlannedWrite } from './writer.ts'
 
@@ -12,7 +13,7 @@ describe('the writer', () => {
   let environment: LmdbEnvironment
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'store-writer-'))
-    environment = await openEnvironment(directory, 5_000)
+    environment = await openEnvironment(directory, HANG_LIMIT_MS)
   })
   afterEach(async () => {
     await environment.release()
@@ -74,7 +75,11 @@ describe('the writer', () => {
     await environment.write(() => putting('a'))
     for (let round = 0; round < 20; round += 1) {
       const writing = environment.write(() => putting(`b${round}`))
-      const [next] = await Promise.all([openEnvironment(directory, 5_000), environment.release(), writing])
+      const [next] = await Promise.all([
+        openEnvironment(directory, HANG_LIMIT_MS),
+        environment.release(),
+        writing,
+      ])
       environment = next
       expect(keys()).toContain(`b${round}`)
     }

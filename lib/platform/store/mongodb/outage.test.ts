@@ -7,8 +7,10 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { failureOf, ITEMS, type Item } from '../../../../test/suites/store.suite.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { startPrivateMongoProxy } from '../../../../test/support/servers.ts'
 
+/** The time limit of the store under test. Before and after an outage its calls are repeated when they reach it. */
 const TIMEOUT_MS = 1_500
 const KEY = { shop: 'a', id: 1 }
 
@@ -22,13 +24,20 @@ if ('skip' in proxy) {
     const mongodb_uri = new Secret(proxy.uri)
     let store: Store
     let items: Collection<Item>
+    /** The same documents without a short time limit: they are prepared and checked through it. */
+    let patient: Store
+    let prepared: Collection<Item>
     beforeEach(async () => {
       await proxy.restore()
-      store ??= await openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS })
-      items = await store.collection<Item>({ ...ITEMS, name: `items_${randomHex(4)}` })
+      const spec = { ...ITEMS, name: `items_${randomHex(4)}` }
+      patient ??= await openStore({ database, mongodb_uri, timeout_ms: HANG_LIMIT_MS })
+      prepared = await patient.collection<Item>(spec)
+      store ??= await untilAnswered(() => openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS }))
+      items = await untilAnswered(() => store.collection<Item>(spec))
     })
     afterAll(async () => {
       await store.close()
+      await patient.close()
       await proxy.restore()
       const client = new MongoClient(proxy.uri)
       await client.db(database).dropDatabase()
@@ -49,7 +58,8 @@ if ('skip' in proxy) {
     }
 
     test('calls fail with Unavailable during the outage, and work again afterwards', async () => {
-      const inserted = await items.insert(KEY)
+      const inserted = await prepared.insert(KEY)
+      await untilAnswered(() => items.get(KEY))
       await proxy.cut()
       for (const failure of await Promise.all(everything(inserted.version)))
         expect(failure).toBeInstanceOf(Unavailable)
@@ -58,14 +68,15 @@ if ('skip' in proxy) {
         expect(failure).not.toBeInstanceOf(Ambiguous)
       await proxy.restore()
       await untilAnswered(() => store.ping())
-      expect(await items.get(KEY)).toEqual(inserted)
-      expect(await items.get({ shop: 'a', id: 'new' })).toBeUndefined()
-      expect(await items.replace({ ...KEY, rank: 2 }, inserted.version)).toMatchObject({ rank: 2 })
+      expect(await untilAnswered(() => items.get(KEY))).toEqual(inserted)
+      expect(await untilAnswered(() => prepared.get({ shop: 'a', id: 'new' }))).toBeUndefined()
+      const later = await untilAnswered(() => items.insert({ shop: 'a', id: randomHex(8), rank: 2 }))
+      expect(later).toMatchObject({ rank: 2 })
     })
 
     test('a write without a response is Ambiguous, a read without a response is Unavailable', async () => {
-      const { version } = await items.insert(KEY)
-      await Promise.all(Array.from({ length: 8 }, () => items.get(KEY)))
+      const { version } = await prepared.insert(KEY)
+      await untilAnswered(() => Promise.all(Array.from({ length: 8 }, () => items.get(KEY))))
       proxy.stall()
       const [get, find, ping, ...writes] = await Promise.all(everything(version))
       for (const failure of [get, find, ping]) {
@@ -75,8 +86,7 @@ if ('skip' in proxy) {
       for (const failure of writes) expect(failure).toBeInstanceOf(Unavailable)
       expect(writes.some((failure) => failure instanceof Ambiguous)).toBe(true)
       await proxy.restore()
-      await untilAnswered(() => store.ping())
-      const found = await items.get(KEY)
+      const found = await untilAnswered(() => prepared.get(KEY))
       expect([undefined, version, version + 1]).toContain(found?.version)
     })
 
@@ -93,8 +103,13 @@ if ('skip' in proxy) {
   })
 }
 
-async function untilAnswered(ask: () => Promise<void>): Promise<void> {
-  const outcome = await ask().catch((error: unknown) => error)
-  if (outcome instanceof Unavailable) await untilAnswered(ask)
-  else if (outcome !== undefined) throw outcome
+/** Repeats a call until it succeeds, or fails for another reason than its time limit. */
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+    }
+  }
 }

@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../../../test/support/servers.ts'
 
 const server = await mongodbForTests()
@@ -17,7 +18,11 @@ if ('skip' in server) test.skip(`a find without bounds on MongoDB: ${server.skip
 else
   test('a find without bounds returns all documents of an index', async () => {
     const database = `attack-${randomHex(6)}`
-    const store = await openStore({ database, mongodb_uri: new Secret(server.uri), timeout_ms: 100_000 })
+    const store = await openStore({
+      database,
+      mongodb_uri: new Secret(server.uri),
+      timeout_ms: HANG_LIMIT_MS,
+    })
     try {
       const notes = await store.collection<Note>({
         name: 'notes',

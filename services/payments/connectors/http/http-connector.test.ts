@@ -6,11 +6,11 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import type { ProviderOrder } from '../connector.ts'
 import type { ProviderAccount } from '../provider-accounts.ts'
 import { createHttpConnector } from './http-connector.ts'
 
-const TIMEOUT_MS = 5000
 const http = createHttpClient({ allow: allowAnyAddress })
 const connector = createHttpConnector(http)
 let server: Server
@@ -67,8 +67,8 @@ const success = { ...pending, status: 'success', completed_at: '2026-11-21T12:00
 async function resultsOf(body: unknown, http_status = 200) {
   next_response = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
   return {
-    created: await connector.create(account, order, TIMEOUT_MS),
-    found: await connector.lookUp(account, 'k1', 'deposit', TIMEOUT_MS),
+    created: await connector.create(account, order, HANG_LIMIT_MS),
+    found: await connector.lookUp(account, 'k1', 'deposit', HANG_LIMIT_MS),
   }
 }
 
@@ -144,9 +144,9 @@ describe('a refusal', () => {
   test('with 1013, or after an earlier create with an unknown result, proves nothing', async () => {
     expect((await resultsOf({ accepted: false, code: 1013 })).created).toEqual(unknown)
     next_response = { http_status: 400, body: JSON.stringify({ accepted: false, code: 8600 }) }
-    expect(await connector.create(account, { ...order, earlier_result_unknown: true }, TIMEOUT_MS)).toEqual(
-      unknown,
-    )
+    expect(
+      await connector.create(account, { ...order, earlier_result_unknown: true }, HANG_LIMIT_MS),
+    ).toEqual(unknown)
   })
 })
 
@@ -154,11 +154,11 @@ describe('no connection', () => {
   const unreachable = accountAt(1)
 
   test('is not_sent for a first create, and unknown for lookups and after an earlier create with an unknown result', async () => {
-    expect(await connector.create(unreachable, order, TIMEOUT_MS)).toMatchObject({ kind: 'not_sent' })
+    expect(await connector.create(unreachable, order, HANG_LIMIT_MS)).toMatchObject({ kind: 'not_sent' })
     expect(
-      await connector.create(unreachable, { ...order, earlier_result_unknown: true }, TIMEOUT_MS),
+      await connector.create(unreachable, { ...order, earlier_result_unknown: true }, HANG_LIMIT_MS),
     ).toEqual(unknown)
-    expect(await connector.lookUp(unreachable, 'k1', 'deposit', TIMEOUT_MS)).toEqual(unknown)
+    expect(await connector.lookUp(unreachable, 'k1', 'deposit', HANG_LIMIT_MS)).toEqual(unknown)
   })
 })
 
@@ -277,7 +277,7 @@ test('the result is unknown when the response is not HTTP', async () => {
   await fc.assert(
     fc.asyncProperty(lines, async (parts) => {
       bytes = Buffer.from(parts.join(''))
-      expect(await connector.create(hostile, order, TIMEOUT_MS)).toEqual(unknown)
+      expect(await connector.create(hostile, order, HANG_LIMIT_MS)).toEqual(unknown)
     }),
     { numRuns: 100 },
   )
@@ -321,8 +321,8 @@ describe('a callback', () => {
 
 test('an order that the protocol cannot express throws before anything is sent', async () => {
   const too_much = { ...order, amount: { minor: 2n ** 53n, currency: 'INR' } }
-  await expect(connector.create(account, too_much, TIMEOUT_MS)).rejects.toThrow(TypeError)
-  await expect(connector.create(account, { ...order, idempotency_key: 'a/b' }, TIMEOUT_MS)).rejects.toThrow(
-    TypeError,
-  )
+  await expect(connector.create(account, too_much, HANG_LIMIT_MS)).rejects.toThrow(TypeError)
+  await expect(
+    connector.create(account, { ...order, idempotency_key: 'a/b' }, HANG_LIMIT_MS),
+  ).rejects.toThrow(TypeError)
 })
