@@ -3,7 +3,13 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
-import { isCurrentWindow, isOpenWindow, type Quota, returnTokens, type TokenGrant } from './quota-counter.ts'
+import {
+  giveBackTokens,
+  isCurrentWindow,
+  isOpenWindow,
+  type Quota,
+  type TokenGrant,
+} from './quota-counter.ts'
 
 /** The tokens of one quota that this process holds. All of them belong to one window. */
 export interface HeldTokens {
@@ -17,10 +23,10 @@ export interface HeldTokens {
   /** When the window of the tokens ends, on the wall clock. */
   windowEndMs(): number
   /**
-   * Returns the unused tokens to the counter, if their window is still open. Throws `Unavailable`: then the tokens are
+   * Gives the unused tokens back to the counter, if their window is still open. Throws `Unavailable`: then the tokens are
    * held again, or lost after an `Ambiguous`.
    */
-  returnTo(counters: Collection<QuotaCounter>): Promise<void>
+  giveBackTo(counters: Collection<QuotaCounter>): Promise<void>
 }
 
 /** Makes the holder of a quota's tokens, with none. */
@@ -35,7 +41,7 @@ export function createHeldTokens(quota: Quota): HeldTokens {
       return true
     },
     add(grant, callers) {
-      // A return that failed meanwhile may have left held tokens.
+      // An attempt to give tokens back that failed meanwhile may have left held tokens.
       const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
       opened_at_ms = grant.opened_at_ms
       tokens = Math.max(0, available - callers)
@@ -44,12 +50,12 @@ export function createHeldTokens(quota: Quota): HeldTokens {
     remaining: () => tokens,
     isWindowCurrent,
     windowEndMs: () => opened_at_ms + quota.window_ms,
-    async returnTo(counters) {
+    async giveBackTo(counters) {
       const window_opened_ms = opened_at_ms
       if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, clock.now_ms())) return
       let withdrawn = 0
       try {
-        await returnTokens(counters, quota, window_opened_ms, () => {
+        await giveBackTokens(counters, quota, window_opened_ms, () => {
           if (opened_at_ms !== window_opened_ms) return 0
           const unused = tokens
           tokens = 0

@@ -5,11 +5,11 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'
 
-/** The token leases of this process. Unused tokens are returned, so that other processes can use them. */
+/** The token leases of this process. Unused tokens are given back to the shared counters, so that other processes can use them. */
 export interface LeaseCache {
   /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
   getOrCreate(key: string, make: () => TokenLease): TokenLease
-  /** Returns all unused tokens, once, within `CLOSE_TIMEOUT_MS`. */
+  /** Gives back all unused tokens, once, within `CLOSE_TIMEOUT_MS`. */
   close(): Promise<void>
 }
 
@@ -18,18 +18,18 @@ const LEASES_MAX = 20_000
 const EVICTED_MAX = 20_000
 const SWEEP_INTERVAL_MS = 1_000
 const IDLE_MS = 5_000
-const RETURN_CONCURRENCY = 50
+const GIVE_BACK_CONCURRENCY = 50
 /** A part of the 15 seconds in which a process must stop (R5). */
 const CLOSE_TIMEOUT_MS = 3_000
 
-/** Makes an empty cache and starts its sweeps, which return the tokens of idle and of evicted leases. */
+/** Makes an empty cache and starts its sweeps, which give back the tokens of idle and of evicted leases. */
 export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
-  const evicted: TokenLease[] = []
+  const evicted_leases: TokenLease[] = []
   const leases = new LRUCache<string, TokenLease>({
     max: leases_max,
     dispose(lease, _key, reason) {
       // When the list is full, because the store is slow, the tokens of this lease are lost until its window ends.
-      if (reason === 'evict' && evicted.length < EVICTED_MAX) evicted.push(lease)
+      if (reason === 'evict' && evicted_leases.length < EVICTED_MAX) evicted_leases.push(lease)
     },
   })
   let is_closed = false
@@ -40,12 +40,12 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
       sweeping = sweep()
       return sweeping
     },
-    (error) => log.error({ error }, 'returning unused tokens failed unexpectedly'),
+    (error) => log.error({ error }, 'giving back unused tokens failed unexpectedly'),
   )
 
   async function sweep(): Promise<void> {
-    await returnAll(evicted)
-    await returnAll(findIdleLeases(leases.rvalues()))
+    await giveBackAll(evicted_leases)
+    await giveBackAll(findIdleLeases(leases.rvalues()))
   }
 
   return {
@@ -60,10 +60,10 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
     async close() {
       is_closed = true
       sweeps.cancel()
-      const open_leases = [...leases.values(), ...evicted]
+      const open_leases = [...leases.values(), ...evicted_leases]
       leases.clear()
-      await withTimeout(Promise.all([sweeping, returnAll(open_leases)]), CLOSE_TIMEOUT_MS)
-      // Stops `returnAll` after a time-out: tokens that are not returned by now are lost until their window ends.
+      await withTimeout(Promise.all([sweeping, giveBackAll(open_leases)]), CLOSE_TIMEOUT_MS)
+      // Stops `returnAll` after a time-out: tokens that are not given back by now are lost until their window ends.
       open_leases.length = 0
     },
   }
@@ -81,15 +81,15 @@ function findIdleLeases(leases: Iterable<TokenLease | undefined>): TokenLease[] 
   return idle
 }
 
-/** Returns the tokens of all leases and empties the list. It stops at the first failure; the rest stays on the list. */
-async function returnAll(leases: TokenLease[]): Promise<void> {
+/** Gives back the tokens of all leases and empties the list. It stops at the first failure; the rest stays on the list. */
+async function giveBackAll(leases: TokenLease[]): Promise<void> {
   while (leases.length > 0) {
-    const group = leases.splice(0, RETURN_CONCURRENCY)
-    const results = await Promise.allSettled(group.map((lease) => lease.returnUnused()))
+    const group = leases.splice(0, GIVE_BACK_CONCURRENCY)
+    const results = await Promise.allSettled(group.map((lease) => lease.giveBackUnused()))
     const failed = results.find((result) => result.status === 'rejected')
     if (failed === undefined) continue
     leases.unshift(...group)
-    log.warn({ error: failed.reason }, 'returning unused tokens failed; trying again at the next sweep')
+    log.warn({ error: failed.reason }, 'giving back unused tokens failed; trying again at the next sweep')
     return
   }
 }

@@ -25,7 +25,7 @@ export interface Limits {
   useDailyLimit(caller: LimitedCaller): Promise<void>
   /** Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is unlimited. */
   useMethodQuota(method: string, caller: LimitedCaller): Promise<void>
-  /** Returns the unused tokens, once (R5); from then on every call throws 2002. */
+  /** Gives back the unused tokens, once (R5); from then on every call throws 2002. */
   close(): Promise<void>
 }
 

@@ -15,7 +15,7 @@ const minute = (limit: number): Quota => ({
 const day: Quota = { ...minute(10), window_ms: DAY_MS, opens_at_ms: Date.UTC(2026, 10, 21) }
 
 describe('a grant', () => {
-  test('opens a window at the first call, and counts on in it', () => {
+  test('opens a window at the first call, counts later calls in it, and opens the next after its end', () => {
     const first = decideGrant(minute(10), undefined, 3, NOW_MS)
     expect(first).toMatchObject({ granted: 3, counter: { used: 3, opened_at: new Date(NOW_MS) } })
     const second = decideGrant(minute(10), first.counter, 4, NOW_MS + 59_999)
@@ -24,7 +24,7 @@ describe('a grant', () => {
     expect(next).toMatchObject({ granted: 9, counter: { used: 9, opened_at: new Date(NOW_MS + MINUTE_MS) } })
   })
 
-  test('gives the last tokens to as many as there are', () => {
+  test('grants no more than the tokens that are left', () => {
     const { counter } = decideGrant(minute(10), undefined, 8, NOW_MS)
     expect(decideGrant(minute(10), counter, 5, NOW_MS)).toMatchObject({ granted: 2, counter: { used: 10 } })
   })

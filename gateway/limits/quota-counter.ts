@@ -99,13 +99,13 @@ export async function acquireTokens(
 }
 
 /**
- * Returns the tokens that `withdraw` hands out, if the counter is still in the window of `opened_at_ms`. `withdraw` is
+ * Gives back the tokens that `withdraw` hands out, if the counter is still in the window of `opened_at_ms`. `withdraw` is
  * called just before a write; after it, no caller may use those tokens.
  *
- * Throws `Unavailable` when the tokens were not returned; then the holder may use them again. WARNING: not after an
- * `Ambiguous`: the tokens may be returned, and using them again could admit more calls than the limit.
+ * Throws `Unavailable` when the tokens were not given back; then the holder may use them again. WARNING: not after an
+ * `Ambiguous`: the tokens may have been given back, and using them again could admit more calls than the limit.
  */
-export async function returnTokens(
+export async function giveBackTokens(
   counters: Collection<QuotaCounter>,
   quota: Quota,
   opened_at_ms: number,

@@ -21,10 +21,10 @@ export interface TokenLease {
   /** The tokens that are held. Those of an ended window admit no call. */
   remaining(): number
   /**
-   * Returns the unused tokens to the counter, if their window is still open. It waits for acquisitions in progress first;
+   * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress first;
    * the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
    */
-  returnUnused(): Promise<void>
+  giveBackUnused(): Promise<void>
 }
 
 /** What a token lease needs. */
@@ -39,7 +39,7 @@ type Waiter = PromiseWithResolvers<void>
 
 const WAITERS_MAX = 5_000
 /**
- * How long the store is not read again after it reported an exhausted quota or failed. Short, so that returned tokens are
+ * How long the store is not read again after it reported an exhausted quota or failed. Short, so that tokens that were given back are
  * usable soon; long enough that not every caller waits for a store that is down.
  */
 const STORE_RETRY_MS = 1_000
@@ -117,9 +117,9 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
     },
     lastUsedMs: () => last_used_ms,
     remaining: held.remaining,
-    async returnUnused() {
+    async giveBackUnused() {
       await serving
-      await held.returnTo(counters)
+      await held.giveBackTo(counters)
     },
   }
 }

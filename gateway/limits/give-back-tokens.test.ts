@@ -59,7 +59,7 @@ const reaches = (name: string, used: number, application_id?: string): Promise<u
   )
 
 describe('an idle lease', () => {
-  test('is returned, so that two gateways admit exactly the daily limit although one is idle', async () => {
+  test('is given back, so that two gateways admit exactly the daily limit although one is idle', async () => {
     const [idle, busy] = [start(), start()]
     await count(1, idle)
     const { admitted } = await count(6_000, busy)
@@ -71,7 +71,7 @@ describe('an idle lease', () => {
     expect(await usedOf(TODAY)).toBe(5_000)
   })
 
-  test('is returned to the counter of its own window only', async () => {
+  test('is given back to the counter of its own window only', async () => {
     const [first, second] = [start(), start()]
     await admit(3, first)
     await admit(1, first, 'payment.status')
@@ -85,7 +85,7 @@ describe('an idle lease', () => {
     await reaches(OFTEN, 1)
   })
 
-  test('is not returned while it is used', async () => {
+  test('is not given back while it is used', async () => {
     const limits = start()
     for (let round = 1; round <= 5; round += 1) {
       expect(await count(1, limits)).toMatchObject({ admitted: 1 })
@@ -94,7 +94,7 @@ describe('an idle lease', () => {
     }
   })
 
-  test('is returned when other gateways write the counter at the same time', async () => {
+  test('is given back when other gateways write the counter at the same time', async () => {
     const busy = start()
     let concurrent_writes = 3
     const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
@@ -113,7 +113,7 @@ describe('an idle lease', () => {
     await reaches(TODAY, 301)
   })
 
-  test('is kept when the store is unavailable, and returned later', async () => {
+  test('is kept when the store is unavailable, and given back later', async () => {
     let is_down = false
     const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
@@ -128,7 +128,7 @@ describe('an idle lease', () => {
     await reaches(OFTEN, 10)
   })
 
-  test('keeps tokens of a new window that it acquires during the return', async () => {
+  test('keeps tokens of a new window that it acquires meanwhile', async () => {
     let reads = 0
     const acquired = Promise.withResolvers<void>()
     const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
@@ -150,7 +150,7 @@ describe('an idle lease', () => {
     expect(reads).toBe(3)
   })
 
-  test('is returned once: a lost response is not retried', async () => {
+  test('is given back once: a lost response is not retried', async () => {
     const limits = start(interceptCalls(gateway_store.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await clock.advance(IDLE_MS + 1_000)
@@ -163,7 +163,7 @@ describe('an idle lease', () => {
   })
 })
 
-describe('tokens that another gateway returned', () => {
+describe('tokens that another gateway gave back', () => {
   test.each([
     ['a bucket', OFTEN, (by: Limits, calls: number) => admit(calls, by, OFTEN, quota)],
     ['a day', TODAY, (by: Limits, calls: number) => count(calls, by, quota)],
@@ -183,7 +183,7 @@ describe('tokens that another gateway returned', () => {
 })
 
 describe('a gateway with more leases than its cache holds', () => {
-  test('returns the tokens of the least recently used lease', async () => {
+  test('gives back the tokens of the least recently used lease', async () => {
     const limits = start(gateway_store.counters, 2)
     const from = (application_id: string) => limitedCaller({ application_id, daily_limit: 5_000n })
     for (const id of ['1001', '1002', '1003'])
@@ -210,7 +210,7 @@ describe('a gateway with more leases than its cache holds', () => {
     expect(quotas.map(({ admitted }) => admitted)).toEqual([1_234, 1_234, 1_234])
   })
 
-  test('returns the tokens of evicted leases later when the store is unavailable', async () => {
+  test('gives back the tokens of evicted leases later when the store is unavailable', async () => {
     let is_down = false
     const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
@@ -226,7 +226,7 @@ describe('a gateway with more leases than its cache holds', () => {
     await reaches(OFTEN, 1)
   })
 
-  test('returns the tokens of evicted leases when it stops', async () => {
+  test('gives back the tokens of evicted leases when it stops', async () => {
     const limits = start(gateway_store.counters, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
@@ -236,7 +236,7 @@ describe('a gateway with more leases than its cache holds', () => {
 })
 
 describe('a gateway that stops', () => {
-  test('returns unused tokens, also of an acquisition in progress, and admits no more calls', async () => {
+  test('gives back unused tokens, also of an acquisition in progress, and admits no more calls', async () => {
     const limits = start()
     await admit(3, limits)
     const in_progress = limits.useMethodQuota('payment.status', caller)
@@ -249,7 +249,7 @@ describe('a gateway that stops', () => {
     expect(await usedOf(OFTEN)).toBe(3)
   })
 
-  test('returns nothing to a window other than its own', async () => {
+  test('gives nothing back to a window other than its own', async () => {
     const [limits, other] = [start(), start()]
     await admit(1, limits)
     clock.stepWall(MINUTE_MS)

@@ -84,7 +84,7 @@ test.each<[string, Failure[]]>([
   await reaches(10)
 })
 
-test('keeps an idle lease together with tokens acquired while the store refuses the return', async () => {
+test('keeps an idle lease together with tokens acquired while the store refuses to take them back', async () => {
   const [write, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let in_progress: string | undefined
   let calls = 0
@@ -115,7 +115,7 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
   await reaches(2)
 })
 
-test('loses an idle lease when the response to its return is lost', async () => {
+test('loses an idle lease when the response to giving it back is lost', async () => {
   const failures: Failure[] = []
   const limits = start(failing(failures))
   await admit(1, limits)
