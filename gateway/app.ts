@@ -48,7 +48,7 @@ export interface GatewayDeps extends AuthenticationDeps {
   readonly flood: FloodLimiter
   readonly merchant_requests: MerchantRequests
   /** The public document at /openapi.json; without it the path does not exist. */
-  readonly reference?: JsonSchema | undefined
+  readonly openapi_document?: JsonSchema | undefined
   /** `false` until the registry is read for the first time, and again from the start of shutdown. */
   readonly isServing: () => boolean
 }
@@ -97,7 +97,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       serve: async (exchange) => responder.sendSuccess(exchange, await handle(exchange)),
     }
   })
-  const reference_paths = deps.reference === undefined ? [] : [openApiPath(deps.reference)]
+  const openapi_paths = deps.openapi_document === undefined ? [] : [openApiPath(deps.openapi_document)]
   const withRefusals = ({ serve, ...public_path }: PublicPath): PublicPath => ({
     ...public_path,
     serve: (exchange) =>
@@ -112,7 +112,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       }),
   })
   const app = createServer({
-    paths: [...served_paths, ...reference_paths].map(withRefusals),
+    paths: [...served_paths, ...openapi_paths].map(withRefusals),
     responder,
     log,
     exchange_log,

@@ -79,7 +79,7 @@ export interface FixtureOptions {
   readonly failures_per_minute?: number
   readonly merchant_requests?: MerchantRequests
   /** The document at /openapi.json. */
-  readonly reference?: JsonSchema
+  readonly openapi_document?: JsonSchema
   readonly stopping?: AbortSignal
   readonly log?: Log
 }
@@ -123,7 +123,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     v1_window_ms: V1_WINDOW_MS,
     methods: bindMethods(deps),
     resend: webhookResend.bind(deps),
-    reference: options.reference,
+    openapi_document: options.openapi_document,
     flood: createFloodLimiter({ failures_per_minute }),
     merchant_requests: options.merchant_requests ?? createMerchantRequests(),
     isServing: () => !stopping?.aborted,

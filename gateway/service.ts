@@ -102,7 +102,7 @@ export const role: Role = {
       v1_window_ms: config.v1_window_ms,
       methods: bindMethods(deps),
       resend: webhookResend.bind(deps),
-      reference: config.openapi ? openApiDocument() : undefined,
+      openapi_document: config.openapi ? openApiDocument() : undefined,
       limits,
       flood: createFloodLimiter(config),
       merchant_requests: createMerchantRequests(),

@@ -10,7 +10,7 @@ import { PING, portOf, type RequestHead, requestText, sendBytes } from '../http/
 let app: FastifyInstance
 
 beforeAll(async () => {
-  app = await createTestGateway({ reference: {} })
+  app = await createTestGateway({ openapi_document: {} })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 

@@ -7,7 +7,7 @@ import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture
 let app: FastifyInstance
 
 beforeAll(async () => {
-  app = await createTestGateway({ reference: {} })
+  app = await createTestGateway({ openapi_document: {} })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 

@@ -7,7 +7,7 @@ import { defer, report, type ValidationContext } from './validation.ts'
 /** A rule for the content of a text, beyond its length. */
 export interface TextFormat {
   /**
-   * The part of the rule that the reference documentation shows. Validators in other languages read it, so it uses only
+   * The part of the rule that the API reference shows. Validators in other languages read it, so it uses only
    * what JavaScript, Python, Go and Java have in common: no `\p`, `\u` and `\s`, no flags, no look-around.
    */
   readonly pattern: RegExp
@@ -80,8 +80,8 @@ export const CALLBACK_URL: TextFormat = {
   acceptsLater: (text, { acceptsCallbackHost, environment }) => acceptsCallbackHost(text, environment),
 }
 
-/** A reference that the merchant chooses (P2): any text without control characters. */
-export const REFERENCE: TextFormat = { pattern: new RegExp(`^[^${CONTROL}]*$`) }
+/** Any text without control characters, as references that the merchant chooses (P2). */
+export const NO_CONTROL_CHARACTERS: TextFormat = { pattern: new RegExp(`^[^${CONTROL}]*$`) }
 
 /** The bounds of a text. Lengths count code points. */
 export interface TextRule {

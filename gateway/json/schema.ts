@@ -8,7 +8,7 @@ import {
   type ValidationContext,
 } from './validation.ts'
 
-/** A schema as plain data, from which the reference documentation is generated. `description` is for its readers. */
+/** A schema as plain data, from which the API reference is generated. `description` is for its readers. */
 export type Shape = { readonly description?: string } & (
   | ObjectShape
   | TextShape
@@ -75,7 +75,7 @@ type ObjectOf<F extends Fields> = {
   readonly [K in NamesOf<F, 'optional'>]?: TypeOf<F[K]>
 }
 
-/** Adds a description for the reference documentation. */
+/** Adds a description for the API reference. */
 export function described<T, P extends Presence>(description: string, schema: Schema<T, P>): Schema<T, P> {
   return { ...schema, shape: { ...schema.shape, description } }
 }

@@ -44,7 +44,7 @@ export interface MethodDescription {
   readonly default_quota?: number
   /** Whether its requests may use the room that is kept for reads (E10). */
   readonly is_read?: true
-  /** One line for the reference documentation: what the method does. */
+  /** One line for the API reference: what the method does. */
   readonly summary: string
   /** What a merchant must know beyond the summary. */
   readonly description: string
@@ -56,7 +56,7 @@ export interface MethodDescription {
   readonly result_components?: Readonly<Record<string, JsonSchema>>
 }
 
-/** A public method as its file declares it: registry, limits, OpenAPI document and reference pages are made from it. */
+/** A public method as its file declares it: the table of methods, the limits and the API reference are made from it. */
 export interface MethodDescriptor<T> extends MethodDescription {
   readonly request: Schema<T>
   /** Makes the handler, once per process. */
@@ -122,8 +122,8 @@ export function parseRequest(body: Buffer): JsonObject {
 }
 
 /**
- * Finds the method that a request names. An unknown method, or one that is disabled for the credential, is 1002 (E8). So
- * is a name with a lone surrogate or U+0000: the 9000 of E5 needs the schema of a method.
+ * Finds the method that a request names. An unknown method, or one that is disabled for the credential, is 1002 (E8). A
+ * name with a lone surrogate or U+0000 is an unknown method: E5 makes such texts 9000 only in fields of a known method.
  */
 export function findMethod(methods: MethodTable, request: JsonObject, caller: Caller): Method {
   const name = Object.hasOwn(request, 'method') ? request['method'] : undefined

@@ -4,7 +4,7 @@ import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_s
 import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
 import type { Caller } from '../auth/caller.ts'
-import { type JsonSchema, record, reference } from '../openapi/json-schema.ts'
+import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
 
 /** The restrictions of the caller's credential, which payments applies to the route of the payment (E9). */
 export function credentialPolicy({
@@ -83,7 +83,7 @@ const REDIRECT = partial({
 })
 
 const HISTORY_ENTRY = record(
-  { ...STATUS_FIELDS, created: instant(), reason: text(), amount: reference('Amount') },
+  { ...STATUS_FIELDS, created: instant(), reason: text(), amount: componentRef('Amount') },
   ['reason'],
 )
 
@@ -103,7 +103,7 @@ function paymentSchema(receiver: Readonly<Record<string, JsonSchema>>): JsonSche
   return record(
     {
       identifiers: record(identifiers, ['p_id', 'utr']),
-      amount: reference('Amount'),
+      amount: componentRef('Amount'),
       description: text(),
       payer: PAYER,
       receiver: partial(receiver),
@@ -111,7 +111,7 @@ function paymentSchema(receiver: Readonly<Record<string, JsonSchema>>): JsonSche
       status: record({ ...STATUS_FIELDS, error: ERROR, history: listOf(HISTORY_ENTRY) }),
       timestamps: record(timestamps, ['finished']),
       destination: { enum: ['in', 'out'], description: '`in` is a deposit, `out` a withdrawal.' },
-      operations: listOf(reference('Operation')),
+      operations: listOf(componentRef('Operation')),
       service_id: { type: 'integer', description: 'The number of the route.' },
     },
     ['description', 'payer', 'receiver', 'redirect', 'service_id'],
@@ -129,7 +129,7 @@ export const PAYMENT_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
     ...record({
       id: text(),
       operation_type: { type: 'string', enum: OPERATION_TYPES.names },
-      amount: reference('Amount'),
+      amount: componentRef('Amount'),
       timestamps: record({ created: instant() }),
       status: record({ ...STATUS_FIELDS, error: ERROR }),
     }),
@@ -145,5 +145,5 @@ export const PAYMENT_RESULT: JsonSchema = paymentResultOf('Payment')
 export const CREATED_PAYMENT_RESULT: JsonSchema = paymentResultOf('CreatedPayment')
 
 function paymentResultOf(component: keyof typeof PAYMENT_COMPONENTS): JsonSchema {
-  return record({ payment: reference(component), operation: reference('Operation') })
+  return record({ payment: componentRef(component), operation: componentRef('Operation') })
 }

@@ -1,4 +1,4 @@
-import { REFERENCE, serviceId, type TextRule, text } from '../json/scalars.ts'
+import { NO_CONTROL_CHARACTERS, serviceId, type TextRule, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional, type Schema } from '../json/schema.ts'
 
 /** The name of the method, which the gateway has already looked up. */
@@ -11,7 +11,7 @@ export const SERVICE_ID = described(
 )
 
 /** A reference that the merchant chooses: a c_id or an operation_id (P2). */
-export const MERCHANT_REFERENCE: TextRule = { min: 1, max: 128, format: REFERENCE }
+export const MERCHANT_REFERENCE: TextRule = { min: 1, max: 128, format: NO_CONTROL_CHARACTERS }
 
 /** A text that may be absent. */
 export function optionalText(rule: TextRule): Schema<string, 'optional'> {

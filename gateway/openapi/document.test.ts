@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { acceptedBy, describedBy } from '../../test/support/reference.ts'
+import { acceptedBy, describedBy } from '../../test/support/openapi.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { methodSchemas, openApiDocument } from './document.ts'

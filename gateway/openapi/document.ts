@@ -5,10 +5,10 @@ import { webhookResend } from '../methods/webhook-resend.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 import { codesByStatus, failureSchema, successSchema } from './envelope-schemas.ts'
 import {
+  componentRef,
   failureName,
   type JsonSchema,
   jsonSchemaOf,
-  reference,
   requestName,
   responseName,
   resultName,
@@ -64,10 +64,10 @@ const RESEND_PATH_DESCRIPTION: PathDescription = {
   description: webhookResend.description,
   methods: [webhookResend],
   signature: RESEND_SIGNATURE,
-  parameters: [reference('PaymentId', 'parameters')],
+  parameters: [componentRef('PaymentId', 'parameters')],
 }
 
-/** Makes the merchants' reference as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
+/** Makes the API reference as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
 export function openApiDocument(): JsonSchema {
   const paths = [...ENVELOPE_PATHS, RESEND_PATH_DESCRIPTION]
   return {

@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { ERROR_ADVICE } from './error-advice.ts'
-import { type JsonSchema, record, reference } from './json-schema.ts'
+import { componentRef, type JsonSchema, record } from './json-schema.ts'
 
 /** The codes of each HTTP status, in the order of the error table. A code can have two statuses. */
 export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {
@@ -24,7 +24,7 @@ const PROCESSING_TIME = { type: 'number', minimum: 0, description: 'In milliseco
 export function successSchema(result: string): JsonSchema {
   return record({
     success: { const: true },
-    result: reference(result),
+    result: componentRef(result),
     request_id: REQUEST_ID,
     processing_time: PROCESSING_TIME,
   })

@@ -13,8 +13,11 @@ export function record(
   return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
 }
 
-/** A reference to a component of the document. */
-export function reference(name: string, kind: 'schemas' | 'parameters' | 'headers' = 'schemas'): JsonSchema {
+/** A `$ref` to a component of the document. */
+export function componentRef(
+  name: string,
+  kind: 'schemas' | 'parameters' | 'headers' = 'schemas',
+): JsonSchema {
   return { $ref: `#/components/${kind}/${name}` }
 }
 

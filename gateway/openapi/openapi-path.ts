@@ -4,7 +4,7 @@ import type { PublicPath } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The path that serves the reference without a signature, in a gateway whose settings ask for it. The text is made
+ * The path that serves the API reference without a signature, in a gateway whose settings ask for it. The text is made
  * once. `serve` rejects with the refusal of a request whose head is wrong.
  */
 export function openApiPath(document: JsonSchema): PublicPath {

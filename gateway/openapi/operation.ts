@@ -1,9 +1,9 @@
 import { retryHeaderName } from '../limits/refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus } from './envelope-schemas.ts'
-import { failureName, type JsonSchema, reference, requestName, responseName } from './json-schema.ts'
+import { componentRef, failureName, type JsonSchema, requestName, responseName } from './json-schema.ts'
 
-/** A public path in the reference: its purpose, its signature and the methods that it serves. */
+/** A public path in the API reference: its purpose, its signature and the methods that it serves. */
 export interface PathDescription {
   readonly path: string
   readonly operation_id: string
@@ -36,7 +36,7 @@ export function operationOf(path: PathDescription): object {
     security: [Object.fromEntries(signature.schemes.map((scheme) => [scheme, []]))],
     parameters: [
       ...parameters,
-      ...[...signature.replay_parameters, 'RequestId'].map((name) => reference(name, 'parameters')),
+      ...[...signature.replay_parameters, 'RequestId'].map((name) => componentRef(name, 'parameters')),
     ],
     requestBody: {
       required: true,
@@ -47,7 +47,7 @@ export function operationOf(path: PathDescription): object {
 }
 
 function requestSchema(methods: readonly PublicMethod[]): JsonSchema {
-  const schemas = methods.map(({ name }) => [name, reference(requestName(name))] as const)
+  const schemas = methods.map(({ name }) => [name, componentRef(requestName(name))] as const)
   const [only, another] = schemas
   if (only !== undefined && another === undefined) return only[1]
   const mapping = Object.fromEntries(schemas.map(([name, { $ref }]) => [name, $ref]))
@@ -59,7 +59,7 @@ function examplesOf(methods: readonly PublicMethod[]): object {
 }
 
 function successResponse({ methods, signature }: PathDescription): object {
-  const schemas = methods.map(({ name }) => reference(responseName(name)))
+  const schemas = methods.map(({ name }) => componentRef(responseName(name)))
   return {
     description: 'Success.',
     headers: headerReferences('X-Request-ID', signature.answer_header),
@@ -88,14 +88,14 @@ function failureResponse(status: number, { methods, signature }: PathDescription
     headers: {
       ...headerReferences('X-Request-ID', signature.answer_header, ...retry_headers),
       // Only a response with an envelope is certain to have this header.
-      ...(status === 503 && { 'X-Request-ID': reference('X-Request-ID-Of-Envelope', 'headers') }),
+      ...(status === 503 && { 'X-Request-ID': componentRef('X-Request-ID-Of-Envelope', 'headers') }),
     },
-    content: { 'application/json': { schema: reference(failureName(status)) } },
+    content: { 'application/json': { schema: componentRef(failureName(status)) } },
   }
 }
 
 function headerReferences(...names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, reference(headerComponent(name), 'headers')]))
+  return Object.fromEntries(names.map((name) => [name, componentRef(headerComponent(name), 'headers')]))
 }
 
 /** The `Retry-After-<Method>` headers share one component. */

@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { acceptedBy } from '../../test/support/reference.ts'
+import { acceptedBy } from '../../test/support/openapi.ts'
 import type { Caller } from '../auth/caller.ts'
 import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
 import { bindMethods } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
-import { boundaryRequestsOf, requestsOf } from './reference-requests.fixture.ts'
+import { boundaryRequestsOf, requestsOf } from './requests.fixture.ts'
 
 /** There are no services: a request that reaches one was accepted. */
 const no_services = createRouterTransport(() => {})

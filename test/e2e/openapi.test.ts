@@ -4,6 +4,7 @@ import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { responseName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { acceptedBy, describedBy, OPENAPI_DOCUMENT } from '../support/openapi.ts'
 import {
   PATHS,
   type PublicRequest,
@@ -14,9 +15,8 @@ import {
   signV2,
 } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { acceptedBy, describedBy, REFERENCE } from '../support/reference.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
-import { type RecordedExchange, type Recorder, startRecorder } from './reference.recorder.ts'
+import { type RecordedExchange, type Recorder, startRecorder } from './openapi.recorder.ts'
 
 let system: TestSystem
 let recorder: Recorder
@@ -41,7 +41,7 @@ afterAll(async () => {
 const RESEND_PATH = PATHS.resend('{paymentId}')
 
 const pathOf = ({ path }: PublicRequest): string =>
-  path.endsWith('/webhook/resend') ? RESEND_PATH : path in REFERENCE.paths ? path : PATHS.v1
+  path.endsWith('/webhook/resend') ? RESEND_PATH : path in OPENAPI_DOCUMENT.paths ? path : PATHS.v1
 
 const operationOf = (
   sent: PublicRequest,
@@ -49,7 +49,7 @@ const operationOf = (
   const path = pathOf(sent)
   return {
     pointer: `#/paths/${path.replaceAll('/', '~1')}/post`,
-    responses: REFERENCE.paths[path].post.responses,
+    responses: OPENAPI_DOCUMENT.paths[path].post.responses,
   }
 }
 
@@ -199,7 +199,7 @@ describe('the committed reference describes every response of the gateway', () =
       headers: { 'Content-Type': undefined, 'Content-Length': undefined },
       body: '',
     })
-    expect(served.body).toEqual(REFERENCE)
+    expect(served.body).toEqual(OPENAPI_DOCUMENT)
   })
 
   test('finds no difference in any recorded exchange, nor in the payments of callbacks', () => {
