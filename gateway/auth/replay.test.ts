@@ -102,8 +102,11 @@ describe.each(PATHS)('a replay pair on %s', (name, sent, options) => {
   test('is accepted once when it is sent many times concurrently', async () => {
     const [first, second] = [await open(), await open()]
     const pair = freshPair()
-    const twenty = [...Array(20).keys()].flatMap(() => [send(first, sent(pair)), send(second, sent(pair))])
-    const responses = await Promise.all(twenty)
+    const forty_requests = [...Array(20).keys()].flatMap(() => [
+      send(first, sent(pair)),
+      send(second, sent(pair)),
+    ])
+    const responses = await Promise.all(forty_requests)
     const codes = responses.map(({ body }) => body.error?.code)
     expect(codes.filter((code) => code === undefined)).toHaveLength(1)
     expect(codes.filter((code) => code === 3000)).toHaveLength(39)

@@ -24,14 +24,14 @@ export interface InvalidRequestHandler {
 interface ConnectionState {
   /** Responses that are not sent completely, in the order of their requests. */
   readonly pending: ServerResponse[]
-  /** The newest request, if it was answered before its body ended. */
+  /** The newest request, if its response was sent before its body had arrived completely. */
   incomplete_request: IncomingMessage | undefined
 }
 
 /**
- * Makes the handler. It answers an invalid request with the envelope of 1003 and closes the connection, because the start
- * of the next request is unknown. Responses of earlier, complete requests are sent first. A request that was already
- * refused before its body ended gets no second response.
+ * Makes the handler. It answers invalid bytes with the envelope of 1003 and closes the connection, because the start of
+ * the next request is unknown. The responses of earlier, complete requests are sent first. Invalid bytes in the body of a
+ * request that already has its response get no second one.
  */
 export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>): InvalidRequestHandler {
   const connections = new WeakMap<Socket, ConnectionState>()
@@ -50,16 +50,17 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
       pending: [],
       incomplete_request: undefined,
     }
-    const newest = pending.at(-1)
-    // The invalid bytes belong to the newest request when that request is incomplete.
-    const is_within_request = (newest?.req ?? incomplete_request)?.complete === false
-    const is_answered = is_within_request && (newest === undefined || newest.headersSent)
-    const earlier = pending.at(is_within_request && !is_answered ? -2 : -1)
+    const newest_response = pending.at(-1)
+    const newest_request = newest_response?.req ?? incomplete_request
+    // Invalid bytes after an incomplete request are part of its body; otherwise they are a request of their own.
+    const are_in_body = newest_request?.complete === false
+    const has_response = are_in_body && (newest_response === undefined || newest_response.headersSent)
+    const response_to_wait_for = pending.at(are_in_body && !has_response ? -2 : -1)
     const request_id = uuidv7()
     log.logInvalid(request_id, socket.remoteAddress, reason)
-    const text = is_answered ? '' : refusalText(request_id)
-    if (earlier === undefined) closeDiscarding(socket, text)
-    else earlier.once('close', () => closeDiscarding(socket, text))
+    const text = has_response ? '' : refusalText(request_id)
+    if (response_to_wait_for === undefined) closeDiscarding(socket, text)
+    else response_to_wait_for.once('close', () => closeDiscarding(socket, text))
   }
   return {
     trackRequest(request, response) {

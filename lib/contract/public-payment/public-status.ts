@@ -29,7 +29,7 @@ const ROWS: Readonly<Record<PaymentStatus, StatusRow>> = {
   partially_refunded: row('partially_refunded', true),
 }
 
-/** All rows of the table, for the merchants' reference. */
+/** All rows of the table, for the API reference. */
 export const STATUS_ROWS: readonly StatusRow[] = Object.values(ROWS)
 
 /** The row of a status. Throws `TypeError` for a status that this version does not know. */

@@ -36,7 +36,7 @@ describe('the lanes', () => {
     expect(leasedIds(documentOf({ ...money[0], due_at: at(1) }, money[1]))).toEqual([])
   })
 
-  test('timers and events do not depend on money effects', () => {
+  test('independent effects and events do not wait for money effects', () => {
     const money = one('a', { lane: 'money', stuck: true })
     expect(leasedIds(documentOf(money, one('b'), one('c', { lane: 'event' }), one('d')))).toEqual([
       'b',

@@ -29,7 +29,7 @@ export interface RouteEntry {
   readonly timezone: string
 }
 
-/** The dependencies of a registry cache. `role` names its owner in the log and the metric. */
+/** The dependencies of a registry cache. `role` names the role that uses it in the log and the metric. */
 export interface RegistryCacheOptions {
   readonly client: Client<typeof RegistryService>
   readonly bus: Bus

@@ -17,7 +17,8 @@ export interface SharedReads<F> {
   /** Joins the read in progress, or starts one. */
   shared(key: string): Promise<ReadResult<F>>
   /**
-   * Starts a read after this call, at least `interval_ms` after the last one began. Calls until then share it.
+   * Returns a read that begins after this call, and at least `interval_ms` after `last_started_ms`, the beginning of the
+   * previous read. All calls before it begins share it.
    */
   fresh(key: string, last_started_ms: number, interval_ms: number): Promise<ReadResult<F>>
   /**
@@ -65,17 +66,17 @@ export function createSharedReads<F>(
   const begin = (key: string): Promise<ReadResult<F>> => {
     const waiting = semaphore.acquire()
     const acquired = waiting?.then(() => {
-      one.has_begun = true
+      begun.has_begun = true
     })
-    const one: ReadInProgress<F> = { result: readAfter(key, acquired), has_begun: waiting === undefined }
-    in_progress.set(key, one)
-    const end = (done?: ReadResult<F>): void => {
-      if (in_progress.get(key) !== one) return
+    const begun: ReadInProgress<F> = { result: readAfter(key, acquired), has_begun: waiting === undefined }
+    in_progress.set(key, begun)
+    const end = (result?: ReadResult<F>): void => {
+      if (in_progress.get(key) !== begun) return
       in_progress.delete(key)
-      if (done) keep(key, done)
+      if (result) keep(key, result)
     }
-    one.result.then(end, () => end())
-    return one.result
+    begun.result.then(end, () => end())
+    return begun.result
   }
 
   const forget = (key: string): void => {

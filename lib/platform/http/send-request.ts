@@ -48,9 +48,9 @@ export function sendRequest(
   const { body_grace_ms, response_max_bytes = RESPONSE_MAX_BYTES } = request
   const signals = request.signal === undefined ? [closing] : [closing, request.signal]
   return new Promise((resolve, reject) => {
-    // Set right before the transport writes the first byte. While it is unset, nothing can have left.
-    let writing: Dispatcher.DispatchController | undefined
-    let head: Pick<HttpResponse, 'status' | 'headers'> | undefined
+    // Set right before the transport writes the first byte. While it is undefined, no byte can have been sent.
+    let controller_of_write: Dispatcher.DispatchController | undefined
+    let response_head: Pick<HttpResponse, 'status' | 'headers'> | undefined
     let is_settled = false
     let interim_count = 0
     let size = 0
@@ -64,22 +64,22 @@ export function sendRequest(
       finish()
     }
     /** Aborts the transport. A completed request is not aborted: creating the error costs time. */
-    const abortTransport = (): void => writing?.abort(new Error('the request has ended'))
+    const abortTransport = (): void => controller_of_write?.abort(new Error('the request has ended'))
     const succeed = (truncated: boolean): void =>
       settle(() => {
-        if (head) resolve({ ...head, body: Buffer.concat(chunks), truncated })
+        if (response_head) resolve({ ...response_head, body: Buffer.concat(chunks), truncated })
         if (truncated) abortTransport()
       })
     const fail = (reason: FailureReason, cause?: unknown): void =>
       settle(() => {
-        reject(new HttpFailure(writing === undefined ? 'not_sent' : 'unknown', reason, cause))
+        reject(new HttpFailure(controller_of_write === undefined ? 'not_sent' : 'unknown', reason, cause))
         abortTransport()
       })
     /** Succeeds with what was read if the header is complete and the body may be cut; otherwise fails. */
     const cutOrFail = (reason: FailureReason, cause?: unknown): void =>
-      head !== undefined && body_grace_ms !== undefined ? succeed(true) : fail(reason, cause)
+      response_head !== undefined && body_grace_ms !== undefined ? succeed(true) : fail(reason, cause)
 
-    const onTimeout = (): void => cutOrFail(writing === undefined ? 'timeout_connect' : 'timeout')
+    const onTimeout = (): void => cutOrFail(controller_of_write === undefined ? 'timeout_connect' : 'timeout')
     const onAbort = (): void => cutOrFail('aborted')
     let timer = clock.after(request.timeout_ms, onTimeout)
     for (const signal of signals) signal.addEventListener('abort', onAbort)
@@ -88,15 +88,16 @@ export function sendRequest(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
         // The request has already failed, or this would be a second try on another connection.
-        if (is_settled || writing !== undefined) controller.abort(new Error('the request must not be sent'))
-        else writing = controller
+        if (is_settled || controller_of_write !== undefined)
+          controller.abort(new Error('the request must not be sent'))
+        else controller_of_write = controller
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) {
           if (++interim_count > INTERIM_MAX) fail('bad_response')
           return
         }
-        head = { status, headers: joinHeaders(headers) }
+        response_head = { status, headers: joinHeaders(headers) }
         if (body_grace_ms === undefined) return
         timer.cancel()
         timer = clock.after(body_grace_ms, onTimeout)
@@ -109,7 +110,7 @@ export function sendRequest(
       },
       onResponseEnd: () => succeed(false),
       onResponseError: (_controller, error) =>
-        cutOrFail(toFailureReason(error, writing !== undefined), error),
+        cutOrFail(toFailureReason(error, controller_of_write !== undefined), error),
     }
     dispatcher.dispatch(toDispatch(url, request), handler)
   })

@@ -24,10 +24,10 @@ export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 export type Stored<D> = D & { readonly version: number }
 
 /**
- * An index of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates, one type per field;
- * absent means `null` and sorts first. The last field may end in `[]` to index each element of an array: a find then
- * names the element, and with `unique` the array must be absent rather than empty. Only documents with the field `where`
- * (also `null`) are in the index. `unique` applies within the index. An index begins with the first field of the
+ * An index of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates, one type per field.
+ * An absent field is indexed as `null`, which sorts first. The last field may end in `[]` to index each element of an
+ * array: a find then names the element, and with `unique` the array must be absent rather than empty. If `where` names a
+ * field, only documents that have this field are in the index; `null` is a value. `unique` applies within the index. An index begins with the first field of the
  * partition, a unique one with all of it. `across_partitions` exempts the few finds that ask all partitions (sweepers).
  */
 export interface IndexSpec {
