@@ -102,14 +102,14 @@ export async function createClients(options: FixtureOptions): Promise<ClientOf> 
 export async function createTestGateway(options: FixtureOptions = {}): Promise<FastifyInstance> {
   const clientOf = await createClients(options)
   const log = options.log ?? createLog('gateway')
-  const registryCache = createRegistryCache({
+  const registry_cache = createRegistryCache({
     client: clientOf(RegistryService),
     bus: createMemoryBus(),
     role: 'gateway',
   })
   const deps: MethodDeps = {
     clientOf,
-    registryCache,
+    registry_cache,
     keyring,
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
@@ -118,7 +118,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({
     ...(await openNoncesAndLimits(options.store)),
-    findCredential: registryCache.credentials(createCredentialUnsealer(keyring, log)),
+    findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     v1_window_ms: V1_WINDOW_MS,
     methods: bindMethods(deps),

@@ -83,10 +83,10 @@ export const role: Role = {
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const limits = createLimits(counters)
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
-    const registryCache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
+    const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
     const deps: MethodDeps = {
       clientOf,
-      registryCache,
+      registry_cache,
       keyring,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
@@ -94,7 +94,7 @@ export const role: Role = {
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     }
     const app = createGateway({
-      findCredential: registryCache.credentials(createCredentialUnsealer(keyring, log)),
+      findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
       nonces: createNonceStore(nonces, {
         ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
       }),
@@ -106,11 +106,11 @@ export const role: Role = {
       limits,
       flood: createFloodLimiter(config),
       merchant_requests: createMerchantRequests(),
-      isServing: () => registryCache.hasResponded() && !stopping.aborted,
+      isServing: () => registry_cache.hasResponded() && !stopping.aborted,
       log,
     })
     let listening: Listening | undefined
-    await registryCache.start()
+    await registry_cache.start()
     return {
       services: [],
       async open() {
@@ -120,7 +120,7 @@ export const role: Role = {
         return { base_url: `http://${listening.host_and_port}` }
       },
       async check() {
-        if (!registryCache.hasResponded())
+        if (!registry_cache.hasResponded())
           throw new Unavailable(
             'the registry was not read yet; check that the merchants service is reachable',
           )
@@ -129,7 +129,7 @@ export const role: Role = {
         await listening?.close()
         await app.close()
         await limits.close()
-        await registryCache.stop()
+        await registry_cache.stop()
       },
     }
   },

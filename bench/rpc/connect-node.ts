@@ -30,13 +30,15 @@ export async function startConnectNode(
     }),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sessions = [new Http2SessionManager(baseUrl), new Http2SessionManager(baseUrl)] as const
+  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const sessions = [new Http2SessionManager(base_url), new Http2SessionManager(base_url)] as const
   const clientOver = (transport: Transport): Client<typeof MerchantService> =>
     createClient(MerchantService, transport)
   return {
-    grpc: clientOver(createGrpcTransport({ baseUrl, sessionManager: sessions[0] })),
-    connect: clientOver(createConnectTransport({ baseUrl, httpVersion: '2', sessionManager: sessions[1] })),
+    grpc: clientOver(createGrpcTransport({ baseUrl: base_url, sessionManager: sessions[0] })),
+    connect: clientOver(
+      createConnectTransport({ baseUrl: base_url, httpVersion: '2', sessionManager: sessions[1] }),
+    ),
     close() {
       for (const session of sessions) session.abort()
       server.close()

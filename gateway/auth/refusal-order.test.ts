@@ -60,7 +60,7 @@ const afterVerification = (sign: TestRequest['sign']): readonly Violation[] => [
 ]
 
 const BALANCE = { method: 'balance.get', params: {} }
-const ofEnvelope: readonly Violation[] = [
+const of_envelope: readonly Violation[] = [
   { what: 'method', code: 1002, options: credential({ disabledMethods: ['balance.get'] }) },
   { what: 'bucket', code: 1000, options: credential({ rateLimits: { 'balance.get': 1 } }) },
   { what: 'content', code: 9000, sent: { body: { ...BALANCE, params: { x: 1 } } } },
@@ -73,7 +73,7 @@ const PATHS = {
     violations: [
       ...beforeVerification('x-data-hash', V1_PATH, false),
       ...afterVerification((payload, secret) => signedHeaders(payload, secret, stale)),
-      ...ofEnvelope,
+      ...of_envelope,
     ],
   },
   v2: {
@@ -82,7 +82,7 @@ const PATHS = {
     violations: [
       ...beforeVerification('x-data-signature', V2_PATH, true),
       ...afterVerification(v2Request(stale).sign),
-      ...ofEnvelope,
+      ...of_envelope,
     ],
   },
   resend: {

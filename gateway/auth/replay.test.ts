@@ -28,7 +28,7 @@ const resend = (pair: ReplayPair): TestRequest => ({
   ...resendRequest('p1', pair),
   body: { payment_id: 'p1', operation_id: 'o1' },
 })
-const mayResend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
+const may_resend = { scopes: ['webhooks.update'], rateLimits: { 'webhook.resend': 1_000_000 } }
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 
 /** Every path that takes a replay pair, with a credential that may use it. */
@@ -39,8 +39,8 @@ const PATHS: readonly (readonly [
 ])[] = [
   ['v1', (pair) => ({ sign: (payload, secret) => signedHeaders(payload, secret, pair) }), {}],
   ['v2', v2Request, { credential: { apiVersion: ApiVersion.V2 } }],
-  ['resend with v1', resend, { payments, credential: mayResend }],
-  ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...mayResend } }],
+  ['resend with v1', resend, { payments, credential: may_resend }],
+  ['resend with v2', resend, { payments, credential: { apiVersion: ApiVersion.V2, ...may_resend } }],
 ]
 
 // A3

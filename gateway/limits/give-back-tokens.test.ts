@@ -310,7 +310,7 @@ describe('a gateway that stops', () => {
 
   test('leaves no timer behind', async () => {
     const timers = new Set<object>()
-    const restore_uncounted = useClock({
+    const restoreUncounted = useClock({
       ...clock,
       after(delay_ms, action) {
         const running = {}
@@ -329,7 +329,7 @@ describe('a gateway that stops', () => {
     expect(timers.size).toBe(1)
     await limits.close()
     expect(timers.size).toBe(0)
-    restore_uncounted()
+    restoreUncounted()
     restore = useClock(clock)
   })
 

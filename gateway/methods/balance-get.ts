@@ -52,11 +52,11 @@ export const balanceGet = defineMethod({
       enabled: COMPATIBILITY,
     }),
   }),
-  createHandler({ clientOf, registryCache }) {
+  createHandler({ clientOf, registry_cache }) {
     const ledger = clientOf(BalanceService)
     return async ({ service_id }, caller) => {
       const { merchant_id, environment } = caller
-      const routes = await registryCache.merchantRoutes(merchant_id, environment)
+      const routes = await registry_cache.merchantRoutes(merchant_id, environment)
       const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
       const { balances } = await ledger.getBalances({
         merchantId: merchant_id,

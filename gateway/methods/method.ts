@@ -18,7 +18,7 @@ export type PublicMethodName = MethodName | typeof RESEND_METHOD
 export interface MethodDeps {
   /** Makes the RPC client of a service. */
   readonly clientOf: ClientOf
-  readonly registryCache: Pick<RegistryCache, 'merchantRoutes'>
+  readonly registry_cache: Pick<RegistryCache, 'merchantRoutes'>
   readonly keyring: Keyring
   /** Whether callbacks may be sent to a URL (N9). */
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean

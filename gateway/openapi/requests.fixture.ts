@@ -99,9 +99,9 @@ function valuesOf(shape: Shape, is_full = false): fc.Arbitrary<unknown> {
 function objectsOf(fields: Readonly<Record<string, FieldShape>>, is_full: boolean): fc.Arbitrary<object> {
   const shown = Object.entries(fields).filter(([, { presence }]) => presence !== 'not_applicable')
   const required = shown.filter(([, { presence }]) => is_full || presence === 'required')
-  const requiredKeys = required.map(([name]) => name)
+  const required_keys = required.map(([name]) => name)
   const values = Object.fromEntries(shown.map(([name, field]) => [name, valuesOf(field, is_full)]))
-  return fc.record(values, { requiredKeys, noNullPrototype: true })
+  return fc.record(values, { requiredKeys: required_keys, noNullPrototype: true })
 }
 
 function textsFor({ min, max, pattern }: Extract<Shape, { type: 'text' }>): readonly string[] {

@@ -16,7 +16,7 @@ import { boundaryRequestsOf, requestsOf } from './requests.fixture.ts'
 const no_services = createRouterTransport(() => {})
 const deps: MethodDeps = {
   clientOf: (service) => createClient(service, no_services),
-  registryCache: { merchantRoutes: () => Promise.resolve([]) },
+  registry_cache: { merchantRoutes: () => Promise.resolve([]) },
   keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
   acceptsCallbackUrl: () => true,
   acceptsCallbackHost: async () => true,

@@ -35,7 +35,7 @@ export const role: Role = {
   async start(context) {
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const { events, deliveries } = await openNotifierStore(await context.openStore())
-    const registryCache = createRegistryCache({
+    const registry_cache = createRegistryCache({
       client: context.clientOf(RegistryService),
       bus: context.bus,
       role: 'notifier',
@@ -52,14 +52,14 @@ export const role: Role = {
       effects: [
         bindAttemptDelivery({
           findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
-          findSecret: createFindSecret(registryCache, context.keyring),
+          findSecret: createFindSecret(registry_cache, context.keyring),
           post: createPostDelivery(clients, context.stopping),
         }),
       ],
     })
-    await registryCache.start()
+    await registry_cache.start()
     runner.start()
-    const deps = { events, deliveries, runner, endpointsReadAfter: registryCache.endpointsReadAfter }
+    const deps = { events, deliveries, runner, endpointsReadAfter: registry_cache.endpointsReadAfter }
     const receipts = createReceiptSender(context.bus)
     const subscription = await context.bus.subscribe(
       ALL_EVENTS_SUBJECT,
@@ -76,7 +76,7 @@ export const role: Role = {
         await subscription.close()
         await runner.stop()
         await Promise.all([clients.test.close(), clients.production.close()])
-        await registryCache.stop()
+        await registry_cache.stop()
       },
     }
   },

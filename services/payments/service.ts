@@ -61,7 +61,7 @@ export const role: Role = {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore())
     const { payments } = store
-    const registryCache = createRegistryCache({
+    const registry_cache = createRegistryCache({
       client: context.clientOf(RegistryService),
       bus: context.bus,
       role: 'payments',
@@ -101,7 +101,7 @@ export const role: Role = {
     const create_deps: CreatePaymentDeps = {
       payments,
       runner,
-      findRoute: async (service_id) => routeFromProto(await registryCache.route(service_id)),
+      findRoute: async (service_id) => routeFromProto(await registry_cache.route(service_id)),
       hasAccount: (account_id, environment, connector) =>
         findAccount(account_id, environment)?.account.connector === connector,
       nextNumericId: numeric_ids.next,
@@ -111,7 +111,7 @@ export const role: Role = {
       idempotency: createIdempotency(store.idempotency_records),
       notifier: context.clientOf(DeliveryService),
     }
-    await registryCache.start()
+    await registry_cache.start()
     return {
       services: [createPaymentRpc(store, create_deps, notification_deps)],
       async open() {
@@ -133,7 +133,7 @@ export const role: Role = {
         await publisher.close()
         await connectors.close()
         await numeric_ids.stop()
-        await registryCache.stop()
+        await registry_cache.stop()
       },
     }
   },

@@ -117,7 +117,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
 
     test('an effect that always fails is stuck after its tries and blocks only what depends on it', async () => {
       let failing = true
-      const failingShip = shipEffect.bind<Order>({
+      const failing_ship = shipEffect.bind<Order>({
         lease_ms: 1_000,
         tries_max: 3,
         backoff: { first_ms: 10, max_ms: 10 },
@@ -126,7 +126,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
           return (order) => ({ ...order, done: [...order.done, kind] })
         },
       })
-      const { runner, orders } = await openSystem([failingShip])
+      const { runner, orders } = await openSystem([failing_ship])
       const order = newOrder('bad')
       const independent = { ...reportEffect.newEffect(order, {}, { at: now() }), id: 'bad:independent' }
       runner.start()

@@ -24,7 +24,7 @@ export async function makeAuthority(): Promise<Certificates | undefined> {
   if (!found) return undefined
   const directory = await mkdtemp(join(tmpdir(), 'multihub-certificates-'))
   const path = (name: string): string => join(directory, name)
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-batch']
+  const new_key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-batch']
   const authority = [
     '-keyout',
     path('ca.key'),
@@ -35,7 +35,7 @@ export async function makeAuthority(): Promise<Certificates | undefined> {
     '-subj',
     '/CN=test authority',
   ]
-  await run('openssl', ['req', '-x509', ...newKey, ...authority])
+  await run('openssl', ['req', '-x509', ...new_key, ...authority])
   return {
     ca: path('ca.crt'),
     async issue(name) {
@@ -45,7 +45,7 @@ export async function makeAuthority(): Promise<Certificates | undefined> {
       if (!key || !certificate || !signing_request || !extensions)
         throw new TypeError('four files are needed')
       await writeFile(extensions, `subjectAltName=IP:127.0.0.1,DNS:${name}`)
-      await run('openssl', ['req', ...newKey, '-keyout', key, '-out', signing_request, '-subj', '/CN=x'])
+      await run('openssl', ['req', ...new_key, '-keyout', key, '-out', signing_request, '-subj', '/CN=x'])
       const signing = ['-CA', path('ca.crt'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2']
       await run('openssl', [
         'x509',

@@ -34,8 +34,8 @@ function track(work: Promise<unknown>): () => string {
 }
 
 /** The receipt of a consumer for stored events. */
-const receiptOf = (...eventKeys: string[]): Uint8Array =>
-  toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
+const receiptOf = (...event_keys: string[]): Uint8Array =>
+  toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys: event_keys }))
 
 describe('a published event', () => {
   test('resolves only with the receipt of its consumer', async () => {

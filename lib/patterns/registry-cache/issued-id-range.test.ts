@@ -28,7 +28,7 @@ beforeEach(() => {
   bus = createMemoryBus()
 })
 afterEach(async () => {
-  for (const registryCache of running.splice(0)) await registryCache.stop()
+  for (const registry_cache of running.splice(0)) await registry_cache.stop()
   await bus.close()
   restore()
 })
@@ -81,10 +81,10 @@ async function startedRegistryCache(credentials = 1) {
     return String(state.highest)
   }
   const ids = Array.from({ length: credentials }, () => createCredential())
-  const registryCache = createRegistryCache({ client, bus, role: 'gateway' })
-  const find = registryCache.credentials(({ credential }) => credential?.applicationId)
-  await registryCache.start()
-  running.push(registryCache)
+  const registry_cache = createRegistryCache({ client, bus, role: 'gateway' })
+  const find = registry_cache.credentials(({ credential }) => credential?.applicationId)
+  await registry_cache.start()
+  running.push(registry_cache)
   await clock.advance(0)
   return { state, reads, ids, find, createCredential }
 }
@@ -100,7 +100,7 @@ const notify = async (id: string): Promise<void> => {
 }
 
 /** Invented ids of any length, none within 1,000 of the issued ones. */
-const inventedIds = Array.from({ length: 1_000 }, (_, index) => {
+const invented_ids = Array.from({ length: 1_000 }, (_, index) => {
   const digits = `${(index + 1) * 7_919}`.padEnd(1 + (index % 16), '3').slice(0, 1 + (index % 16))
   const near = Number(digits) >= LOWEST && Number(digits) <= LOWEST + 5_000
   return near ? `9${digits}` : digits
@@ -109,7 +109,7 @@ const inventedIds = Array.from({ length: 1_000 }, (_, index) => {
 describe('ids without a credential', () => {
   test('cause no read outside the range of issued ids', async () => {
     const { reads, ids, find } = await startedRegistryCache()
-    for (const id of [...inventedIds, '20000', '21002', '9999999999999999']) {
+    for (const id of [...invented_ids, '20000', '21002', '9999999999999999']) {
       expect(await find(id)).toBeUndefined()
     }
     expect(reads).toEqual([])
@@ -134,7 +134,7 @@ describe('ids without a credential', () => {
   test('do not make the registry cache refuse a valid caller, even in great numbers and with a slow registry', async () => {
     const { state, reads, ids, find } = await startedRegistryCache(2_000)
     state.delay_ms = 300
-    const flood = [...inventedIds]
+    const flood = [...invented_ids]
     for (let ahead = 1; ahead <= 1_500; ahead++) flood.push(String(state.highest + ahead))
     const refused = flood.map((id) => find(id))
     const good = ids.map((id) => find(id))
@@ -238,7 +238,7 @@ describe('the highest known id', () => {
     await clock.advance(1_000)
     expect(await find(id)).toBe(id)
     reads.length = 0
-    for (const invented of inventedIds) await find(invented)
+    for (const invented of invented_ids) await find(invented)
     expect(reads).toEqual([])
   })
 })

@@ -33,7 +33,7 @@ beforeEach(() => {
   bus = createMemoryBus()
 })
 afterEach(async () => {
-  for (const registryCache of running.splice(0)) await registryCache.stop()
+  for (const registry_cache of running.splice(0)) await registry_cache.stop()
   await bus.close()
   restore()
 })
@@ -95,12 +95,12 @@ function createFakeRegistry() {
 }
 
 async function startRegistryCache(client: Client<typeof RegistryService>, role = 'gateway') {
-  const registryCache = createRegistryCache({ client, bus, role })
-  const credential = registryCache.credentials((answer) => ({ status: answer.credential?.status }))
-  await registryCache.start()
-  running.push(registryCache)
+  const registry_cache = createRegistryCache({ client, bus, role })
+  const credential = registry_cache.credentials((answer) => ({ status: answer.credential?.status }))
+  await registry_cache.start()
+  running.push(registry_cache)
   await clock.advance(0)
-  return { registryCache, credential }
+  return { registry_cache, credential }
 }
 
 const CREDENTIAL: ChangeInit = { kind: ChangeKind.CREDENTIAL, id: '20001' }
@@ -145,24 +145,24 @@ describe('a blocked credential', () => {
 
 test('drops values that were read before the first poll', async () => {
   const registry = createFakeRegistry()
-  const registryCache = createRegistryCache({ client: registry.client, bus, role: 'gateway' })
-  const credential = registryCache.credentials((answer) => ({ status: answer.credential?.status }))
+  const registry_cache = createRegistryCache({ client: registry.client, bus, role: 'gateway' })
+  const credential = registry_cache.credentials((answer) => ({ status: answer.credential?.status }))
   await credential('20001')
   registry.state.status = CredentialStatus.BLOCKED
-  await registryCache.start()
-  running.push(registryCache)
+  await registry_cache.start()
+  running.push(registry_cache)
   await clock.advance(0)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
 })
 
 test('sends the merchants service nothing but one poll per second in the steady state', async () => {
   const registry = createFakeRegistry()
-  const { registryCache, credential } = await startRegistryCache(registry.client)
+  const { registry_cache, credential } = await startRegistryCache(registry.client)
   for (let second = 0; second < 59; second++) {
     await credential('20001')
-    await registryCache.route('30001')
-    await registryCache.merchantRoutes('1001', 'test')
-    await registryCache.merchantEndpoints('1001', 'test')
+    await registry_cache.route('30001')
+    await registry_cache.merchantRoutes('1001', 'test')
+    await registry_cache.merchantEndpoints('1001', 'test')
     await clock.advance(1_000)
   }
   expect(registry.count('changes')).toBe(60)
@@ -220,15 +220,15 @@ test.each([
   ['a poll that reports too many changes', () => undefined, true],
 ])('%s drops all values', async (_case, happen, too_many) => {
   const registry = createFakeRegistry()
-  const { credential, registryCache } = await startRegistryCache(registry.client)
+  const { credential, registry_cache } = await startRegistryCache(registry.client)
   await credential('20001')
-  await registryCache.merchantRoutes('1001', 'test')
+  await registry_cache.merchantRoutes('1001', 'test')
   happen()
   registry.state.too_many = too_many
   registry.state.status = CredentialStatus.BLOCKED
   await clock.advance(1_000)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
-  await registryCache.merchantRoutes('1001', 'test')
+  await registry_cache.merchantRoutes('1001', 'test')
   expect(registry.count('routes')).toBe(2)
 })
 
@@ -239,12 +239,12 @@ test.each([
   [ChangeKind.MERCHANT, '1001', ['credential', 'route']],
 ])('a change of kind %i drops only the values that it can affect', async (kind, id, dropped) => {
   const registry = createFakeRegistry()
-  const { registryCache, credential } = await startRegistryCache(registry.client)
+  const { registry_cache, credential } = await startRegistryCache(registry.client)
   const readAll = async (): Promise<void> => {
     await credential('20001')
-    await registryCache.route('30001')
-    await registryCache.merchantRoutes('1001', 'test')
-    await registryCache.merchantEndpoints('1001', 'test')
+    await registry_cache.route('30001')
+    await registry_cache.merchantRoutes('1001', 'test')
+    await registry_cache.merchantEndpoints('1001', 'test')
   }
   await readAll()
   registry.write({ kind, id })
@@ -256,20 +256,20 @@ test.each([
 
 test('lists an endpoint that was added before the given instant', async () => {
   const registry = createFakeRegistry()
-  const { registryCache } = await startRegistryCache(registry.client)
-  expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(1)
+  const { registry_cache } = await startRegistryCache(registry.client)
+  expect(await registry_cache.merchantEndpoints('1001', 'test')).toHaveLength(1)
   registry.state.endpoints = 2
   await clock.advance(50)
-  expect(await registryCache.endpointsReadAfter('1001', 'test', now())).toHaveLength(2)
-  expect(await registryCache.merchantEndpoints('1001', 'test')).toHaveLength(2)
+  expect(await registry_cache.endpointsReadAfter('1001', 'test', now())).toHaveLength(2)
+  expect(await registry_cache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
 
 test('separates the environments and returns frozen values', async () => {
   const registry = createFakeRegistry()
-  const { registryCache } = await startRegistryCache(registry.client)
-  await registryCache.merchantRoutes('1001', 'test')
-  const routes = await registryCache.merchantRoutes('1001', 'production')
+  const { registry_cache } = await startRegistryCache(registry.client)
+  await registry_cache.merchantRoutes('1001', 'test')
+  const routes = await registry_cache.merchantRoutes('1001', 'production')
   expect(registry.count('routes')).toBe(2)
   expect(Object.isFrozen(routes) && Object.isFrozen(routes[0])).toBe(true)
-  expect(await registryCache.route('1')).toBeUndefined()
+  expect(await registry_cache.route('1')).toBeUndefined()
 })

@@ -76,7 +76,7 @@ interface MerchantEnvironment {
 /** Creates a registry cache. Call `start` when the role starts: before that, reads work but changes are not noticed. */
 export function createRegistryCache(options: RegistryCacheOptions): RegistryCache {
   const { client, bus, role, limits = CACHE_LIMITS } = options
-  const credentialCaches: ReadThroughCache<unknown>[] = []
+  const credential_caches: ReadThroughCache<unknown>[] = []
   const issued_ids = createIssuedIdRange(
     () => clock.monotonic_ms() - watch.confirmedAtMs() < limits.unconfirmed_max_ms,
   )
@@ -98,10 +98,10 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
     watch.confirmedAtMs,
     limits,
   )
-  const routeLists = listsBy(
+  const route_lists = listsBy(
     async (merchant_key) => (await client.listMerchantRoutes(merchant_key, call)).routes,
   )
-  const endpointLists = listsBy(
+  const endpoint_lists = listsBy(
     async (merchant_key) => (await client.listMerchantEndpoints(merchant_key, call)).endpoints,
   )
 
@@ -118,19 +118,19 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
   function onChange({ kind, id, merchantId }: Change): void {
     if (kind === ChangeKind.CREDENTIAL) {
       issued_ids.include(id)
-      for (const cache of credentialCaches) cache.drop(id)
+      for (const cache of credential_caches) cache.drop(id)
     }
     if (kind === ChangeKind.ROUTE) routes.drop(id)
     for (const environment of ['test', 'production'] as const) {
-      if (kind === ChangeKind.ROUTE) routeLists.drop(listKey(merchantId, environment))
-      if (kind === ChangeKind.ENDPOINT) endpointLists.drop(listKey(merchantId, environment))
+      if (kind === ChangeKind.ROUTE) route_lists.drop(listKey(merchantId, environment))
+      if (kind === ChangeKind.ENDPOINT) endpoint_lists.drop(listKey(merchantId, environment))
     }
     if (kind === ChangeKind.MERCHANT)
-      for (const cache of [...credentialCaches, routes]) cache.dropMerchant(id)
+      for (const cache of [...credential_caches, routes]) cache.dropMerchant(id)
   }
 
   function onUnknownChanges(): void {
-    for (const cache of [...credentialCaches, routes, routeLists, endpointLists]) cache.dropAll()
+    for (const cache of [...credential_caches, routes, route_lists, endpoint_lists]) cache.dropAll()
   }
 
   return {
@@ -144,17 +144,17 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
         watch.confirmedAtMs,
         limits,
       )
-      credentialCaches.push(cache)
+      credential_caches.push(cache)
       return (application_id) =>
         issued_ids.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
     },
     route: (service_id) => routes.get(service_id),
     merchantRoutes: async (merchant_id, environment) =>
-      (await routeLists.get(listKey(merchant_id, environment))) ?? [],
+      (await route_lists.get(listKey(merchant_id, environment))) ?? [],
     merchantEndpoints: async (merchant_id, environment) =>
-      (await endpointLists.get(listKey(merchant_id, environment))) ?? [],
+      (await endpoint_lists.get(listKey(merchant_id, environment))) ?? [],
     endpointsReadAfter: async (merchant_id, environment, instant) =>
-      (await endpointLists.getReadAfter(listKey(merchant_id, environment), instant)) ?? [],
+      (await endpoint_lists.getReadAfter(listKey(merchant_id, environment), instant)) ?? [],
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,

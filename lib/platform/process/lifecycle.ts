@@ -82,9 +82,9 @@ async function stopPart({ name, stop }: Part, timeout_ms: number): Promise<void>
     }
     return true
   }
-  const inTime = await withTimeout(stopped(), timeout_ms)
+  const stopped_in_time = await withTimeout(stopped(), timeout_ms)
   const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
-  if (inTime === undefined)
+  if (stopped_in_time === undefined)
     log.error(
       { part: name, duration_ms },
       'part did not stop in time; the process exits without waiting for it',

@@ -113,9 +113,9 @@ test('closing ends idle HTTP/2 sessions and waits for open streams', async () =>
   const arrived = once(server, 'arrived')
   const request = busy.request({ ':path': '/' })
   const [stream] = await arrived
-  const idleEnded = once(idle, 'close')
+  const idle_ended = once(idle, 'close')
   const closed = listening.close()
-  await idleEnded
+  await idle_ended
   stream.respond({ ':status': 200 })
   stream.end('done')
   let text = ''

@@ -312,13 +312,13 @@ describe('roles of one process', () => {
     const served = await serveProcess([])
     ending.push(() => served.close())
     const { rpc } = served
-    const asPayments = rpc.clientsOf('payments')(MerchantService)
-    const asGateway = rpc.clientsOf('gateway')(MerchantService)
+    const as_payments = rpc.clientsOf('payments')(MerchantService)
+    const as_gateway = rpc.clientsOf('gateway')(MerchantService)
     rpc.add([
       merchantService({
         async getMerchant() {
           seen.push(currentRequest())
-          await asPayments.listMerchants({})
+          await as_payments.listMerchants({})
           return {}
         },
         async listMerchants() {
@@ -327,7 +327,7 @@ describe('roles of one process', () => {
         },
       }),
     ])
-    const error = await failureOf(asGateway.getMerchant({}, { timeoutMs: 2000 }))
+    const error = await failureOf(as_gateway.getMerchant({}, { timeoutMs: 2000 }))
     expect(error).toMatchObject({ code: 6004, details: { from: 'below' } })
     const [outer, inner] = seen
     expect([outer?.caller, inner?.caller]).toEqual(['gateway', 'payments'])

@@ -143,6 +143,6 @@ function isSameContent(entry: Entry, command: Command): boolean {
   if (command.kind === 'capture' || command.kind === 'release') return true
   const { debit, credit, amount } = movementOf(command)
   const payment_id = 'payment_id' in command ? command.payment_id : undefined
-  const isSameMovement = entry.debit === debit && entry.credit === credit && entry.amount === amount
-  return isSameMovement && entry.currency === command.currency && entry.payment_id === payment_id
+  const is_same_movement = entry.debit === debit && entry.credit === credit && entry.amount === amount
+  return is_same_movement && entry.currency === command.currency && entry.payment_id === payment_id
 }

@@ -47,7 +47,7 @@ async function startProcess(store: LedgerStore): Promise<BalancesProcess> {
   return { ledger, stop, [Symbol.asyncDispose]: stop }
 }
 
-const everyKind: readonly Command[] = [
+const every_kind: readonly Command[] = [
   credit('a', 100n),
   { ...credit('b', 9_007_199_254_740_993n), payment_id: 'p' },
   hold('h', 40n),
@@ -79,7 +79,7 @@ test('forwards commands to the holder of the lease and returns every kind of res
   // The second process cannot commit anything itself.
   const append = (): Promise<never> => Promise.reject(new Error('the command was not forwarded'))
   await using other = await startProcess({ ...store, journal: { ...store.journal, append } })
-  for (const command of everyKind) {
+  for (const command of every_kind) {
     const forwarded = await other.ledger.submit('test', command)
     expect(forwarded).toEqual(await holder.ledger.submit('test', command))
   }

@@ -36,7 +36,7 @@ beforeEach(() => {
   restore = useClock(clock)
 })
 afterEach(async () => {
-  for (const registryCache of running.splice(0)) await registryCache.stop()
+  for (const registry_cache of running.splice(0)) await registry_cache.stop()
   restore()
 })
 
@@ -74,15 +74,15 @@ async function createOneOfEach() {
 }
 
 async function startRegistryCache(bus: Bus) {
-  const registryCache = createRegistryCache({
+  const registry_cache = createRegistryCache({
     client: fixture.client(RegistryService, 'gateway'),
     bus,
     role: 'gateway',
   })
-  const credential = registryCache.credentials(({ credential }) => credential?.status)
-  await registryCache.start()
-  running.push(registryCache)
-  return { registryCache, credential }
+  const credential = registry_cache.credentials(({ credential }) => credential?.status)
+  await registry_cache.start()
+  running.push(registry_cache)
+  return { registry_cache, credential }
 }
 
 type Process = Awaited<ReturnType<typeof startRegistryCache>>
@@ -224,8 +224,8 @@ describe('two processes with caches', () => {
 
   test('read a blocked status within one second without announcements', async () => {
     const { applicationId } = await createOneOfEach()
-    const silentBus = createMemoryBus()
-    const processes = [await startRegistryCache(silentBus), await startRegistryCache(silentBus)]
+    const silent_bus = createMemoryBus()
+    const processes = [await startRegistryCache(silent_bus), await startRegistryCache(silent_bus)]
     await clock.advance(30_000)
     await untilStatus(processes, applicationId, CredentialStatus.ACTIVE)
     await block(applicationId)
@@ -234,24 +234,24 @@ describe('two processes with caches', () => {
       expect(await credential(applicationId)).toBe(CredentialStatus.ACTIVE)
     await clock.advance(1_000)
     await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
-    for (const registryCache of running.splice(0)) await registryCache.stop()
-    await silentBus.close()
+    for (const registry_cache of running.splice(0)) await registry_cache.stop()
+    await silent_bus.close()
   })
 
   test('read an endpoint that was created before the event', async () => {
     const { merchantId } = await createOneOfEach()
-    const silentBus = createMemoryBus()
-    const { registryCache } = await startRegistryCache(silentBus)
-    expect(await registryCache.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
+    const silent_bus = createMemoryBus()
+    const { registry_cache } = await startRegistryCache(silent_bus)
+    expect(await registry_cache.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
     const environment = Environment.TEST
     await fixture
       .client(EndpointService)
       .createEndpoint({ merchantId, environment, url: 'https://example.com/2' })
     await clock.advance(100)
-    expect(await registryCache.endpointsReadAfter(merchantId, 'test', new Date(clock.now_ms()))).toHaveLength(
-      2,
-    )
-    await registryCache.stop()
-    await silentBus.close()
+    expect(
+      await registry_cache.endpointsReadAfter(merchantId, 'test', new Date(clock.now_ms())),
+    ).toHaveLength(2)
+    await registry_cache.stop()
+    await silent_bus.close()
   })
 })

@@ -62,17 +62,17 @@ test('invented application ids: the registry cache reads only the 20 issued ids 
       return client.getCredential(request, options)
     },
   }
-  const registryCache = createRegistryCache({ client: counted, bus: fixture.bus, role: 'gateway' })
-  const find = registryCache.credentials(({ credential }) => credential?.applicationId)
-  await registryCache.start()
+  const registry_cache = createRegistryCache({ client: counted, bus: fixture.bus, role: 'gateway' })
+  const find = registry_cache.credentials(({ credential }) => credential?.applicationId)
+  await registry_cache.start()
   await eventually(
-    async () => registryCache.hasResponded(),
+    async () => registry_cache.hasResponded(),
     (is_answered) => is_answered === true,
   )
   const tried: Promise<unknown>[] = []
   for (let id = 1; id < 40_000; id += 1) tried.push(find(String(id)), find(`${id}7777777`))
   const found = await Promise.all([...tried, ...ids.map((id) => find(id))])
-  await registryCache.stop()
+  await registry_cache.stop()
   expect(new Set(found)).toEqual(new Set([undefined, ...ids]))
   expect(reads.size).toBe(1_020)
 })

@@ -10,14 +10,14 @@ import type { AttemptDeliveryDeps } from '../effects/attempt-delivery.ts'
  * secret of its endpoint, so that a rotated secret signs retries too.
  */
 export function createFindSecret(
-  registryCache: Pick<RegistryCache, 'merchantEndpoints'>,
+  registry_cache: Pick<RegistryCache, 'merchantEndpoints'>,
   keyring: Pick<Keyring, 'unseal'>,
 ): AttemptDeliveryDeps['findSecret'] {
   return async (delivery: Delivery): Promise<Secret | undefined> => {
     if (delivery.secret) return keyring.unseal(delivery.secret.sealed, delivery.secret.owner)
     const { endpoint_id } = delivery
     if (endpoint_id === undefined) return undefined
-    const endpoints = await registryCache.merchantEndpoints(delivery.merchant_id, delivery.environment)
+    const endpoints = await registry_cache.merchantEndpoints(delivery.merchant_id, delivery.environment)
     const secret = endpoints.find(({ endpoint }) => endpoint?.endpointId === endpoint_id)?.secret
     return secret && keyring.unseal(secret.sealed, ownerOfEndpointSecret(endpoint_id))
   }

@@ -66,7 +66,7 @@ function deposit(changes: object = {}): string {
   })
 }
 
-const notAuthenticated = { http_status: 401, body: '{"accepted":false,"code":4001}' }
+const not_authenticated = { http_status: 401, body: '{"accepted":false,"code":4001}' }
 
 describe('a request without a valid signature', () => {
   test.each([
@@ -76,7 +76,7 @@ describe('a request without a valid signature', () => {
     ['the signature of another path', signed('POST', `${PATH}/`, deposit())],
     ['a stale signature', { ...signed('POST', PATH, deposit()), 'x-provider-timestamp': '1700000000' }],
   ])('is refused with %s', async (_what, headers) => {
-    expect(await send('POST', PATH, deposit(), headers)).toEqual(notAuthenticated)
+    expect(await send('POST', PATH, deposit(), headers)).toEqual(not_authenticated)
     expect(await sendSigned('GET', `${PATH}/k1`, '')).toMatchObject({ http_status: 404 })
   })
 })

@@ -21,7 +21,7 @@ const CONNECTIONS_MAX = 5120
 /** The most connections that wait without a response. Beyond it a connection is reset instead. */
 const NO_RESPONSE_MAX = 1024
 
-const sandboxLog = log.child('sandbox')
+const sandbox_log = log.child('sandbox')
 
 /**
  * Serves the provider protocol over HTTP. `silence_ms` is how long an amount that ends in 903 keeps a connection open without a response. An
@@ -78,7 +78,7 @@ export async function serveProvider(
   app.setNotFoundHandler(handleAndRespond)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.statusCode === 413) return respond(refuse('too_large'), reply)
-    if (request.raw.complete) sandboxLog.error({ error }, 'request to the sandbox failed')
+    if (request.raw.complete) sandbox_log.error({ error }, 'request to the sandbox failed')
     respond(respondText(500, 'Fault\n'), reply)
   })
 

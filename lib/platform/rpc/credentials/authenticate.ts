@@ -38,16 +38,16 @@ export function createCallerAuthenticator(
   certificates: readonly CallerCertificate[],
 ): AuthenticateCaller {
   // Looked up by digest. The time of the lookup may reveal parts of the digest, which do not help to find the token.
-  const byDigest = new Map(tokens.map(({ sha256, name }) => [sha256, name]))
-  const byIdentity = new Map(certificates.map(({ identity, name }) => [identity, name]))
+  const callers_by_digest = new Map(tokens.map(({ sha256, name }) => [sha256, name]))
+  const callers_by_identity = new Map(certificates.map(({ identity, name }) => [identity, name]))
   return ({ authorization, certificate }) => {
     if (authorization !== undefined) {
       const token = BEARER.exec(authorization)?.[1]
-      return token === undefined ? undefined : byDigest.get(sha256Hex(token))
+      return token === undefined ? undefined : callers_by_digest.get(sha256Hex(token))
     }
-    if (byIdentity.size === 0) return undefined
+    if (callers_by_identity.size === 0) return undefined
     for (const identity of identitiesOf(certificate())) {
-      const name = byIdentity.get(identity)
+      const name = callers_by_identity.get(identity)
       if (name !== undefined) return name
     }
     return undefined

@@ -13,14 +13,14 @@ import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate
 import type { IncomingCall } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
-const callCredentialsKey = createContextKey<CallCredentials>({
+const call_credentials_key = createContextKey<CallCredentials>({
   authorization: undefined,
   certificate: () => undefined,
 })
 
 /** The context values that an HTTP request passes to its RPC. */
 export function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
-  return createContextValues().set(callCredentialsKey, {
+  return createContextValues().set(call_credentials_key, {
     authorization: authorizationOf(rawHeaders),
     certificate: () =>
       socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
@@ -33,7 +33,7 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
   const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
   return {
     protocol: context.protocolName,
-    caller: context.values.get(callCredentialsKey),
+    caller: context.values.get(call_credentials_key),
     header,
     headers: () => requestHeader,
     timeout_ms: context.timeoutMs(),

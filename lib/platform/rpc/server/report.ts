@@ -26,7 +26,7 @@ const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this pr
 
 /** Creates the report of one method. */
 export function createReport(method: DescMethodUnary, log: Log): CallReport {
-  const methodLog = log.child(roleOf(method.parent))
+  const method_log = log.child(roleOf(method.parent))
   const service = method.parent.typeName
   const rpc = `${service}/${method.name}`
   const ok = { service, method: method.name, code: 'Ok' }
@@ -45,11 +45,11 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
       const rpc_code = Code[toCallerError(error).code]
       seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
       const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
-      methodLog[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
+      method_log[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
     },
     failedLate(error) {
       const expected = error instanceof RpcStatusError || error instanceof PublicError || isAbort(error)
-      methodLog[expected ? 'debug' : 'error'](fieldsOf(error), 'RPC failed after its call had ended')
+      method_log[expected ? 'debug' : 'error'](fieldsOf(error), 'RPC failed after its call had ended')
     },
   }
 }

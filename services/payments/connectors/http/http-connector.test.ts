@@ -73,7 +73,7 @@ async function resultsOf(body: unknown, http_status = 200) {
 }
 
 const unknown = { kind: 'unknown', reason: expect.any(String) }
-const bothUnknown = { created: unknown, found: unknown }
+const both_unknown = { created: unknown, found: unknown }
 
 describe('a valid response', () => {
   test('is the status of the operation, with the details of the provider', async () => {
@@ -113,10 +113,10 @@ describe('a valid response', () => {
   })
 
   test('counts only with HTTP 2xx and for the requested operation', async () => {
-    expect(await resultsOf(success, 500)).toEqual(bothUnknown)
-    expect(await resultsOf(success, 302)).toEqual(bothUnknown)
-    expect(await resultsOf({ ...success, idempotency_key: 'k2' })).toEqual(bothUnknown)
-    expect(await resultsOf({ ...success, kind: 'withdrawal' })).toEqual(bothUnknown)
+    expect(await resultsOf(success, 500)).toEqual(both_unknown)
+    expect(await resultsOf(success, 302)).toEqual(both_unknown)
+    expect(await resultsOf({ ...success, idempotency_key: 'k2' })).toEqual(both_unknown)
+    expect(await resultsOf({ ...success, kind: 'withdrawal' })).toEqual(both_unknown)
   })
 })
 
@@ -186,7 +186,7 @@ describe('hostile responses', () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...Object.keys(wrong)), json, async (name, value) => {
         fc.pre(wrong[name]?.(value) ?? false)
-        expect(await resultsOf({ ...success, [name]: value })).toEqual(bothUnknown)
+        expect(await resultsOf({ ...success, [name]: value })).toEqual(both_unknown)
       }),
       { numRuns: 300 },
     )
@@ -203,14 +203,14 @@ describe('hostile responses', () => {
     'completed_at',
   ])('a report without %s is unknown', async (name) => {
     const { [name as keyof typeof success]: _, ...rest } = success
-    expect(await resultsOf(rest)).toEqual(bothUnknown)
+    expect(await resultsOf(rest)).toEqual(both_unknown)
   })
 
   test('with other JSON are unknown, with any HTTP status', async () => {
     await fc.assert(
       fc.asyncProperty(json, fc.constantFrom(200, 201, 204, 400, 500), async (body, http_status) => {
         fc.pre(!(typeof body === 'object' && body !== null && 'accepted' in body))
-        expect(await resultsOf(body, http_status)).toEqual(bothUnknown)
+        expect(await resultsOf(body, http_status)).toEqual(both_unknown)
       }),
       { numRuns: 300 },
     )
@@ -225,7 +225,7 @@ describe('hostile responses', () => {
     ['a field in the prototype', '"accepted":true', '"__proto__":{"accepted":true}'],
     ['a byte order mark inside', '{"accepted"', '{\ufeff"accepted"'],
   ])('a report with %s is unknown', async (_what, from, to) => {
-    expect(await resultsOf(Buffer.from(JSON.stringify(success).replace(from, to)))).toEqual(bothUnknown)
+    expect(await resultsOf(Buffer.from(JSON.stringify(success).replace(from, to)))).toEqual(both_unknown)
   })
 
   test('are unknown when they are not UTF-8, very deep or very long', async () => {
@@ -233,9 +233,9 @@ describe('hostile responses', () => {
       Buffer.from(JSON.stringify(success).slice(0, -1)),
       Buffer.from(',"a":"\xff"}', 'latin1'),
     ])
-    expect(await resultsOf(not_utf8)).toEqual(bothUnknown)
-    expect(await resultsOf(Buffer.from('['.repeat(60_000)))).toEqual(bothUnknown)
-    expect(await resultsOf({ ...success, filler: 'x'.repeat(70_000) })).toEqual(bothUnknown)
+    expect(await resultsOf(not_utf8)).toEqual(both_unknown)
+    expect(await resultsOf(Buffer.from('['.repeat(60_000)))).toEqual(both_unknown)
+    expect(await resultsOf({ ...success, filler: 'x'.repeat(70_000) })).toEqual(both_unknown)
   })
 
   test.each([
@@ -248,7 +248,7 @@ describe('hostile responses', () => {
   ])(
     'instructions with %s make a pending deposit unknown and are ignored with a success',
     async (_what, instructions) => {
-      expect(await resultsOf({ ...pending, instructions })).toEqual(bothUnknown)
+      expect(await resultsOf({ ...pending, instructions })).toEqual(both_unknown)
       expect((await resultsOf({ ...success, instructions })).found.kind).toBe('success')
     },
   )

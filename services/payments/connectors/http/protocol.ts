@@ -7,20 +7,20 @@ import type { OperationKind, ProviderOrder, ProviderReport } from '../connector.
 export const OPERATIONS_PATH = '/provider/v1/operations'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
-const visibleAscii = z.string().regex(/^[\x21-\x7e]{1,128}$/)
+const visibleAsciiSchema = z.string().regex(/^[\x21-\x7e]{1,128}$/)
 const text = z.string().min(1).max(128)
 const code = z.int().min(0).max(999_999).exactOptional()
 
 const reportSchema = z.object({
   kind: z.enum(['deposit', 'withdrawal', 'refund']),
   idempotency_key: z.string().regex(KEY),
-  provider_id: visibleAscii,
+  provider_id: visibleAsciiSchema,
   status: z.string().min(1).max(64),
   code,
   amount: z.int().min(1),
   currency: z.string().regex(/^[A-Z]{3}$/),
   completed_at: z.iso.datetime().exactOptional(),
-  utr: visibleAscii.exactOptional(),
+  utr: visibleAsciiSchema.exactOptional(),
   instructions: z.unknown().optional(),
 })
 
