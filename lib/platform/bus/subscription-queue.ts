@@ -21,12 +21,12 @@ export interface SubscriptionQueueOptions {
 /** How many messages are started per turn of the event loop, so that a full queue does not block other work. */
 const STARTS_PER_TURN_MAX = 512
 
-const messagesDropped = counter(
+const messages_dropped = counter(
   'multihub_bus_dropped_total',
   'Messages dropped because a subscription was full.',
   ['subject'],
 )
-const handlersFailed = counter('multihub_bus_handler_failures_total', 'Messages whose handler threw.', [
+const handlers_failed = counter('multihub_bus_handler_failures_total', 'Messages whose handler threw.', [
   'subject',
 ])
 
@@ -55,7 +55,7 @@ export function createSubscriptionQueue(
     try {
       await handler(message)
     } catch (error) {
-      handlersFailed.increment(label)
+      handlers_failed.increment(label)
       log.error({ subject: message.subject, error }, 'message handler failed')
     }
     active -= 1
@@ -88,7 +88,7 @@ export function createSubscriptionQueue(
   }
 
   const drop = (): void => {
-    messagesDropped.increment(label)
+    messages_dropped.increment(label)
     if (!is_overflowing)
       log.warn({ subject: pattern, pending: waiting.size() }, 'subscription is full; dropping messages')
     is_overflowing = true

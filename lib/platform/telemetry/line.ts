@@ -18,7 +18,7 @@ export interface LogEntry {
 const ALLOWED: ReadonlySet<string> = new Set(LOG_FIELDS)
 const ITEMS_MAX = 20
 
-const fieldsDropped = counter('multihub_log_fields_dropped_total', 'Log fields that the allow-list refused.')
+const fields_dropped = counter('multihub_log_fields_dropped_total', 'Log fields that the allow-list refused.')
 
 /**
  * Creates the formatter for one level and role. It builds the JSON itself, because every request writes a line and the
@@ -56,7 +56,7 @@ function timeText(now_ms: number): string {
 function textOf(name: string, value: unknown): string | undefined {
   if (name === 'error') return JSON.stringify(describeFault(value))
   if (ALLOWED.has(name)) return Array.isArray(value) ? listText(value) : plainText(value)
-  fieldsDropped.increment({})
+  fields_dropped.increment({})
   return undefined
 }
 
@@ -81,6 +81,6 @@ function plainText(value: unknown): string | undefined {
   if (typeof value === 'boolean' || value === null) return `${value}`
   if (typeof value === 'bigint') return `"${value}"`
   if (isDate(value)) return Number.isNaN(value.getTime()) ? '"invalid date"' : `"${value.toISOString()}"`
-  fieldsDropped.increment({})
+  fields_dropped.increment({})
   return undefined
 }

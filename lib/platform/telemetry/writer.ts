@@ -17,7 +17,7 @@ const BUFFER_MAX_BYTES = 8 * 1024 * 1024
 const WAITING_MAX_MS = 5
 const WAITING_MAX = 64
 
-const linesDropped = counter(
+const lines_dropped = counter(
   'multihub_log_lines_dropped_total',
   'Log lines dropped because their reader was too slow.',
 )
@@ -50,7 +50,7 @@ function createStandardError(): LineWriter {
   process.on('beforeExit', flush)
   process.on('exit', flush)
   const destination = openDestination({ dest: 2, sync: false, maxLength: BUFFER_MAX_BYTES })
-  destination.on('drop', (text: string) => linesDropped.increment({}, text.split('\n').length - 1))
+  destination.on('drop', (text: string) => lines_dropped.increment({}, text.split('\n').length - 1))
   return {
     write(line) {
       waiting.push(() => line)

@@ -119,10 +119,10 @@ describe('the leased instance number', () => {
     const number = Number(numberOf(ids.next()))
     const lease = await leases.get({ instance_number: number })
     if (!lease) throw new Error('the lease does not exist')
-    await leases.replace({ ...lease, owner: 'another' }, lease.version)
+    await leases.replace({ ...lease, holder: 'another' }, lease.version)
     await passMinute()
     expect(numberOf(ids.next())).not.toBe(String(number).padStart(4, '0'))
-    expect(await leases.get({ instance_number: number })).toMatchObject({ owner: 'another' })
+    expect(await leases.get({ instance_number: number })).toMatchObject({ holder: 'another' })
     await ids.stop()
   })
 

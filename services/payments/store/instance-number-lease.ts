@@ -28,20 +28,23 @@ const TRIES_MAX = 50
  * releases it then.
  */
 export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease>): Promise<NumericIdSource> {
-  const owner = randomHex(16)
+  const holder = randomHex(16)
   let valid_until_ms = clock.monotonic_ms() + LEASE_MS
-  let { instance_number, version } = await acquire(leases, owner)
+  let { instance_number, version } = await acquire(leases, holder)
   let next = numericIds(instance_number)
   let stopped = false
 
   const renew = async (): Promise<void> => {
     const started_at_ms = clock.monotonic_ms()
     try {
-      const renewed = await leases.replace({ instance_number, owner, lease_until: leaseEnd() }, version)
+      const renewed = await leases.replace(
+        { instance_number, holder: holder, lease_until: leaseEnd() },
+        version,
+      )
       version = renewed.version
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
-      const another = await acquire(leases, owner)
+      const another = await acquire(leases, holder)
       instance_number = another.instance_number
       version = another.version
       next = numericIds(instance_number)
@@ -70,7 +73,7 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
       await Promise.allSettled([renewing])
       // The grace time still applies after the release, so that no other process makes an id of the present second.
       await leases
-        .replace({ instance_number, owner, lease_until: now() }, version)
+        .replace({ instance_number, holder: holder, lease_until: now() }, version)
         .catch((error: unknown) => {
           log.warn({ error }, 'release of the instance number lease failed')
         })
@@ -80,16 +83,16 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
 
 async function acquire(
   leases: Collection<InstanceNumberLease>,
-  owner: string,
+  holder: string,
 ): Promise<{ instance_number: number; version: number }> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const instance_number = Math.floor(randomFraction() * INSTANCE_NUMBERS)
     let is_free = false
     const lease = await upsert(leases, { instance_number }, (current) => {
       is_free = !current || current.lease_until.getTime() + GRACE_MS <= now().getTime()
-      return is_free ? { instance_number, owner, lease_until: leaseEnd() } : undefined
+      return is_free ? { instance_number, holder: holder, lease_until: leaseEnd() } : undefined
     })
-    // Comparing owners is not enough: after an ambiguous renewal an earlier lease of this process would be accepted,
+    // Comparing holders is not enough: after an ambiguous renewal an earlier lease of this process would be accepted,
     // which ends too early.
     if (lease && is_free) return lease
   }

@@ -3,7 +3,7 @@ import type { CollectionSpec } from '#lib/platform/store/store.ts'
 /** The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it (P1). */
 export interface InstanceNumberLease {
   readonly instance_number: number
-  readonly owner: string
+  readonly holder: string
   readonly lease_until: Date
 }
 
