@@ -4,7 +4,7 @@ import type { Log } from '#lib/platform/telemetry/log.ts'
 import { clientAddress } from './address.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import { singleHeader } from './headers.ts'
-import { createStrangerLines, type StrangerLines } from './stranger-lines.ts'
+import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
 /**
  * Logs the result of each request. A refusal is logged with the caller's address and with the request id that it was
@@ -24,7 +24,7 @@ export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 /** Makes the log of one gateway. */
 export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined): ExchangeLog {
-  const strangers = createStrangerLines()
+  const sampler = createLogSampler()
   const write = (exchange: Exchange, http_status: number, code?: number, caller?: CallerFields): void => {
     const { request, request_id, context } = exchange
     const client_request_id = singleHeader(request.rawHeaders, 'x-request-id')
@@ -52,7 +52,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
   /** The fields about the caller of a refused request; `undefined` when its lines are left out. */
   const fieldsOfRefused = ({ request, context }: Exchange): CallerFields | undefined => {
     const client_address = clientAddress(request, trusted_proxies)
-    return context.sign === undefined ? strangerFields(strangers, client_address) : { client_address }
+    return context.sign === undefined ? sampledCallerFields(sampler, client_address) : { client_address }
   }
   return {
     logSuccess: write,
@@ -72,7 +72,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
       )
     },
     logInvalid(request_id, address, reason) {
-      const caller = strangerFields(strangers, address)
+      const caller = sampledCallerFields(sampler, address)
       if (caller === undefined) return
       log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
     },
@@ -86,11 +86,11 @@ interface CallerFields {
   readonly dropped?: number
 }
 
-function strangerFields(
-  strangers: StrangerLines,
+function sampledCallerFields(
+  sampler: LogSampler,
   client_address: string | undefined,
 ): CallerFields | undefined {
-  const dropped = strangers.next(client_address)
+  const dropped = sampler.sampleLine(client_address)
   if (dropped === undefined) return undefined
   return dropped === 0 ? { client_address } : { client_address, dropped }
 }

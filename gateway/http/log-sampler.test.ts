@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { createStrangerLines, type StrangerLines } from './stranger-lines.ts'
+import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
 let manual: ManualClock
 let restore: () => void
@@ -11,11 +11,11 @@ beforeEach(() => {
 })
 afterEach(() => restore())
 
-const nextOf = (lines: StrangerLines, count: number, address: string) =>
-  Array.from({ length: count }, () => lines.next(address))
+const nextOf = (lines: LogSampler, count: number, address: string) =>
+  Array.from({ length: count }, () => lines.sampleLine(address))
 
 test('limits the lines per minute about a network, and says how many were left out', async () => {
-  const lines = createStrangerLines({ network_lines_max: 2 })
+  const lines = createLogSampler({ network_lines_max: 2 })
   expect(nextOf(lines, 4, '192.0.2.1')).toEqual([0, 0, undefined, undefined])
   expect(nextOf(lines, 1, '192.0.2.2')).toEqual([0])
   await manual.advance(59_999)
@@ -24,18 +24,18 @@ test('limits the lines per minute about a network, and says how many were left o
   expect(nextOf(lines, 3, '192.0.2.1')).toEqual([3, 0, undefined])
 })
 
-test('takes a /48 of IPv6 for one network, and everything that is not an address for one', () => {
-  const lines = createStrangerLines({ network_lines_max: 1 })
-  expect([lines.next('2001:db8:1::1'), lines.next('2001:db8:1:2::1'), lines.next('2001:db8:2::1')]).toEqual([
-    0,
-    undefined,
-    0,
-  ])
-  expect([lines.next(undefined), lines.next('x')]).toEqual([0, undefined])
+test('counts a /48 of IPv6 as one network, and all invalid addresses together as another', () => {
+  const lines = createLogSampler({ network_lines_max: 1 })
+  expect([
+    lines.sampleLine('2001:db8:1::1'),
+    lines.sampleLine('2001:db8:1:2::1'),
+    lines.sampleLine('2001:db8:2::1'),
+  ]).toEqual([0, undefined, 0])
+  expect([lines.sampleLine(undefined), lines.sampleLine('x')]).toEqual([0, undefined])
 })
 
 test('limits the lines about all networks together', async () => {
-  const lines = createStrangerLines({ network_lines_max: 2, lines_max: 3 })
+  const lines = createLogSampler({ network_lines_max: 2, lines_max: 3 })
   expect(nextOf(lines, 2, '192.0.2.1')).toEqual([0, 0])
   expect(nextOf(lines, 2, '192.0.2.2')).toEqual([0, undefined])
   expect(nextOf(lines, 1, '192.0.2.3')).toEqual([undefined])

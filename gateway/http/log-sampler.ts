@@ -7,16 +7,16 @@ import { networkOf } from '../hostile-connections/network.ts'
  * Decides which log lines about callers that are not authenticated are written. It samples them per network, so that such
  * callers cannot fill the log.
  */
-export interface StrangerLines {
+export interface LogSampler {
   /**
-   * Returns `undefined` when the next line about an address must be left out. Otherwise returns how many lines about its
-   * network were left out since the last one that was written.
+   * Decides about one line. Returns `undefined` when it must be left out, otherwise how many lines about the network of
+   * the address were left out since the last one that was written.
    */
-  next(address: string | undefined): number | undefined
+  sampleLine(address: string | undefined): number | undefined
 }
 
 /** The limits of a sampler. */
-export interface StrangerLineLimits {
+export interface LogSamplerLimits {
   /** Lines per minute about one network. */
   readonly network_lines_max?: number
   /** Lines per minute about all networks. */
@@ -32,16 +32,16 @@ interface Window {
   lines: number
 }
 
-const left_out = counter(
+const lines_left_out = counter(
   'multihub_gateway_log_lines_left_out_total',
   'Log lines about callers without authentication that were left out, because their network had too many.',
 )
 
 /** Makes the sampler of one gateway. */
-export function createStrangerLines({
+export function createLogSampler({
   network_lines_max = 20,
   lines_max = 1_000,
-}: StrangerLineLimits = {}): StrangerLines {
+}: LogSamplerLimits = {}): LogSampler {
   const networks = new LRUCache<string, Window & { left_out: number }>({ max: NETWORKS_MAX })
   const all: Window = { opened_ms: Number.NEGATIVE_INFINITY, lines: 0 }
   const hasRoom = (window: Window, max: number, now_ms: number): boolean => {
@@ -52,22 +52,22 @@ export function createStrangerLines({
     return window.lines < max
   }
   return {
-    next(address) {
+    sampleLine(address) {
       const name = networkOf(address)
       const now_ms = clock.monotonic_ms()
-      const known = networks.get(name)
-      const network = known ?? { opened_ms: now_ms, lines: 0, left_out: 0 }
-      if (known === undefined) networks.set(name, network)
+      const existing = networks.get(name)
+      const network = existing ?? { opened_ms: now_ms, lines: 0, left_out: 0 }
+      if (existing === undefined) networks.set(name, network)
       if (!hasRoom(network, network_lines_max, now_ms) || !hasRoom(all, lines_max, now_ms)) {
         network.left_out += 1
-        left_out.increment({})
+        lines_left_out.increment({})
         return undefined
       }
       network.lines += 1
       all.lines += 1
-      const { left_out: before } = network
+      const { left_out: left_out_before } = network
       network.left_out = 0
-      return before
+      return left_out_before
     },
   }
 }
