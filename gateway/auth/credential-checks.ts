@@ -3,9 +3,8 @@ import type { ParsedSettings, PublicApiVersion, UnsealedCredential } from './cre
 
 /**
  * Checks whether a credential with a verified signature may be used, in the order of A1: settings, status, allowlist, API
- * version and environment. Throws 3007 for invalid settings,
- * 3004 for a disabled and 3005 for a blocked credential, 3006 for the caller's address, and 3008 for the API version or
- * the environment.
+ * version and environment. Throws 3007 for invalid settings, 3004 for a disabled and 3005 for a blocked credential, 3006
+ * for the caller's address, and 3008 for the API version or the environment.
  */
 export function checkCredential(
   { settings }: UnsealedCredential,

@@ -18,7 +18,7 @@ export interface UnsealedSecret {
 /** A version of the public API. Each credential may use one (A2). */
 export type PublicApiVersion = 'v1' | 'v2'
 
-/** The settings of a credential, parsed for the checks of a request. If any of them is invalid, the credential is refused with 3007. */
+/** The settings of a credential, parsed. If any of them is invalid, the credential is refused with 3007. */
 export interface ParsedSettings {
   readonly merchant_id: string
   readonly environment: Environment
@@ -51,8 +51,8 @@ export interface UnsealedCredential {
 }
 
 /**
- * Makes the function that the registry cache uses to decrypt credentials. It never throws: it logs invalid settings and secrets
- * that cannot be decrypted, and leaves them out of the result.
+ * Makes the function that the registry cache uses to decrypt credentials. It never throws: it logs invalid settings and
+ * secrets that cannot be decrypted, and leaves them out of the result.
  */
 export function createCredentialUnsealer(keyring: Keyring, log: Log) {
   return (response: GetCredentialResponse): UnsealedCredential => {

@@ -5,8 +5,9 @@ import { networkOf } from '../hostile-connections/network.ts'
 import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
 
 /**
- * Limits failed authentications per network (an IPv4 address or an IPv6 /48). WARNING: call it only after an authentication failed. Then it never refuses
- * an authenticated caller, even if other callers share its network or misuse its application id.
+ * Limits failed authentications per network (an IPv4 address or an IPv6 /48). WARNING: call it only after an
+ * authentication has failed. An authenticated caller is then never refused, even if others on its network fail, or
+ * misuse its application id.
  */
 export interface FloodLimiter {
   /** Counts a failed authentication for the network of an address; returns the 429 to respond with beyond the limit. */

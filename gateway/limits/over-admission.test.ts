@@ -74,14 +74,14 @@ async function withGateways(
   try {
     await work(gateways)
   } finally {
-    gateways.end()
+    gateways.killAll()
     await gateways.settle()
     clock.stepWall(7_200_000)
   }
 }
 
 async function runStep(step: Step, gateways: SimulatedGateways): Promise<void> {
-  if (step.kind === 'demand') gateways.demand(step.index, step.calls)
+  if (step.kind === 'demand') gateways.startCalls(step.index, step.calls)
   else if (step.kind === 'settle') await gateways.settle()
   else if (step.kind === 'idle') await clock.advance(step.time_ms)
   else if (step.kind === 'stop') gateways.stop(step.index)
@@ -96,7 +96,7 @@ async function admitUpTo(gateways: SimulatedGateways, limit: number): Promise<nu
   await clock.advance(STORE_RETRY_MS)
   let admitted = await gateways.settle()
   for (const calls of [1, limit]) {
-    for (const at of INDEXES) gateways.demand(at, calls)
+    for (const at of INDEXES) gateways.startCalls(at, calls)
     admitted += await gateways.settle()
   }
   return admitted

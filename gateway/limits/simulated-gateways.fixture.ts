@@ -27,10 +27,10 @@ export interface SimulatedGateways {
   /** From now on all writes succeed. */
   heal(): void
   /** Starts `calls` calls to a gateway in the background. */
-  demand(index: number, calls: number): void
+  startCalls(index: number, calls: number): void
   /** Kills a gateway: its calls fail, and its leases are lost. */
   crash(index: number): void
-  /** Stops a gateway in the background; it returns its leases. */
+  /** Stops a gateway in the background; it gives its tokens back. */
   stop(index: number): void
   /** Runs all pending work to its end; returns how many calls were admitted meanwhile. */
   settle(): Promise<number>
@@ -41,7 +41,7 @@ export interface SimulatedGateways {
   /** The highest `used` of any written counter. */
   peak(): number
   /** Kills all gateways. */
-  end(): void
+  killAll(): void
 }
 
 interface SimulatedGateway {
@@ -150,7 +150,7 @@ export function startGateways(
       gatewayAt(index).clock.offset_ms = offset_ms
     },
     heal: faulty.heal,
-    demand(index, calls) {
+    startCalls(index, calls) {
       const { limits, clock } = gatewayAt(index)
       const caller = limitedCaller({ application_id, rate_limits: new Map([[BUCKET, limit]]) })
       const running = clock_error.run(clock, () =>
@@ -178,6 +178,6 @@ export function startGateways(
       )
     },
     peak: () => Math.max(0, ...faulty.history.map(({ used }) => used)),
-    end: () => started.forEach(kill),
+    killAll: () => started.forEach(kill),
   }
 }

@@ -5,7 +5,7 @@ import { webhookResend } from './webhook-resend.ts'
 /** Every public method: those that a request envelope names, then that of the resend path. */
 export const PUBLIC_METHODS: readonly PublicMethod[] = [...ENVELOPE_METHODS, webhookResend]
 
-/** The default quota of each bucket, in calls per minute (E10). A method that is not in here is unlimited. */
+/** The default quota of each method, in calls per minute (E10). A method that is not in it is unlimited. */
 export const DEFAULT_QUOTAS: ReadonlyMap<string, number> = new Map(
   PUBLIC_METHODS.flatMap(({ name, default_quota }) =>
     default_quota === undefined ? [] : [[name, default_quota]],

@@ -7,9 +7,9 @@ import {
   type DepositFields,
   depositBody,
   type FuzzSetup,
-  KNOWN_OPERATION,
   notifiedPaymentParams,
   type PreparedPayment,
+  REPEATED_OPERATION,
 } from './requests.ts'
 import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from './signing.ts'
 
@@ -61,7 +61,7 @@ export async function prepare(
     depositBody(partsOf('fuzz-without-callback'), 'required'),
     'fuzz-without-callback',
   )
-  const operation_id = KNOWN_OPERATION
+  const operation_id = REPEATED_OPERATION
   await send({
     body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(notified) },
   })

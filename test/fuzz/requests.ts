@@ -12,14 +12,14 @@ export interface PreparedPayment {
 export interface FuzzSetup extends FuzzMerchant {
   /** The callback URL of deposits. */
   readonly callback_url: string
-  /** Its callbacks were sent, and again under `KNOWN_OPERATION`, so that the same operation changes nothing. */
+  /** Its callbacks were sent, and again under `REPEATED_OPERATION`, so that the same operation changes nothing. */
   readonly notified: PreparedPayment
   /** It has no callback URL, so that a request for a callback is refused and stores nothing. */
   readonly without_callback: PreparedPayment
 }
 
 /** The operation of the repeated callbacks of `notified`, on the resend path and by `payment.notification`. */
-export const KNOWN_OPERATION = 'fuzz-known-operation'
+export const REPEATED_OPERATION = 'fuzz-known-operation'
 
 /** A valid request. */
 export interface ValidRequest {
@@ -42,19 +42,19 @@ export const PRIVATE_TEXTS = {
 const { email, phone, first_name, last_name, customer_account, description, bank_account } = PRIVATE_TEXTS
 
 /** Requests that succeed every time and change nothing. */
-export function repeatableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
-  const { notified: told } = known
-  const operation_id = KNOWN_OPERATION
+export function repeatableRequest(setup: FuzzSetup, choices: Choices): ValidRequest {
+  const { notified } = setup
+  const operation_id = REPEATED_OPERATION
   return choices.weighted<ValidRequest>([
-    [5, { body: readOnlyBody(known, choices.pick([told, known.without_callback]), choices) }],
-    [1, { body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(told) } }],
-    [1, { body: { payment_id: told.h_id, operation_id }, resend_of: told.h_id }],
+    [5, { body: readOnlyBody(setup, choices.pick([notified, setup.without_callback]), choices) }],
+    [1, { body: { method: 'payment.notification', operation_id, params: notifiedPaymentParams(notified) } }],
+    [1, { body: { payment_id: notified.h_id, operation_id }, resend_of: notified.h_id }],
   ])
 }
 
 /** Read-only requests about the payment without a callback URL. They change nothing even if their method is changed. */
-export function readOnlyRequest(known: FuzzSetup, choices: Choices): ValidRequest {
-  return { body: readOnlyBody(known, known.without_callback, choices) }
+export function readOnlyRequest(setup: FuzzSetup, choices: Choices): ValidRequest {
+  return { body: readOnlyBody(setup, setup.without_callback, choices) }
 }
 
 function readOnlyBody({ service_id }: FuzzSetup, { c_id, h_id }: PreparedPayment, choices: Choices): object {
@@ -74,25 +74,29 @@ export function notifiedPaymentParams({ h_id }: PreparedPayment): object {
 }
 
 /** A deposit that would be stored if it were accepted. It is sent with invalid signatures only. */
-export function acceptableDeposit(known: FuzzSetup, choices: Choices): ValidRequest {
-  return deposit(known, known.service_id, 'INR', choices)
+export function acceptableDeposit(setup: FuzzSetup, choices: Choices): ValidRequest {
+  return deposit(setup, setup.service_id, 'INR', choices)
 }
 
 /**
  * Well-formed requests that can never be accepted, however they are changed: another currency than the route's, a
  * disabled route, a payment without a callback URL, missing scopes.
  */
-export function unacceptableRequest(known: FuzzSetup, choices: Choices): ValidRequest {
-  const { without_callback: quiet, service_id, disabled_service_id } = known
-  const identifiers = choices.pick([{ c_id: quiet.c_id }, { h_id: quiet.h_id }, quiet])
+export function unacceptableRequest(setup: FuzzSetup, choices: Choices): ValidRequest {
+  const { without_callback, service_id, disabled_service_id } = setup
+  const identifiers = choices.pick([
+    { c_id: without_callback.c_id },
+    { h_id: without_callback.h_id },
+    without_callback,
+  ])
   const operation_id = `fuzz-${choices.hex(16)}`
   return choices.weighted<ValidRequest>([
-    [5, deposit(known, service_id, 'AUD', choices)],
-    [2, deposit(known, disabled_service_id, 'AUD', choices)],
+    [5, deposit(setup, service_id, 'AUD', choices)],
+    [2, deposit(setup, disabled_service_id, 'AUD', choices)],
     [2, { body: withdrawalBody(choices.pick([service_id, disabled_service_id]), choices) }],
     [1, { body: { method: 'payment.notification', operation_id, params: { payment: { identifiers } } } }],
     [1, { body: { method: 'payment.notification', params: { payment: { identifiers } } } }],
-    [3, { body: { payment_id: quiet.h_id, operation_id }, resend_of: quiet.h_id }],
+    [3, { body: { payment_id: without_callback.h_id, operation_id }, resend_of: without_callback.h_id }],
     [2, { body: supportBody(choices) }],
   ])
 }

@@ -25,7 +25,7 @@ export interface TestRoles extends AsyncDisposable {
   readonly urls: Readonly<Record<string, string>>
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
   /** Makes the store of a role unavailable or available again. */
-  setStoreUnavailable(role: string, away: boolean): void
+  setStoreUnavailable(role: string, unavailable: boolean): void
   /** Announces to the roles that the process will stop, without stopping them. */
   announceStop(): void
 }
@@ -40,9 +40,9 @@ export async function startRoles(
   const rpc = await createRpc(rpcConfig())
   const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
   const stopping = new AbortController()
-  const known: Record<string, string> = { ...variables }
+  const role_variables: Record<string, string> = { ...variables }
   const urls: Record<string, string> = {}
-  const away = new Set<string>()
+  const unavailable = new Set<string>()
   const stores: Store[] = []
   const running: RunningRole[] = []
   const end = async (): Promise<void> => {
@@ -56,7 +56,7 @@ export async function startRoles(
 
   for (const role of roles) {
     const started = await role.start({
-      variables: known,
+      variables: role_variables,
       clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
       clock_guard: trustedClock,
@@ -66,20 +66,20 @@ export async function startRoles(
       async openStore() {
         const store = await openStore({ database: role.name, directory, timeout_ms: HANG_LIMIT_MS })
         stores.push(store)
-        return withOutages(store, () => away.has(role.name))
+        return withOutages(store, () => unavailable.has(role.name))
       },
     })
     running.push(started)
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
-    if (urls['sandbox_url']) known['MULTIHUB_SANDBOX_URL'] = urls['sandbox_url']
+    if (urls['sandbox_url']) role_variables['MULTIHUB_SANDBOX_URL'] = urls['sandbox_url']
   }
   return {
     bus,
     keyring,
     urls,
     client: (service, caller) => rpc.clientsOf(caller)(service),
-    setStoreUnavailable: (role, is_away) => void (is_away ? away.add(role) : away.delete(role)),
+    setStoreUnavailable: (role, is_away) => void (is_away ? unavailable.add(role) : unavailable.delete(role)),
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }

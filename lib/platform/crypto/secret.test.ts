@@ -19,7 +19,10 @@ test.each<[string, () => string]>([
   ['join', () => [secret].join()],
   ['JSON', () => JSON.stringify({ secret, list: [secret] })],
   ['inspect', () => inspect(secret)],
-  ['inspect of what holds it', () => inspect({ deep: { er: [secret] } }, { depth: 9, showHidden: true })],
+  [
+    'inspect of an object that holds it',
+    () => inspect({ outer: { inner: [secret] } }, { depth: 9, showHidden: true }),
+  ],
   ['format', () => format('%s %o %j %O', secret, secret, secret, secret)],
   ['the message of an error', () => inspect(new Error(`${secret}`))],
   ['the cause of an error', () => inspect(new Error('no', { cause: secret }))],

@@ -4,7 +4,7 @@ import { METRICS_TYPE, metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { type Address, type Listening, listen } from './listen.ts'
 import type { Readiness } from './readiness.ts'
 
-interface Answer {
+interface HealthResponse {
   readonly status: number
   readonly content_type: string
   readonly body: string
@@ -19,7 +19,7 @@ const HTTP_OPTIONS = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveT
  */
 export function serveHealth(readiness: Readiness, address: Omit<Address, 'variable'>): Promise<Listening> {
   const server = createServer(HTTP_OPTIONS, (request, response) => {
-    answer(readiness, request).then(
+    respondTo(readiness, request).then(
       (ready) => send(response, ready),
       (error: unknown) => {
         log.error({ error }, 'health request failed')
@@ -31,7 +31,10 @@ export function serveHealth(readiness: Readiness, address: Omit<Address, 'variab
   return listen(server, { ...address, variable: 'MULTIHUB_HEALTH_PORT' })
 }
 
-async function answer(readiness: Readiness, { method, url = '' }: IncomingMessage): Promise<Answer> {
+async function respondTo(
+  readiness: Readiness,
+  { method, url = '' }: IncomingMessage,
+): Promise<HealthResponse> {
   const [path] = url.split('?', 1)
   if (path !== '/healthz' && path !== '/readyz' && path !== '/metrics') return plain(404, 'Not Found')
   if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
@@ -41,11 +44,11 @@ async function answer(readiness: Readiness, { method, url = '' }: IncomingMessag
   return ready ? plain(200, 'ready') : plain(503, `waiting for ${unready_parts.join(', ')}`)
 }
 
-function plain(status: number, text: string): Answer {
+function plain(status: number, text: string): HealthResponse {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function send(response: ServerResponse, { status, content_type, body }: Answer): void {
+function send(response: ServerResponse, { status, content_type, body }: HealthResponse): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }

@@ -4,8 +4,8 @@ import { systemErrorCode } from './system-error-code.ts'
 
 /**
  * Creates a directory and its missing parents, readable by their owner only. An existing directory keeps its mode.
- * Throws the system's error, `ENOENT` also where the parent cannot hold directories: there, Node's own `recursive`
- * option never returns (`/proc/nope`, seen with 24.21), and the process would hang at start without a message.
+ * Throws the system's error. Node's own option `recursive` is not used: where no directory can be created, such as in
+ * `/proc`, it never returns (seen with 24.21), and the process would hang at start without a message.
  */
 export async function makeDirectory(path: string): Promise<void> {
   try {

@@ -18,8 +18,8 @@ export type Value =
 export type Fields = Readonly<Record<string, string | number | bigint | Date>>
 
 /**
- * A stored document: its content, and the version that the next guarded write must name. Versions begin at
- * a random number: after a deletion and a new insert under the same key, earlier versions do not match.
+ * A stored document: its content, and the version that the next guarded write must name. Versions begin at a random
+ * number: after a deletion and a new insert under the same key, earlier versions do not match.
  */
 export type Stored<D> = D & { readonly version: number }
 
@@ -27,8 +27,9 @@ export type Stored<D> = D & { readonly version: number }
  * An index of a collection. `fields` are dotted paths to strings, safe integers, bigints or dates, one type per field.
  * An absent field is indexed as `null`, which sorts first. The last field may end in `[]` to index each element of an
  * array: a find then names the element, and with `unique` the array must be absent rather than empty. If `where` names a
- * field, only documents that have this field are in the index; `null` is a value. `unique` applies within the index. An index begins with the first field of the
- * partition, a unique one with all of it. `across_partitions` exempts the few finds that ask all partitions (sweepers).
+ * field, only documents that have this field, `null` included, are in the index, and `unique` applies to them only. An
+ * index begins with the first field of the partition, a unique one with all of it. `across_partitions` exempts the few
+ * finds that ask all partitions (sweepers).
  */
 export interface IndexSpec {
   readonly fields: readonly string[]

@@ -8,11 +8,12 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 const INFO_MAX_LENGTH = 8192
 
 /** RPC codes that mean "unavailable" when they come without a code of the error table. */
-const NOT_NOW: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]
+const UNAVAILABLE_CODES: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]
 
 /**
  * Converts any error to the one that a caller may see. An unavailable dependency becomes 2002. Every other error that is
- * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: that one was a response to us.
+ * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: it is the response to a call of ours, and
+ * not meant for our caller.
  */
 export function toPublicError(error: unknown): PublicError {
   if (error instanceof PublicError) return error
@@ -36,7 +37,7 @@ export function fromConnectError(error: unknown): PublicError {
   if (!(error instanceof ConnectError)) return toPublicError(error)
   const [detail] = error.findDetails(ErrorDetailSchema)
   if (detail !== undefined) return fromDetail(detail, error)
-  return new PublicError(NOT_NOW.includes(error.code) ? 2002 : 2001, { cause: error })
+  return new PublicError(UNAVAILABLE_CODES.includes(error.code) ? 2002 : 2001, { cause: error })
 }
 
 function fromDetail(detail: ErrorDetail, cause: ConnectError): PublicError {
