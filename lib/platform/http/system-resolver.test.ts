@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import { afterEach, expect, test } from '@jest/globals'
 import { listen } from '#lib/platform/process/listen.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { UnresolvedNameError } from './http-failure.ts'
@@ -24,7 +25,7 @@ test('finds the names that the operating system finds, such as that of this mach
   )
   for (const name of has_name ? [hostname(), 'localhost'] : ['localhost']) {
     const url = `http://${name}:${listening.port}/`
-    const answer = await http.request({ method: 'GET', url, timeout_ms: 20_000 })
+    const answer = await http.request({ method: 'GET', url, timeout_ms: HANG_LIMIT_MS })
     expect(String(answer.body)).toBe('found')
   }
 })
