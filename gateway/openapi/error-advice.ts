@@ -42,8 +42,8 @@ export const ERROR_ADVICE: Readonly<Record<ErrorCode, string>> = {
   3006: 'Call from an IP address on the allowlist of the credential, or have yours added.',
   3007: ASK_OPERATOR,
   3008:
-    'Use a credential that is permitted to do this: one for this API version and environment, with the scope, the route ' +
-    'and the currency.',
+    'Check that you use the path of the API version of this credential, and the credential that is meant for this route ' +
+    'and currency. If both are right, ask the operator to permit the scope, the route, the currency or the environment.',
   3009: 'Wait for the next day in UTC, or have the limit raised.',
   4000: ASK_OPERATOR,
   4001: ASK_OPERATOR,
