@@ -65,3 +65,9 @@ test('runs the handler with the decoded data and throws for data of another type
   await expect(run({ label: 'text' })).rejects.toThrow('print_label has an invalid field label')
   await expect(run({ printed_at: 0 })).rejects.toThrow('print_label has an invalid field printed_at')
 })
+
+test('refuses an external effect without a budget', () => {
+  const callEffect = defineEffect({ kind: 'call', lane: 'external', data: {}, id: () => 'call' })
+  const handler = { lease_ms: 1, tries_max: 1, run: async () => (current: Order) => current }
+  expect(() => callEffect.bind<Order>(handler)).toThrow('the external effect call has no budget')
+})

@@ -1,5 +1,6 @@
 import type { BackoffBounds } from '#lib/platform/backoff.ts'
 import type { Stored, Value } from '#lib/platform/store/store.ts'
+import type { Budget } from './budget.ts'
 import { createEffect, type Effect, type EffectDocument, type Lane, type StoredEffectData } from './effect.ts'
 
 /** The fields of an effect's data, each with the check of its stored value. */
@@ -61,8 +62,11 @@ interface EffectLimits<D> {
   readonly tries_max: number
   /** The bounds of the pauses after failed tries; from 1 s to 5 min unless given. */
   readonly backoff?: BackoffBounds
-  /** How many more effects may be tried now. At 0 effects are left as they are, without a write. */
-  readonly capacity?: () => number
+  /**
+   * Bounds how many effects of the kind are leased at once. Without room an effect is left as it is, also by the writer
+   * of its document. Required for kinds of the lane `external`.
+   */
+  readonly budget?: Budget<D>
 }
 
 /** How to run one kind of effect. */
@@ -74,6 +78,7 @@ export interface EffectHandler<D extends EffectDocument, Data> extends EffectLim
 /** An effect with its handler: what a runner needs. Its `run` takes the effect as stored. */
 export interface BoundEffect<D extends EffectDocument> extends EffectLimits<D> {
   readonly kind: string
+  readonly lane: Lane
   readonly run: (effect: Effect, document: Stored<D>) => Promise<DocumentChange<D>>
 }
 
@@ -108,11 +113,16 @@ export function defineEffect<Source, const Fields extends DataFields>(
       return createEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
     },
     matches: (effect) => effect.kind === kind,
-    bind: ({ run, ...limits }) => ({
-      ...limits,
-      kind,
-      run: (effect, document) => run({ ...effect, data: decode(kind, fields, effect.data) }, document),
-    }),
+    bind({ run, ...limits }) {
+      if (lane === 'external' && !limits.budget)
+        throw new TypeError(`the external effect ${kind} has no budget`)
+      return {
+        ...limits,
+        kind,
+        lane,
+        run: (effect, document) => run({ ...effect, data: decode(kind, fields, effect.data) }, document),
+      }
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createEffect, type Effect, type EffectDocument, mayRun, withDueTimes } from './effect.ts'
+import { createEffect, type Effect, type EffectDocument, LANES, mayRun, withDueTimes } from './effect.ts'
 import { leaseDue } from './lease-due.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
@@ -79,7 +79,7 @@ describe('a lease', () => {
 const documents = fc
   .array(
     fc.record({
-      lane: fc.constantFrom('money' as const, 'independent' as const, 'event' as const),
+      lane: fc.constantFrom(...LANES),
       due: fc.integer({ min: -5, max: 5 }),
       leased: fc.option(fc.integer({ min: -5, max: 5 })),
       stuck: fc.boolean(),
@@ -102,23 +102,14 @@ const documents = fc
   )
 
 describe('the due times', () => {
-  test('are the first times at which an event and another effect can be leased', () => {
+  test.each(LANES)('of the lane %s is the first time at which one of its effects can be leased', (lane) => {
     fc.assert(
       fc.property(documents, (document) => {
         const scheduled = withDueTimes(document, NOW)
-        for (const [field, events] of [
-          ['effects_due_at', false],
-          ['events_due_at', true],
-        ] as const) {
-          const instants = Array.from({ length: 11 }, (_, step) => at(step - 5))
-          const first = instants.find(
-            (instant) =>
-              leaseDue(document, instant, (candidate) =>
-                (candidate.lane === 'event') === events ? leaseAll() : undefined,
-              ) !== document,
-          )
-          expect(scheduled[field]).toEqual(first)
-        }
+        const instants = Array.from({ length: 11 }, (_, step) => at(step - 5))
+        const leaseLane = (candidate: Effect) => (candidate.lane === lane ? leaseAll() : undefined)
+        const first = instants.find((instant) => leaseDue(document, instant, leaseLane) !== document)
+        expect(scheduled[`${lane}_due_at`]).toEqual(first)
       }),
     )
   })
@@ -131,7 +122,7 @@ describe('the due times', () => {
   })
 
   test('are absent without effects', () => {
-    expect(withDueTimes({ effects: [], effects_due_at: NOW, events_due_at: NOW }, NOW)).toEqual({
+    expect(withDueTimes({ effects: [], money_due_at: NOW, event_due_at: NOW }, NOW)).toEqual({
       effects: [],
     })
   })

@@ -1,11 +1,15 @@
 import type { Value } from '#lib/platform/store/store.ts'
 
 /**
- * How effects of one document depend on each other. An effect of any lane waits until the effect that it names in
- * `after` is gone (P9). `money` effects also run one after the other, in the order in which they were added. `event`
- * effects have a due time of their own, and the runner runs them in the background.
+ * How effects of one document depend on each other, and what they share with effects of other documents. An effect of any
+ * lane waits until the effect that it names in `after` is gone (P9). `money` effects also run one after the other, in the
+ * order in which they were added. `external` effects call a system outside of this one, which may hang; each kind has a
+ * budget. `event` effects run in the background. `independent` effects are all others, such as an expiry.
  */
-export type Lane = 'money' | 'independent' | 'event'
+export type Lane = 'money' | 'independent' | 'external' | 'event'
+
+/** All lanes. Each has a due index and a sweep of its own, so that a backlog in one lane delays no other. */
+export const LANES: readonly Lane[] = ['money', 'independent', 'external', 'event']
 
 /** The data of an effect as stored. `defineEffect` is the only place that encodes and decodes it. */
 export type StoredEffectData = { readonly [field: string]: Value | undefined }
@@ -34,24 +38,39 @@ export interface Effect {
   readonly failure?: string
 }
 
-/**
- * The fields of a document that has effects. `withDueTimes` derives the two due times. Events have a due time of their
- * own, so that a backlog of events never hides money effects from the sweeper.
- */
+/** The fields of a document that has effects. `withDueTimes` derives the due time of each lane. */
 export interface EffectDocument {
   readonly effects: readonly Effect[]
-  readonly effects_due_at?: Date
-  readonly events_due_at?: Date
+  readonly money_due_at?: Date
+  readonly independent_due_at?: Date
+  readonly external_due_at?: Date
+  readonly event_due_at?: Date
   /** Since when an effect of the document is stuck; absent when none is. */
   readonly stuck_at?: Date
 }
 
 /** The indexes that a collection of documents with effects must declare. */
 export const EFFECT_INDEXES = {
-  by_effects_due: { fields: ['effects_due_at'], where: 'effects_due_at', across_partitions: true },
-  by_events_due: { fields: ['events_due_at'], where: 'events_due_at', across_partitions: true },
+  by_money_due: { fields: ['money_due_at'], where: 'money_due_at', across_partitions: true },
+  by_independent_due: {
+    fields: ['independent_due_at'],
+    where: 'independent_due_at',
+    across_partitions: true,
+  },
+  by_external_due: { fields: ['external_due_at'], where: 'external_due_at', across_partitions: true },
+  by_event_due: { fields: ['event_due_at'], where: 'event_due_at', across_partitions: true },
   by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across_partitions: true },
 } as const
+
+/** The field with the due time of each lane. */
+const DUE_FIELDS = {
+  money: 'money_due_at',
+  independent: 'independent_due_at',
+  external: 'external_due_at',
+  event: 'event_due_at',
+} as const satisfies Readonly<Record<Lane, keyof EffectDocument>>
+
+type DueField = (typeof DUE_FIELDS)[Lane]
 
 /** What `createEffect` needs. The effect is due at once unless `due_at` is given. */
 export interface EffectDescription {
@@ -92,20 +111,15 @@ export function leasableAtMs(candidate: Effect): number {
 
 /** Derives the due times and `stuck_at` from the effects. Every write of a document goes through this function. */
 export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D {
-  let effects_due = Number.POSITIVE_INFINITY
-  let events_due = Number.POSITIVE_INFINITY
+  const { money_due_at, independent_due_at, external_due_at, event_due_at, stuck_at, ...rest } = document
+  const due: { [field in DueField]?: Date } = {}
   for (const candidate of document.effects) {
     if (!mayRun(document, candidate)) continue
-    const time = leasableAtMs(candidate)
-    if (candidate.lane === 'event') events_due = Math.min(events_due, time)
-    else effects_due = Math.min(effects_due, time)
+    const field = DUE_FIELDS[candidate.lane]
+    const time_ms = leasableAtMs(candidate)
+    const earliest_ms = due[field]?.getTime() ?? Number.POSITIVE_INFINITY
+    if (time_ms < earliest_ms) due[field] = new Date(time_ms)
   }
-  const { effects_due_at, events_due_at, stuck_at, ...rest } = document
   const is_stuck = document.effects.some(({ stuck }) => stuck)
-  return {
-    ...rest,
-    ...(effects_due === Number.POSITIVE_INFINITY ? {} : { effects_due_at: new Date(effects_due) }),
-    ...(events_due === Number.POSITIVE_INFINITY ? {} : { events_due_at: new Date(events_due) }),
-    ...(is_stuck ? { stuck_at: stuck_at ?? at } : {}),
-  } as D
+  return { ...rest, ...due, ...(is_stuck ? { stuck_at: stuck_at ?? at } : {}) } as D
 }

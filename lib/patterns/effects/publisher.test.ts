@@ -72,30 +72,45 @@ describe('a published event', () => {
     const publisher = await createPublisher(bus)
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
-    expect(publisher.capacity()).toBe(1)
+    expect(publisher.budget.hasRoom()).toBe(true)
   })
 })
 
-test('the capacity is one event per second without receipts, and full again after the first receipt', async () => {
-  const publisher = await createPublisher(bus)
-  const plenty = publisher.capacity()
-  expect(plenty).toBeGreaterThan(1_000)
-  const lost = track(publisher.publish('events.a', 'lost', DATA))
-  expect(publisher.capacity()).toBe(plenty - 1)
-  await clock.advance(2_000)
-  expect([lost(), publisher.capacity()]).toEqual(['unavailable', 1])
-  const receipts = createReceiptSender(bus)
-  const probe = track(publisher.publish('events.a', 'probe', DATA))
-  expect(publisher.capacity()).toBe(0)
-  await clock.advance(1_000)
-  expect(publisher.capacity()).toBe(1)
-  await bus.subscribe('events.>', ({ data, headers }) =>
-    receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString()),
-  )
-  const confirmed = track(publisher.publish('events.a', 'heard', Buffer.from('heard')))
-  await clock.advance(100)
-  expect([probe(), confirmed(), publisher.capacity()]).toEqual(['pending', 'resolved', plenty - 1])
-  await publisher.close()
+describe('the budget', () => {
+  test('admits one event per second without receipts, and all of them after the first receipt', async () => {
+    const publisher = await createPublisher(bus)
+    const { budget } = publisher
+    const admitted = (): number =>
+      Array.from({ length: 10 }, () => budget.reserve(undefined)).filter(Boolean).length
+    expect(admitted()).toBe(10)
+    const lost = track(publisher.publish('events.a', 'lost', DATA))
+    await clock.advance(2_000)
+    expect(lost()).toBe('unavailable')
+    expect([admitted(), budget.hasRoom()]).toEqual([1, false])
+    await clock.advance(999)
+    expect([budget.hasRoom(), admitted()]).toEqual([false, 0])
+    await clock.advance(1)
+    expect([budget.hasRoom(), admitted(), budget.hasRoom()]).toEqual([true, 1, false])
+    const receipts = createReceiptSender(bus)
+    await bus.subscribe('events.>', ({ data, headers }) =>
+      receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString()),
+    )
+    const confirmed = track(publisher.publish('events.a', 'heard', Buffer.from('heard')))
+    await clock.advance(100)
+    expect([confirmed(), admitted()]).toEqual(['resolved', 10])
+    await publisher.close()
+  })
+
+  test('admits no more than 4,096 events at once', async () => {
+    const publisher = await createPublisher(bus)
+    const releases = Array.from({ length: 5_000 }, () => publisher.budget.reserve(undefined)).filter(
+      (release) => release !== undefined,
+    )
+    expect([releases.length, publisher.budget.hasRoom()]).toEqual([4_096, false])
+    releases[0]?.()
+    expect(publisher.budget.hasRoom()).toBe(true)
+    await publisher.close()
+  })
 })
 
 test('sends receipts in batches, each to the subject of its publisher', async () => {

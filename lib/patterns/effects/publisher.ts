@@ -6,6 +6,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
+import { type Budget, createBudget } from './budget.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */
 export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
@@ -18,8 +19,8 @@ export interface Publisher {
    * caller publishes it again under the same key.
    */
   publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
-  /** How many more events may be published now: none at the limit, one per second while no receipts arrive. */
-  capacity(): number
+  /** Bounds the events that are published at once. While no receipts arrive, it admits one event per second. */
+  readonly budget: Budget<unknown>
   close(): Promise<void>
 }
 
@@ -60,7 +61,6 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   })
 
   async function publish(subject: string, event_key: string, data: Uint8Array): Promise<void> {
-    if (!receiving) probed_at_ms = clock.monotonic_ms()
     const receipt = Promise.withResolvers<void>()
     const timer = clock.after(RECEIPT_TIMEOUT_MS, () => {
       setReceiving(false)
@@ -80,12 +80,22 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     }
   }
 
+  const admitted = createBudget(PENDING_MAX)
+  const mayProbe = (): boolean => clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
+  const budget: Budget<unknown> = {
+    hasRoom: () => (receiving || mayProbe()) && admitted.hasRoom(),
+    reserve(document) {
+      if (!receiving && !mayProbe()) return undefined
+      const release = admitted.reserve(document)
+      // The probe is used up here, before the event is leased and published, so that no second event is admitted.
+      if (release && !receiving) probed_at_ms = clock.monotonic_ms()
+      return release
+    },
+  }
+
   return {
     publish,
-    capacity() {
-      if (receiving) return PENDING_MAX - pending.size
-      return clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS ? 1 : 0
-    },
+    budget,
     async close() {
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))
       await subscription.close()

@@ -35,7 +35,13 @@ export function recordFailure<D extends EffectDocument>(
   return (document) => ({ ...document, effects: document.effects.map(replace) })
 }
 
-/** A stuck effect with all its tries available again, due at once. */
-export function resetTries({ stuck: _stuck, failure: _failure, ...rest }: Effect): Effect {
+/** Gives a stuck effect all its tries again, due at once; `undefined` when the document has no such effect. */
+export function resetStuckEffect<D extends EffectDocument>(document: D, effect_id: string): D | undefined {
+  if (!document.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
+  const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
+  return { ...document, effects: document.effects.map(reset) }
+}
+
+function resetTries({ stuck: _stuck, failure: _failure, ...rest }: Effect): Effect {
   return { ...rest, tries_at_retry: rest.tries, due_at: now() }
 }

@@ -1,70 +1,95 @@
-import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import { countedTries, type Effect, type EffectDocument, leasableAtMs, mayRun } from './effect.ts'
+import type { Admission } from './admission.ts'
+import { once } from './budget.ts'
+import { createDueWalk } from './due-walk.ts'
+import { type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
+import { dueEffects } from './lease-due.ts'
 import { recordFailure } from './record-failure.ts'
-import { visitDue } from './visit-due.ts'
 import type { EffectWrites } from './writes.ts'
 
 /** What the sweeper needs of its runner. */
-export interface SweeperOptions<D extends EffectDocument> {
+export interface SweepOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
-  readonly keyOf: (document: D) => Fields
+  readonly admission: Admission<D>
   readonly writes: EffectWrites<D>
-  /** For how long an effect can be leased by this process now; `undefined` when it cannot. */
-  readonly leaseMs: (document: D, candidate: Effect) => number | undefined
-  /** The number of tries after which an effect is stuck; infinity for kinds that this process does not know. */
-  readonly triesMaxOf: (effect: Effect) => number
-  /** How many more events may be tried now. */
-  readonly eventCapacity: () => number
   /** Runs what was leased. Resolves when that has ended, and never rejects. */
-  readonly runEffects: (document: Stored<D>) => Promise<unknown>
+  readonly runEffects: (document: Stored<D>) => Promise<void>
 }
 
-/** The number of documents from sweeps whose effects may run at once. */
-const RUNNING_MAX = 512
+/**
+ * The number of documents from sweeps of one lane whose effects may run at once. The lane `external` has none of its own:
+ * each of its kinds has a budget, so that one party that hangs cannot use up what others need.
+ */
+const RUNNING_MAX: Readonly<Record<Lane, number>> = {
+  money: 512,
+  independent: 512,
+  external: Number.POSITIVE_INFINITY,
+  event: 512,
+}
+
+/** An effect that no process ran for this long after its due time is postponed. Meanwhile others may have room for it. */
+const POSTPONE_AFTER_MS = 5_000
+/** A postponed effect is due again after 30 to 60 s: jitter spreads effects that were due together. */
+const POSTPONE_MS = 30_000
 
 /**
- * Makes the sweeper, which takes over effects that a crash or a failure left behind. Each call looks once through both
- * due indexes and leases what it finds.
+ * Makes the sweep of one lane, which takes over effects that a crash or a failure left behind. Each call walks once
+ * through the lane's due index and leases what it finds. An effect that this process cannot run, because its kind is
+ * unknown or its budget has no room, is skipped, and postponed when it stays due, so that it hides nothing behind it.
  */
-export function createSweeper<D extends EffectDocument>(options: SweeperOptions<D>): () => Promise<void> {
-  const { collection, keyOf, writes, leaseMs, triesMaxOf, eventCapacity, runEffects } = options
+export function createSweep<D extends EffectDocument>(
+  lane: Lane,
+  { collection, admission, writes, runEffects }: SweepOptions<D>,
+): () => Promise<void> {
   let running = 0
-
-  const isExhausted = (effect: Effect): boolean => countedTries(effect) >= triesMaxOf(effect)
-
-  function dueEffects(document: D): Effect[] {
-    const at_ms = now().getTime()
-    return document.effects.filter((effect) => mayRun(document, effect) && leasableAtMs(effect) <= at_ms)
-  }
-
-  /** The document to write: an effect whose last try ended in a crash becomes stuck; the write leases the others. */
-  function decide(document: Stored<D>): D | undefined {
-    const due = dueEffects(document)
-    const exhausted = due.find(isExhausted)
-    if (exhausted) {
-      const crashed = new Error('the process ended during the last try')
-      return recordFailure<D>(exhausted, 0, 0, crashed)(document)
-    }
-    return due.some((effect) => leaseMs(document, effect) !== undefined) ? document : undefined
-  }
+  const hasRoom = (): boolean => running < RUNNING_MAX[lane] && admission.hasRoom(lane)
 
   // A visit ends with the lease. The effects run in the background, because they may take as long as a provider call.
-  async function visit(document: Stored<D>): Promise<boolean> {
-    const isActionable = (effect: Effect): boolean =>
-      isExhausted(effect) || leaseMs(document, effect) !== undefined
-    if (!dueEffects(document).some(isActionable)) return false
-    const leased = await writes.update(keyOf(document), decide)
-    if (!leased) return false
+  async function visit(document: Stored<D>): Promise<void> {
     running += 1
-    void runEffects(leased).finally(() => {
+    const leave = once(() => {
       running -= 1
     })
-    return true
+    try {
+      const leased = await writes.takeOver(document, settleDue(lane, admission, document))
+      if (leased) void runEffects(leased).finally(leave)
+      else leave()
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 
-  return async () => {
-    await visitDue(collection, 'by_effects_due', RUNNING_MAX - running, visit)
-    await visitDue(collection, 'by_events_due', Math.min(eventCapacity(), RUNNING_MAX - running), visit)
+  return createDueWalk(collection, `by_${lane}_due`, { visit, hasRoom })
+}
+
+/**
+ * Changes the due effects that must not be leased here: one whose last try ended in a crash becomes stuck, and one that
+ * this process cannot run and no other took is postponed. Returns the same document when there are none.
+ */
+function settleDue<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
+  const at = now()
+  let next = document
+  for (const effect of dueEffects(document, at)) {
+    if (admission.isExhausted(effect)) {
+      next = recordFailure<D>(effect, 0, 0, new Error('the process ended during the last try'))(next)
+    } else if (effect.lane === lane && !admission.canRun(document, effect) && isLeft(effect, at)) {
+      next = postpone(next, effect, at)
+    }
+  }
+  return next
+}
+
+function isLeft(effect: Effect, at: Date): boolean {
+  return at.getTime() - leasableAtMs(effect) > POSTPONE_AFTER_MS
+}
+
+function postpone<D extends EffectDocument>(document: D, postponed: Effect, at: Date): D {
+  const due_at = new Date(at.getTime() + POSTPONE_MS * (1 + randomFraction()))
+  return {
+    ...document,
+    effects: document.effects.map((effect) => (effect.id === postponed.id ? { ...effect, due_at } : effect)),
   }
 }

@@ -2,10 +2,13 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { update } from '#lib/patterns/update.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now, sleep } from '#lib/platform/time.ts'
+import type { Admission } from './admission.ts'
+import type { Release } from './budget.ts'
 import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
-import { type LeasePolicy, leaseDue } from './lease-due.ts'
+import { leaseDue } from './lease-due.ts'
 import type { EffectOutcome } from './outcome-batcher.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
@@ -22,22 +25,27 @@ export interface EffectWrites<D extends EffectDocument> {
     just_read?: Stored<D>,
   ): Promise<Stored<D> | undefined>
   /**
+   * Replaces a document that was just found by `next`, which may be the same. `undefined` when that changes nothing and
+   * leases nothing, or when another writer was faster.
+   */
+  takeOver(found: Stored<D>, next: D): Promise<Stored<D> | undefined>
+  /**
    * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
    * them, so the write is repeated until the leases expire while the store is unavailable.
    */
   writeOutcomes(document: Stored<D>, outcomes: readonly EffectOutcome<D>[]): Promise<Stored<D> | undefined>
   /**
-   * Whether this process may run the effect now: a write of this process that is known to have succeeded leased it.
-   * True once per lease.
+   * Lets this process run the effect now if a write of this process that is known to have succeeded leased it. Returns
+   * the release of its budget, once per lease; `undefined` when the effect must not run here.
    */
-  consumeLease(effect: Effect): boolean
+  consumeLease(effect: Effect): Release | undefined
 }
 
-/** What the writes need. `leaseMs` decides what to lease and for how long; `isStopping` ends the repetition of writes. */
+/** What the writes need. `isStopping` ends the repetition of writes. */
 export interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
-  readonly leaseMs: (document: D, candidate: Effect) => ReturnType<LeasePolicy>
+  readonly admission: Admission<D>
   readonly isStopping: () => boolean
 }
 
@@ -47,24 +55,44 @@ const OUTCOME_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 export function createEffectWrites<D extends EffectDocument>(
   options: EffectWritesOptions<D>,
 ): EffectWrites<D> {
-  const { collection, keyOf, leaseMs, isStopping } = options
-  /** The tokens of leases that this process wrote and has not used yet. */
-  const unused_tokens = new Set<string>()
+  const { collection, keyOf, admission, isStopping } = options
+  /** The releases of leases that this process wrote and has not used yet, by lease token. */
+  const unused_leases = new Map<string, Release>()
+
+  /** Leases what is due. `releases` has what was reserved for that, by effect id. */
+  function lease(document: D, at: Date): { leased: D; releases: ReadonlyMap<string, Release> } {
+    const releases = new Map<string, Release>()
+    const leased = leaseDue(document, at, (candidate) => {
+      const admitted = admission.admit(document, candidate)
+      if (admitted) releases.set(candidate.id, admitted.release)
+      return admitted?.lease_ms
+    })
+    return { leased, releases }
+  }
 
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
     const at = now()
-    const leased = withDueTimes(
-      leaseDue(document, at, (candidate) => leaseMs(document, candidate)),
-      at,
-    )
-    const before = new Set(document.effects)
-    const new_tokens = leased.effects.flatMap((effect) =>
-      before.has(effect) || !effect.lease ? [] : [effect.lease.token],
-    )
-    // After an ambiguous write the document may hold these leases. They expire, and the sweeper takes over.
-    const stored = await put(leased)
-    for (const token of new_tokens) unused_tokens.add(token)
-    return stored
+    const { leased, releases } = lease(document, at)
+    return writeLeased(withDueTimes(leased, at), releases, put)
+  }
+
+  async function writeLeased(
+    leased: D,
+    releases: ReadonlyMap<string, Release>,
+    put: (document: D) => Promise<Stored<D>>,
+  ): Promise<Stored<D>> {
+    try {
+      const stored = await put(leased)
+      for (const { id, lease } of leased.effects) {
+        const release = releases.get(id)
+        if (release && lease) unused_leases.set(lease.token, release)
+      }
+      return stored
+    } catch (error) {
+      // After an ambiguous write the document may hold these leases. They expire, and the sweeper takes over.
+      for (const release of releases.values()) release()
+      throw error
+    }
   }
 
   /** The collection, with the effects of each replacement leased to this process. */
@@ -76,7 +104,23 @@ export function createEffectWrites<D extends EffectDocument>(
   return {
     insert: (document) => write(document, (leased) => collection.insert(leased)),
     update: (key, decide, just_read) => update(leasing, key, decide, just_read),
-    consumeLease: ({ lease }) => lease !== undefined && unused_tokens.delete(lease.token),
+    async takeOver(found, next) {
+      const at = now()
+      const { leased, releases } = lease(next, at)
+      if (leased === found) return undefined
+      const replace = (changed: D): Promise<Stored<D>> => collection.replace(changed, found.version)
+      try {
+        return await writeLeased(withDueTimes(leased, at), releases, replace)
+      } catch (error) {
+        if (error instanceof Conflict) return undefined
+        throw error
+      }
+    },
+    consumeLease({ lease: { token } = { token: '' } }) {
+      const release = unused_leases.get(token)
+      unused_leases.delete(token)
+      return release
+    },
     async writeOutcomes(document, outcomes) {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
       const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))

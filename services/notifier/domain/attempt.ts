@@ -5,7 +5,7 @@ import type { AttemptRecord, Delivery } from './delivery.ts'
 /** The effect of one attempt to deliver. The number counts the attempts of the delivery from 1. */
 export const attemptDeliveryEffect = defineEffect({
   kind: 'attempt_delivery',
-  lane: 'independent',
+  lane: 'external',
   data: {},
   id: ({ delivery_id, number }: { readonly delivery_id: string; readonly number: number }) =>
     `${delivery_id}:attempt:${number}`,

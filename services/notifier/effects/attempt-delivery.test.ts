@@ -110,19 +110,4 @@ describe('an attempt', () => {
       attempt({ findSecret: () => Promise.reject(new Error('sealed for another context')) }),
     ).rejects.toThrow()
   })
-
-  test('uses capacity until it ends, also when it fails', async () => {
-    const gate = Promise.withResolvers<{ http_status: number }>()
-    const handler = bindAttemptDelivery({
-      findEvent: async () => stored,
-      findSecret: async () => secret,
-      post: () => gate.promise,
-    })
-    const capacity = handler.capacity?.() ?? 0
-    const running = [1, 2, 3].map(() => handler.run(ATTEMPT, { ...delivery(), version: 1 }))
-    expect(handler.capacity?.()).toBe(capacity - 3)
-    gate.reject(new Error('a fault'))
-    await Promise.allSettled(running)
-    expect(handler.capacity?.()).toBe(capacity)
-  })
 })

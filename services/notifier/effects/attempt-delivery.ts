@@ -1,3 +1,4 @@
+import { createBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
@@ -31,13 +32,11 @@ const IN_PROGRESS_MAX = 256
  * effect is leased, before the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
 export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Delivery> {
-  let in_progress = 0
   return attemptDeliveryEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: TRIES_MAX,
-    capacity: () => IN_PROGRESS_MAX - in_progress,
+    budget: createBudget(IN_PROGRESS_MAX),
     async run(_effect, delivery) {
-      in_progress += 1
       const started_at = now()
       const began_ms = clock.monotonic_ms()
       try {
@@ -52,8 +51,6 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
         // An outage or a stop of this system must not use up an attempt of the receiver.
         log.warn({ error, delivery_id: delivery.delivery_id }, 'delivery attempt postponed')
         return (current) => postponeAttempt(current, now())
-      } finally {
-        in_progress -= 1
       }
     },
   })

@@ -4,7 +4,7 @@ import type { Payment } from './payment.ts'
 /** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
 export const createAtProviderEffect = defineEffect({
   kind: 'create_at_provider',
-  lane: 'independent',
+  lane: 'external',
   data: {},
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
 })
@@ -12,7 +12,7 @@ export const createAtProviderEffect = defineEffect({
 /** The effect that asks the provider for the status of the payment's attempt. */
 export const pollProviderEffect = defineEffect({
   kind: 'poll_provider',
-  lane: 'independent',
+  lane: 'external',
   data: {},
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
 })

@@ -1,4 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
@@ -12,6 +13,8 @@ import {
   sendCreate,
 } from './provider-call.ts'
 
+/** As many as one merchant can have in progress at a gateway (E10). One more is sent when there is room. */
+const CREATES_PER_ACCOUNT_MAX = 2_500
 /** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
 const ATTEMPT_MIN_MS = 2_000
 
@@ -23,6 +26,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Paymen
   return createAtProviderEffect.bind<Payment>({
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
+    budget: createKeyedBudget(CREATES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
     run: ({ tries }, payment) => createOnce(deps, tries, payment),
   })
 }

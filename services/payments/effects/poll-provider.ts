@@ -1,4 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
@@ -12,12 +13,15 @@ import {
 } from './provider-call.ts'
 
 const LOOK_UP_TIMEOUT_MS = 10_000
+/** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
+const POLLS_PER_ACCOUNT_MAX = 128
 
 /** Looks the attempt up, and sends its create again when the provider does not know it and a repetition is safe (P4). */
 export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
   return pollProviderEffect.bind<Payment>({
     lease_ms: LOOK_UP_TIMEOUT_MS + deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
+    budget: createKeyedBudget(POLLS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
     run: (_effect, payment) => poll(deps, payment),
   })
 }

@@ -15,7 +15,7 @@ export function bindPublishEvent(publisher: Publisher): BoundEffect<Payment> {
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,
-    capacity: publisher.capacity,
+    budget: publisher.budget,
     async run({ data: { event, event_key, message } }) {
       await publisher.publish(eventSubject(event), event_key, message)
       return (current) => current

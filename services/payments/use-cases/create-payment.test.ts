@@ -215,7 +215,7 @@ describe('a used c_id', () => {
       },
     }
     await expect(createPayment({ ...deps, runner }, input)).rejects.toThrow(Ambiguous)
-    expect(await stored(input)).toMatchObject({ status: 'created', effects_due_at: expect.any(Date) })
+    expect(await stored(input)).toMatchObject({ status: 'created', external_due_at: expect.any(Date) })
     await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6009 })
   })
 })

@@ -1,3 +1,4 @@
+import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
@@ -9,7 +10,7 @@ import { type CallbackContent, isCallbackContent } from '../domain/scenario.ts'
 /** The effect that sends one callback of an operation. `position` counts the operation's callbacks from 0. */
 const sendCallbackEffect = defineEffect({
   kind: 'send_callback',
-  lane: 'independent',
+  lane: 'external',
   data: { content: isCallbackContent },
   id: ({ provider_id, position }: { readonly provider_id: string; readonly position: number }) =>
     `${provider_id}:callback:${position}`,
@@ -54,8 +55,6 @@ export function callbackEffects(operation: Operation, contents: readonly Callbac
  * else is a failed try, and after 12 tries the effect is stuck. A crash may repeat a callback and never loses one.
  */
 export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): BoundEffect<Operation> {
-  let in_progress = 0
-
   async function post(operation: Operation, content: CallbackContent): Promise<void> {
     const { account_id, callback_url: url } = operation
     const { pathname, search } = new URL(url)
@@ -78,14 +77,9 @@ export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): Bou
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,
-    capacity: () => CONCURRENCY_MAX - in_progress,
+    budget: createBudget(CONCURRENCY_MAX),
     async run({ data }, operation) {
-      in_progress += 1
-      try {
-        await post(operation, data.content)
-      } finally {
-        in_progress -= 1
-      }
+      await post(operation, data.content)
       return (current) => current
     },
   })

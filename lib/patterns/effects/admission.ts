@@ -1,0 +1,58 @@
+import type { Release } from './budget.ts'
+import type { BoundEffect } from './define-effect.ts'
+import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
+
+/** The right to lease one effect. */
+export interface LeasePermit {
+  readonly lease_ms: number
+  /** Gives the effect's share of its budget back. It must be called once the effect has run, or was not leased. */
+  readonly release: Release
+}
+
+/** Decides which effects this process may lease now. */
+export interface Admission<D extends EffectDocument> {
+  /** Whether effects of this lane may be leased at all: a kind of the lane has room, and the process leases effects. */
+  hasRoom(lane: Lane): boolean
+  /** Whether this process has a handler for the effect, and room for it. Reserves nothing. */
+  canRun(document: D, effect: Effect): boolean
+  /** Reserves room for the effect; `undefined` when this process cannot run it now. */
+  admit(document: D, effect: Effect): LeasePermit | undefined
+  /** Whether all tries are used up. Of an unknown kind they never are. */
+  isExhausted(effect: Effect): boolean
+}
+
+const releaseNothing: Release = () => {}
+
+/**
+ * Makes the admission of one runner. While `mayLease` returns false, such as when the process stops, nothing is admitted:
+ * neither to the sweeper nor to the writer of a document.
+ */
+export function createAdmission<D extends EffectDocument>(
+  by_kind: ReadonlyMap<string, BoundEffect<D>>,
+  mayLease: () => boolean,
+): Admission<D> {
+  const isExhausted = (effect: Effect): boolean =>
+    countedTries(effect) >= (by_kind.get(effect.kind)?.tries_max ?? Number.POSITIVE_INFINITY)
+  return {
+    hasRoom(lane) {
+      if (!mayLease()) return false
+      for (const bound of by_kind.values()) {
+        if (bound.lane === lane && (bound.budget?.hasRoom() ?? true)) return true
+      }
+      return false
+    },
+    canRun: (document, { kind }) => {
+      const bound = by_kind.get(kind)
+      return bound !== undefined && (bound.budget?.hasRoom(document) ?? true)
+    },
+    admit(document, effect) {
+      const bound = by_kind.get(effect.kind)
+      if (!bound || isExhausted(effect) || !mayLease()) return undefined
+      const release = bound.budget ? bound.budget.reserve(document) : releaseNothing
+      if (!release) return undefined
+      const lease_ms = typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document)
+      return { lease_ms, release }
+    },
+    isExhausted,
+  }
+}

@@ -1,0 +1,22 @@
+/** Work that nothing awaits until the runner stops. */
+export interface BackgroundWork {
+  /** Keeps track of work until it ends. Its failure goes to `onError`; the returned promise never rejects. */
+  track(work: Promise<unknown>, onError: (error: unknown) => void): Promise<void>
+  /** Resolves when all tracked work has ended, including what is added meanwhile. */
+  ended(): Promise<void>
+}
+
+/** Makes the record of a runner's work in progress. */
+export function createBackgroundWork(): BackgroundWork {
+  const in_progress = new Set<Promise<void>>()
+  return {
+    track(work, onError) {
+      const tracked: Promise<void> = work.then(() => {}, onError).finally(() => in_progress.delete(tracked))
+      in_progress.add(tracked)
+      return tracked
+    },
+    async ended() {
+      while (in_progress.size > 0) await Promise.all(in_progress)
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+
+/** What is done with due documents. */
+export interface DueVisitor<D> {
+  /** Handles one document. A failure is logged; a later walk repeats the visit. */
+  readonly visit: (document: Stored<D>) => Promise<void>
+  /** Whether more documents may be visited. Without room nothing is read. */
+  readonly hasRoom: () => boolean
+}
+
+const PAGE_SIZE = 256
+/** The pages of one walk, so that a long backlog of documents that cannot be handled costs a bounded number of reads. */
+const PAGES_MAX = 4
+const CONCURRENCY = 32
+
+/**
+ * Makes the walk through the documents that are due in an index. Each call visits some pages and begins after the last
+ * document of the previous call, so that documents which stay due hide nothing behind them. It begins with the longest
+ * due again when the end is reached, or when there was no room. The documents of a page are visited in random order,
+ * because several processes read the same page.
+ */
+export function createDueWalk<D extends object>(
+  collection: Collection<D>,
+  index: string,
+  { visit, hasRoom }: DueVisitor<D>,
+): () => Promise<void> {
+  let after: Stored<D> | undefined
+
+  async function visitFrom(queue: Iterator<Stored<D>>): Promise<void> {
+    while (hasRoom()) {
+      const { value, done } = queue.next()
+      if (done) return
+      try {
+        await visit(value)
+      } catch (error) {
+        log.warn({ error }, 'visit of a due document failed; a later sweep repeats it')
+      }
+    }
+  }
+
+  return async () => {
+    for (let page = 0; page < PAGES_MAX; page++) {
+      if (!hasRoom()) {
+        after = undefined
+        return
+      }
+      const due = await collection.find(
+        index,
+        { to: now() },
+        { limit: PAGE_SIZE, ...(after ? { after } : {}) },
+      )
+      after = due.length < PAGE_SIZE ? undefined : due.at(-1)
+      const queue = shuffled(due).values()
+      await Promise.all(Array.from({ length: CONCURRENCY }, () => visitFrom(queue)))
+      if (!after) return
+    }
+  }
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, order: randomFraction() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ item }) => item)
+}

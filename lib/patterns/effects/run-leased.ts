@@ -1,0 +1,103 @@
+import { backoffDelay } from '#lib/platform/backoff.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import { withoutDeadline } from '#lib/platform/context.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+import type { BackgroundWork } from './background-work.ts'
+import type { Release } from './budget.ts'
+import type { BoundEffect, DocumentChange } from './define-effect.ts'
+import { countedTries, type Effect, type EffectDocument } from './effect.ts'
+import { createOutcomeBatcher, type OutcomeBatcher } from './outcome-batcher.ts'
+import { recordFailure } from './record-failure.ts'
+import type { EffectWrites } from './writes.ts'
+
+const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
+
+/** What running effects needs. */
+export interface RunLeasedOptions<D extends EffectDocument> {
+  readonly by_kind: ReadonlyMap<string, BoundEffect<D>>
+  readonly writes: EffectWrites<D>
+  readonly background: BackgroundWork
+  readonly clock_guard: ClockGuard
+}
+
+/**
+ * Makes the function that runs the effects of a document which this process has leased, and the effects that follow from
+ * them. It resolves with the newest document when all of them have ended, except events, which continue in the
+ * background.
+ */
+export function createRunLeased<D extends EffectDocument>({
+  by_kind,
+  writes,
+  background,
+  clock_guard,
+}: RunLeasedOptions<D>): (document: Stored<D>) => Promise<Stored<D>> {
+  async function runOne(
+    document: Stored<D>,
+    effect: Effect,
+    act: () => Promise<DocumentChange<D>>,
+    batcher: OutcomeBatcher<D>,
+  ): Promise<Stored<D>> {
+    const apply = await act()
+    try {
+      const stored = await batcher.finish({ effect, apply })
+      return stored ? runLeased(stored, batcher) : document
+    } finally {
+      // By now `runLeased` has begun the effects that follow, so this effect no longer delays event outcomes.
+      batcher.end(effect)
+    }
+  }
+
+  /** Another process may have the lease by now if it has expired meanwhile, or if the clock of this process was set. */
+  const isLeaseValid = ({ lease }: Effect): boolean =>
+    lease !== undefined && lease.until.getTime() > now().getTime() && clock_guard.isTrusted()
+
+  async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
+    const awaited: Promise<Stored<D>>[] = []
+    for (const effect of document.effects) {
+      const release = writes.consumeLease(effect)
+      if (!release) continue
+      const bound = by_kind.get(effect.kind)
+      if (!bound || !isLeaseValid(effect)) {
+        release()
+        continue
+      }
+      batcher.begin(effect)
+      const work = runOne(document, effect, () => runHandler(document, effect, bound, release), batcher)
+      if (effect.lane !== 'event') awaited.push(work)
+      void background.track(work, (error) => logUnfinished(error, effect))
+    }
+    const results = await Promise.all(awaited)
+    return results.reduce((newest, result) => (result.version > newest.version ? result : newest), document)
+  }
+
+  return (document) => runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
+}
+
+/** Logs work on effects that failed. */
+export function logUnfinished(error: unknown, effect: Effect | undefined): void {
+  log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
+}
+
+/**
+ * Runs the handler once and releases its budget. Returns the change that removes the effect and applies its result, or
+ * the change that records a failed try.
+ */
+async function runHandler<D extends EffectDocument>(
+  document: Stored<D>,
+  effect: Effect,
+  bound: BoundEffect<D>,
+  release: Release,
+): Promise<DocumentChange<D>> {
+  try {
+    const change = await withoutDeadline(() => bound.run(effect, document))
+    return (current) => change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
+  } catch (error) {
+    const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
+    return recordFailure(effect, bound.tries_max, wait_ms, error)
+  } finally {
+    release()
+  }
+}

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { now, useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
+import {
+  defineKind,
+  type Item,
+  type ItemsFixture,
+  idleHandler,
+  itemWith,
+  openItems,
+} from './items.fixture.ts'
+
+const knownEffect = defineKind('known', 'independent')
+const creditEffect = defineKind('credit', 'money')
+const publishEffect = defineKind('publish', 'event')
+const pollEffect = defineKind('poll', 'external')
+const unknownEffect = defineKind('unknown', 'independent')
+
+let restoreClock = (): void => {}
+let fixture: ItemsFixture
+beforeEach(async () => {
+  fixture = await openItems()
+})
+afterEach(async () => {
+  restoreClock()
+  restoreClock = () => {}
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** Handlers that do not end before `release` is called. */
+function createGate() {
+  const gate = Promise.withResolvers<void>()
+  const running: string[] = []
+  return {
+    release: gate.resolve,
+    /** The ids of the documents whose effects wait. */
+    running,
+    async run(_effect: unknown, { item_id }: Item) {
+      running.push(item_id)
+      await gate.promise
+      return (current: Item) => current
+    },
+  }
+}
+
+/** Stops the wall clock, so that no effect becomes overdue while a test runs. Timers go on. */
+function freezeWall(): () => void {
+  const wall_ms = Date.now()
+  return useClock({
+    now_ms: () => wall_ms,
+    monotonic_ms: () => performance.now(),
+    after(delay_ms, action) {
+      const timer = setTimeout(action, delay_ms)
+      return { cancel: () => clearTimeout(timer) }
+    },
+  })
+}
+
+/** One effect at a time for each letter that the id of a document begins with. */
+const oneEach = (): Budget<Item> => createKeyedBudget(1, ({ item_id }) => item_id[0] ?? '')
+
+test('many due effects of unknown kinds do not hide other effects, and are postponed', async () => {
+  await fixture.store(4_500, unknownEffect, 60_000)
+  await fixture.items.insert(itemWith('one', knownEffect))
+  const runner = fixture.runner([knownEffect.bind(idleHandler)])
+  runner.start()
+  await fixture.untilDone('one')
+  await eventually(
+    () => fixture.items.find('by_independent_due', { to: now() }, { limit: 1 }),
+    (due) => due?.length === 0,
+  )
+  await runner.stop()
+  const { effects } = (await fixture.items.get({ item_id: 'unknown-0' })) ?? {}
+  expect(effects).toMatchObject([{ kind: 'unknown', tries: 0 }])
+})
+
+test('an effect of an unknown kind that has just become due is left to other processes', async () => {
+  restoreClock = freezeWall()
+  await fixture.items.insert(itemWith('one', unknownEffect, 1))
+  const before = await fixture.items.get({ item_id: 'one' })
+  await fixture.store(300, knownEffect, 1)
+  const runner = fixture.runner([knownEffect.bind(idleHandler)])
+  runner.start()
+  for (let number = 0; number < 300; number++) await fixture.untilDone(`known-${number}`)
+  await runner.stop()
+  expect(await fixture.items.get({ item_id: 'one' })).toEqual(before)
+})
+
+test('effects that hang delay neither money effects, nor events, nor other effects', async () => {
+  await fixture.store(1_500, pollEffect, 60_000)
+  for (const effect of [creditEffect, publishEffect, knownEffect])
+    await fixture.items.insert(itemWith(effect.kind, effect))
+  await fixture.items.insert(itemWith('other account', pollEffect))
+  const gate = createGate()
+  const polled: string[] = []
+  const runner = fixture.runner([
+    pollEffect.bind<Item>({
+      ...idleHandler,
+      lease_ms: 60_000,
+      budget: createKeyedBudget(600, ({ item_id }) => item_id[0] ?? ''),
+      async run(effect, document) {
+        if (document.item_id.startsWith('poll')) return gate.run(effect, document)
+        polled.push(document.item_id)
+        return (current) => current
+      },
+    }),
+    ...[creditEffect, publishEffect, knownEffect].map((effect) => effect.bind(idleHandler)),
+  ])
+  runner.start()
+  for (const item_id of ['credit', 'publish', 'known', 'other account']) await fixture.untilDone(item_id)
+  expect(polled).toEqual(['other account'])
+  await eventually(
+    async () => gate.running.length,
+    (count) => count === 600,
+  )
+  gate.release()
+  await runner.stop()
+  expect(gate.running).toHaveLength(600)
+})
+
+test('a budget bounds what is leased at once, by sweeps and by writers', async () => {
+  restoreClock = freezeWall()
+  for (const item_id of ['a1', 'a2', 'a3', 'b1']) await fixture.items.insert(itemWith(item_id, pollEffect, 1))
+  const gate = createGate()
+  const runner = fixture.runner([
+    pollEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, budget: oneEach(), run: gate.run }),
+  ])
+  const written = await runner.insert(itemWith('c1', pollEffect, 1))
+  runner.runEffectsInBackground(written)
+  expect(await runner.insert(itemWith('c2', pollEffect, 1))).toMatchObject({ effects: [{ tries: 0 }] })
+  runner.start()
+  await eventually(
+    async () => gate.running.length,
+    (count) => count === 3,
+  )
+  expect(new Set(gate.running.map((item_id) => item_id[0]))).toEqual(new Set(['a', 'b', 'c']))
+  gate.release()
+  for (const item_id of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) await fixture.untilDone(item_id)
+  await runner.stop()
+})
+
+test('a write that fails gives back what it had reserved', async () => {
+  let failing = true
+  const unreliable: Collection<Item> = {
+    ...fixture.items,
+    async insert(item) {
+      if (failing) throw new Error('store unavailable')
+      return fixture.items.insert(item)
+    },
+  }
+  const runner = fixture.runner([pollEffect.bind<Item>({ ...idleHandler, budget: oneEach() })], unreliable)
+  await expect(runner.insert(itemWith('a1', pollEffect))).rejects.toThrow('store unavailable')
+  failing = false
+  const { effects } = await runner.runEffects(await runner.insert(itemWith('a1', pollEffect)))
+  expect(effects).toEqual([])
+  await runner.stop()
+})
+
+test('an effect without room that stays due is postponed, so that it hides nothing behind it', async () => {
+  await fixture.store(1_500, pollEffect, 60_000)
+  const gate = createGate()
+  const runner = fixture.runner([
+    pollEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, budget: oneEach(), run: gate.run }),
+  ])
+  runner.start()
+  await eventually(
+    () => fixture.items.find('by_external_due', { to: now() }, { limit: 1 }),
+    (due) => due?.length === 0,
+  )
+  gate.release()
+  await runner.stop()
+})
+
+test('a lane whose kinds have no room is not read', async () => {
+  await fixture.store(10, publishEffect, 60_000)
+  const reads: string[] = []
+  const watched: Collection<Item> = {
+    ...fixture.items,
+    find(index, ...range) {
+      reads.push(index)
+      return fixture.items.find(index, ...range)
+    },
+  }
+  const full = publishEffect.bind<Item>({ ...idleHandler, budget: createBudget(0) })
+  const runner = fixture.runner([full, creditEffect.bind(idleHandler)], watched)
+  runner.start()
+  await eventually(
+    async () => reads.filter((index) => index === 'by_money_due').length,
+    (count = 0) => count > 5,
+  )
+  await runner.stop()
+  expect(new Set(reads)).toEqual(new Set(['by_money_due']))
+})
+
+test('one kind without room does not stop the others of its lane', async () => {
+  const otherEffect = defineKind('other', 'event')
+  await fixture.store(10, publishEffect, 60_000)
+  await fixture.items.insert(itemWith('one', otherEffect))
+  const runner = fixture.runner([
+    publishEffect.bind<Item>({ ...idleHandler, budget: createBudget(0) }),
+    otherEffect.bind(idleHandler),
+  ])
+  runner.start()
+  await fixture.untilDone('one')
+  await runner.stop()
+})
