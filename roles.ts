@@ -201,6 +201,7 @@ async function watchReadiness(
       })
       if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
       lifecycle.readiness.set(name, error === undefined)
+      lifecycle.readiness.setLimitations(name, role.limitations?.() ?? [])
       serving.setRoleServing(name, error === undefined && clock_error === undefined)
     })
     await Promise.all(checks)

@@ -32,6 +32,16 @@ test('names the parts that are not ready', async () => {
   expect(await request('/readyz')).toMatchObject({ status: 503, body: 'waiting for payments\n' })
 })
 
+test('says what a ready process cannot do', async () => {
+  lifecycle.readiness.setLimitations('balances', ['shard 7: newer format', 'shard 9: newer format'])
+  expect(await request('/readyz')).toMatchObject({
+    status: 200,
+    body: 'ready\nbalances: shard 7: newer format\nbalances: shard 9: newer format\n',
+  })
+  lifecycle.readiness.setLimitations('balances', [])
+  expect(await request('/readyz')).toMatchObject({ status: 200, body: 'ready\n' })
+})
+
 // R5
 test('reports the stop while the process drains, and ends every connection', async () => {
   lifecycle.setDrainTime(60_000)

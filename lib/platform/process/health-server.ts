@@ -40,8 +40,9 @@ async function respondTo(
   if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
   if (path === '/healthz') return plain(200, 'ok')
   if (path === '/metrics') return { status: 200, content_type: METRICS_TYPE, body: await metricsText() }
-  const { ready, unready_parts } = readiness.state()
-  return ready ? plain(200, 'ready') : plain(503, `waiting for ${unready_parts.join(', ')}`)
+  const { ready, unready_parts, limitations } = readiness.state()
+  const first_line = ready ? 'ready' : `waiting for ${unready_parts.join(', ')}`
+  return plain(ready ? 200 : 503, [first_line, ...limitations].join('\n'))
 }
 
 function plain(status: number, text: string): HealthResponse {

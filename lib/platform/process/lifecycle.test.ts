@@ -44,7 +44,7 @@ test('a drain turns readiness off at once and postpones the stop by the drain ti
   lifecycle.setDrainTime(50)
   const drained = lifecycle.drain()
   expect([draining.aborted, stopping.aborted]).toEqual([true, false])
-  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['stopping'] })
+  expect(readiness.state()).toMatchObject({ ready: false, unready_parts: ['stopping'] })
   const began_ms = clock.monotonic_ms()
   await drained
   expect(clock.monotonic_ms() - began_ms).toBeGreaterThan(45)
@@ -55,15 +55,15 @@ test('a drain turns readiness off at once and postpones the stop by the drain ti
 
 test('readiness names the parts that are not ready, and ends when the stop is announced', async () => {
   const { readiness, stopping, announceStop } = createLifecycle()
-  expect(readiness.state()).toEqual({ ready: true, unready_parts: [] })
+  expect(readiness.state()).toMatchObject({ ready: true, unready_parts: [] })
   readiness.set('bus', false)
   readiness.set('store', false)
-  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['bus', 'store'] })
+  expect(readiness.state()).toMatchObject({ ready: false, unready_parts: ['bus', 'store'] })
   const ready = readiness.whenReady()
   readiness.set('store', true)
   readiness.set('bus', true)
   await ready
   announceStop()
   expect(stopping.aborted).toBe(true)
-  expect(readiness.state()).toEqual({ ready: false, unready_parts: ['stopping'] })
+  expect(readiness.state()).toMatchObject({ ready: false, unready_parts: ['stopping'] })
 })

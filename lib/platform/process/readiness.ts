@@ -3,6 +3,8 @@ export interface ReadinessState {
   readonly ready: boolean
   /** The names of the parts, each with the reason in parentheses if there is one. */
   readonly unready_parts: readonly string[]
+  /** What parts cannot do although the process is ready, such as `balances: shard 7: newer format`. */
+  readonly limitations: readonly string[]
 }
 
 /**
@@ -15,6 +17,8 @@ export interface Readiness {
    * cannot, where the operator needs more than the name.
    */
   set(part: string, ready: boolean, reason?: string): void
+  /** Sets what a part cannot do although it is ready. */
+  setLimitations(part: string, limitations: readonly string[]): void
   state(): ReadinessState
   /** Resolves as soon as the process is ready. */
   whenReady(): Promise<void>
@@ -23,10 +27,12 @@ export interface Readiness {
 /** Creates the readiness of a process. Once `draining` aborts, the process is never ready again. */
 export function createReadiness(draining: AbortSignal): Readiness {
   const unready = new Map<string, string | undefined>()
+  const limited = new Map<string, readonly string[]>()
   let ready_callbacks: (() => void)[] = []
   const state = (): ReadinessState => {
-    if (draining.aborted) return { ready: false, unready_parts: ['stopping'] }
-    return { ready: unready.size === 0, unready_parts: [...unready].map(described) }
+    const limitations = [...limited].flatMap(([part, texts]) => texts.map((text) => `${part}: ${text}`))
+    if (draining.aborted) return { ready: false, unready_parts: ['stopping'], limitations }
+    return { ready: unready.size === 0, unready_parts: [...unready].map(described), limitations }
   }
   return {
     set(part, ready, reason) {
@@ -36,6 +42,7 @@ export function createReadiness(draining: AbortSignal): Readiness {
       for (const resolve of ready_callbacks) resolve()
       ready_callbacks = []
     },
+    setLimitations: (part, limitations) => void limited.set(part, limitations),
     state,
     whenReady: () =>
       new Promise((resolve) => {

@@ -44,6 +44,8 @@ export interface RunningRole {
   open?(): Promise<Readonly<Record<string, string>>>
   /** Throws when the role cannot do its work now. The readiness check calls it at most once per second. */
   check?(): Promise<void>
+  /** What the role cannot do now although it is ready, in a few words each, such as one part of its data. */
+  limitations?(): readonly string[]
   /** Takes no new work, finishes the work in progress, and releases its leases and connections. */
   stop(): Promise<void>
 }
