@@ -10,6 +10,7 @@ import {
 } from './forwarding/command-forwarder.ts'
 import { createShardAffinity } from './forwarding/shard-affinity.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
+import { createGivenAwayShards } from './shards/given-away-shards.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
@@ -36,6 +37,8 @@ export interface Ledger {
   verify(): Promise<LedgerVerification>
   /** Replaces the checkpoints that are damaged or differ from the journals. Returns their number. */
   rebuildCheckpoints(): Promise<number>
+  /** What this process leaves to others although it works, such as `shard 7: newer format`. */
+  limitations(): readonly string[]
   /** Unloads the shards and gives the leases back. */
   stop(): Promise<void>
 }
@@ -49,8 +52,9 @@ export interface ForwardingDeps {
 
 /**
  * Creates the ledger of one process. Without `forwarding` it decides every command itself. While the clock of the process
- * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. `memory_max_bytes` bounds
- * the approximate memory of the loaded shards.
+ * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. A shard with a batch
+ * of a newer format is left to processes of a newer release; all other shards go on. `memory_max_bytes` bounds the
+ * approximate memory of the loaded shards.
  */
 export function createLedger(
   store: LedgerStore,
@@ -58,9 +62,11 @@ export function createLedger(
   forwarding?: ForwardingDeps,
   memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
 ): Ledger {
-  const shards = createLoadedShards(store, clock_guard, memory_max_bytes)
+  const given_away = createGivenAwayShards()
+  const loaded = createLoadedShards(store, clock_guard, memory_max_bytes)
+  const shards = given_away.guard(loaded, (shard) => routing?.affinity.giveAway(shard))
   const routing = forwarding && {
-    affinity: createShardAffinity(store.leases, forwarding.self_address),
+    affinity: createShardAffinity(store.leases, forwarding.self_address, given_away.has),
     forwarder: createCommandForwarder(forwarding.forward),
   }
   return {
@@ -73,6 +79,7 @@ export function createLedger(
     listEntries: (query) => listEntries(store.journal, query),
     verify: () => verifyLedger(store),
     rebuildCheckpoints: () => rebuildCheckpoints(store),
+    limitations: () => given_away.list().map((shard) => `shard ${shard}: newer format`),
     async stop() {
       await shards.stop()
       await routing?.affinity.stop()

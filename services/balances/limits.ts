@@ -42,5 +42,8 @@ export const CHECKPOINT_PART_ROWS = 1_000
  */
 export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 
+/** How long a process leaves a shard with a batch of a newer format to other processes before it tries to read it again. */
+export const GIVEN_AWAY_MS = 60_000
+
 /** Most differences that a verification reports. Further ones tell the operator nothing new. */
 export const DIFFERENCES_MAX = 100

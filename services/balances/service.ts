@@ -43,6 +43,7 @@ export const role: Role = {
     const ledger = createLedger(store, context.clock_guard, forwarding, memory_max_bytes)
     return {
       services: [createBalanceRpc(ledger), createLedgerRpc(ledger)],
+      limitations: () => ledger.limitations(),
       stop: () => ledger.stop(),
     }
   },

@@ -47,15 +47,13 @@ export interface RecordedEntry extends BatchPosition {
   readonly entry: Entry
 }
 
-/** The only batch format so far. A process that reads a later one must not decide: it cannot know what the batch says. */
-export const BATCH_FORMAT = 1
-
 /**
  * One document of the journal: entries that were decided in order and committed together. The random `token` tells
  * which process inserted the batch. `hash` covers every other field and, through `previous_hash`, the whole journal
  * before it.
  */
 export interface Batch extends BatchPosition {
+  /** The version of this structure; see `BATCH_FORMATS`. */
   readonly format: number
   readonly token: string
   readonly entries: readonly Entry[]

@@ -1,5 +1,6 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { BATCH_FORMAT, type Batch, type BatchPosition, type Entry } from './entry.ts'
+import { BATCH_FORMATS } from './batch-format.ts'
+import type { Batch, BatchPosition, Entry } from './entry.ts'
 
 /** The end of a shard's journal: the batch that the next one must follow. */
 export interface JournalHead {
@@ -13,8 +14,8 @@ export interface JournalHead {
 export const EMPTY_JOURNAL: JournalHead = { seq: 0n, time_ms: 0, hash: '' }
 
 /**
- * The journal is not what the ledger wrote: altered, incomplete, or of an unknown format. The ledger stops deciding for
- * the shard; the operator must investigate.
+ * The journal is not what the ledger wrote: altered or incomplete. The ledger stops deciding for the shard; the operator
+ * must investigate.
  */
 export class CorruptJournal extends Error {
   override readonly name = 'CorruptJournal'
@@ -29,18 +30,15 @@ export function sealBatch(
   previous_hash: string,
   entries: readonly Entry[],
   token: string,
+  format = BATCH_FORMATS.written,
 ): Batch {
-  const content = { ...position, format: BATCH_FORMAT, token, entries, previous_hash }
+  const content = { ...position, format, token, entries, previous_hash }
   return { ...content, hash: hashOf(content) }
 }
 
 /** Throws `CorruptJournal` unless the batch is unaltered and directly follows `head`. */
 export function assertFollows(head: JournalHead, batch: Batch): void {
   const name = `shard ${batch.shard}: batch ${batch.seq}`
-  if (batch.format !== BATCH_FORMAT)
-    throw new CorruptJournal(
-      `${name} has the unknown format ${batch.format}; run a release that can read this format`,
-    )
   if (batch.seq !== head.seq + 1n)
     throw new CorruptJournal(`${name} was found where batch ${head.seq + 1n} must follow`)
   if (batch.previous_hash !== head.hash)

@@ -5,13 +5,16 @@ import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { freePort } from '../../../test/support/free-port.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
+import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { createBalanceRpc } from '../rpc/balance-service.ts'
 import { createLedgerRpc } from '../rpc/ledger-service.ts'
-import type { LedgerStore } from '../store/ledger-store.ts'
+import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
 import { createForwardClient } from './forward-client.ts'
 
 const TOKEN = 'token-of-balances-0123456789abcdef'
@@ -102,4 +105,29 @@ test('decides commands itself when the holder of the lease stops, and none twice
   expect(await other.ledger.accounts('test', '1000')).toMatchObject([{ available: 1_001n }])
   await other.stop()
   expect(await fixture.ledger.verify()).toMatchObject({ differences: [], entries: 1_001n })
+})
+
+test('gives the lease of a shard with a newer batch back, and forwards its commands to the next holder', async () => {
+  await using fixture = await openFixture()
+  const newer_store = await openLedgerStore(fixture.opened, { written: 2, read_max: 2 })
+  const shard = shardOf('1000', 'test')
+  {
+    await using first_newer = await startProcess(newer_store)
+    await first_newer.ledger.submit('test', credit('first', 1n))
+  }
+  await using older = await startProcess(fixture.store)
+  await expect(older.ledger.submit('test', credit('a', 1n))).rejects.toBeInstanceOf(NewerBatchFormat)
+  await eventually(
+    async () => (await fixture.store.leases.get(shard)) ?? 'free',
+    (lease) => lease === 'free',
+  )
+  await using newer = await startProcess(newer_store)
+  expect(await newer.ledger.submit('test', credit('b', 1n))).toMatchObject({ recorded: { seq: 2n } })
+  // The older process looks for a new holder from time to time.
+  await eventually(
+    () => older.ledger.submit('test', credit('a', 1n)).catch(() => undefined),
+    (result) => result !== undefined,
+  )
+  expect(older.ledger.limitations()).toEqual([`shard ${shard}: newer format`])
+  expect(await newer.ledger.accounts('test', '1000')).toMatchObject([{ available: 3n }])
 })

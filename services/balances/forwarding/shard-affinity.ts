@@ -21,6 +21,8 @@ export interface ShardAffinity {
   acquireOrFind(shard: number): Promise<string | undefined>
   /** Stops forwarding a shard for a while, because the holder of its lease failed with `error`. */
   markUnreachable(shard: number, error: unknown): void
+  /** Gives back the lease of a shard that this process leaves to others. */
+  giveAway(shard: number): void
   /** Gives back the leases of this process. */
   stop(): Promise<void>
 }
@@ -35,8 +37,15 @@ interface CachedHolder {
   readonly version?: number
 }
 
-/** Creates the affinity of a process that the others reach at `self_address`. */
-export function createShardAffinity(leases: ShardLeases, self_address: string): ShardAffinity {
+/**
+ * Creates the affinity of a process that the others reach at `self_address`. It takes no lease of a shard for which
+ * `isGivenAway`; its commands go to the holder if there is one.
+ */
+export function createShardAffinity(
+  leases: ShardLeases,
+  self_address: string,
+  isGivenAway: (shard: number) => boolean = () => false,
+): ShardAffinity {
   const cache = new Map<number, CachedHolder>()
   const acquiring = new Map<number, Promise<CachedHolder>>()
 
@@ -47,6 +56,10 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
     if (stored && stored.address !== self_address && left_ms > 0) {
       // The bound protects against a holder whose clock is far ahead: it keeps the shard for one lease at most.
       return { address: stored.address, since_ms, until_ms: since_ms + Math.min(left_ms, LEASE_MS) }
+    }
+    if (isGivenAway(shard)) {
+      if (stored?.address === self_address) await giveBack(shard, stored.version)
+      return decideHereForNow()
     }
     const expires_at = new Date(clock.now_ms() + LEASE_MS)
     const version = await leases.put({ shard, address: self_address, expires_at }, stored?.version)
@@ -96,6 +109,10 @@ export function createShardAffinity(leases: ShardLeases, self_address: string): 
         'the process that holds the lease of a shard did not answer; the commands are decided here',
       )
       cache.set(shard, decideHereForNow())
+    },
+    giveAway(shard) {
+      cache.delete(shard)
+      void shareAcquire(shard)
     },
     async stop() {
       await Promise.all(acquiring.values())

@@ -2,6 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch } from '../domain/entry.ts'
 import { COMMIT_RESOLVE_MAX_MS } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
@@ -38,7 +39,7 @@ export async function commitBatch(
       const result = await journal.append(batch)
       if (result === 'appended') return { status: 'committed' }
       is_unclear = true
-      const stored = await journal.getBatch(batch.shard, batch.seq)
+      const stored = await readPosition(journal, batch)
       if (stored) return { status: stored.token === batch.token ? 'committed' : 'superseded' }
       // The position is empty, so it is not this batch that has the id already.
       if (result === 'repeated_id') return { status: 'repeated_id' }
@@ -48,6 +49,19 @@ export async function commitBatch(
     }
     if (clock.monotonic_ms() >= deadline_ms) return { status: 'unknown', cause }
     await sleep(backoffDelay(failures, RETRY_BACKOFF, randomFraction()))
+  }
+}
+
+/** The token of the batch at the position of this one. A batch of a newer format is not this one, so it has no token. */
+async function readPosition(
+  journal: Journal,
+  { shard, seq }: Batch,
+): Promise<{ readonly token?: string } | undefined> {
+  try {
+    return await journal.getBatch(shard, seq)
+  } catch (error) {
+    if (error instanceof NewerBatchFormat) return {}
+    throw error
   }
 }
 

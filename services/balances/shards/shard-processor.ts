@@ -88,7 +88,7 @@ export function createShardProcessor(
     const draft = createBatchDraft(base, position)
     const results = commands.map((command) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {
-      const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16))
+      const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16), journal.format)
       const commit = await commitBatch(journal, batch)
       if (commit.status === 'superseded') return false
       if (commit.status === 'repeated_id') {

@@ -1,5 +1,6 @@
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
+import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 
@@ -13,9 +14,12 @@ export type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
 /**
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
  * fence between processes that decide the same shard. The ids of the entries are unique per shard, so that each id has
- * one outcome, whatever a process remembers.
+ * one outcome, whatever a process remembers. Every read throws `NewerBatchFormat` when it meets a batch that this release
+ * cannot read.
  */
 export interface Journal {
+  /** The format in which this process writes batches. */
+  readonly format: number
   /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
   append(batch: Batch): Promise<AppendResult>
   /** The batch at a position, by a linearizable read: an absent batch was not committed by any process before. */
@@ -51,9 +55,10 @@ interface JournalDocument extends Batch {
   readonly statements: readonly string[]
 }
 
-/** Opens the collection `journal`. */
-export async function openJournal(store: Store): Promise<Journal> {
+/** Opens the collection `journal`. `formats` are those of this release, except in tests of another one. */
+export async function openJournal(store: Store, formats = BATCH_FORMATS): Promise<Journal> {
   return createJournal(
+    formats,
     await store.collection<JournalDocument>({
       name: 'journal',
       partition: ['shard'],
@@ -66,8 +71,17 @@ export async function openJournal(store: Store): Promise<Journal> {
   )
 }
 
-function createJournal(collection: Collection<JournalDocument>): Journal {
+function createJournal(
+  { written, read_max }: BatchFormats,
+  collection: Collection<JournalDocument>,
+): Journal {
+  const batchOf = (document: JournalDocument): Batch => {
+    // Before anything else of the document is read, because a newer format may have other fields.
+    if (document.format > read_max) throw new NewerBatchFormat(document.shard, document.seq, document.format)
+    return checkedBatch(document)
+  }
   return {
+    format: written,
     async append(batch) {
       try {
         await collection.insert({ ...batch, ...indexedLists(batch.entries) })
@@ -117,7 +131,7 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
   return { ids: entries.map(({ id }) => id), statements: [...statements] }
 }
 
-function batchOf(document: JournalDocument): Batch {
+function checkedBatch(document: JournalDocument): Batch {
   const { ids, statements, ...batch } = document
   const expected = indexedLists(batch.entries)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements)) {

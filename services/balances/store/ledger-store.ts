@@ -1,4 +1,5 @@
 import type { Store } from '#lib/platform/store/store.ts'
+import { BATCH_FORMATS } from '../domain/batch-format.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { openShardLeases, type ShardLeases } from './shard-leases.ts'
@@ -10,10 +11,10 @@ export interface LedgerStore {
   readonly leases: ShardLeases
 }
 
-/** Opens the collections of the ledger. */
-export async function openLedgerStore(store: Store): Promise<LedgerStore> {
+/** Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. */
+export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Promise<LedgerStore> {
   return {
-    journal: await openJournal(store),
+    journal: await openJournal(store, formats),
     checkpoints: await openCheckpoints(store),
     leases: await openShardLeases(store),
   }

@@ -1,4 +1,5 @@
 import { log } from '#lib/platform/telemetry/log.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Command } from '../domain/command.ts'
 import type { ForwardedResult } from '../forwarding/command-forwarder.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
@@ -14,11 +15,12 @@ export async function decideForwarded(
   commands: readonly Command[],
 ): Promise<ForwardedResult[]> {
   const settled = await Promise.allSettled(commands.map((command) => decideHere(shards, shard, command)))
-  const failed = settled.filter((result) => result.status === 'rejected')
+  const failed = settled.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []))
   const [first] = failed
-  if (first) {
+  // A shard of a newer format was logged when it was given away. Other processes may still ask for it for a while.
+  if (failed.length > 0 && !(first instanceof NewerBatchFormat)) {
     log.warn(
-      { shard, count: failed.length, error: first.reason },
+      { shard, count: failed.length, error: first },
       'forwarded commands could not be decided; the process that sent them decides them',
     )
   }

@@ -1,3 +1,4 @@
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { DIFFERENCES_MAX } from '../limits.ts'
@@ -33,8 +34,8 @@ export async function verifyLedger(store: LedgerStore): Promise<LedgerVerificati
     try {
       await verifyShard(store, shard, report)
     } catch (error) {
-      // A corrupt journal cannot be replayed further. The other shards are still verified.
-      if (!(error instanceof CorruptJournal)) throw error
+      // Such a journal cannot be replayed further. The other shards are still verified.
+      if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
       report.addDifference(error.message)
     }
   }
