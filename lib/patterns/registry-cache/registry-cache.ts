@@ -1,5 +1,4 @@
 import type { Client } from '@connectrpc/connect'
-import type { Environment as ProtoEnvironment } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
   type Change,
   ChangeKind,
@@ -8,15 +7,15 @@ import {
   type SealedEndpoint,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
+import type { Environment } from '#lib/contract/environment.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { clock } from '#lib/platform/time.ts'
 import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
 import { createIssuedIdRange } from './issued-id-range.ts'
+import { createMerchantLists } from './merchant-lists.ts'
 import {
   CACHE_LIMITS,
-  type CachedValue,
   type CacheLimits,
   createReadThroughCache,
   type ReadThroughCache,
@@ -68,11 +67,6 @@ export interface RegistryCache {
   stop(): Promise<void>
 }
 
-interface MerchantEnvironment {
-  readonly merchantId: string
-  readonly environment: ProtoEnvironment
-}
-
 /** Creates a registry cache. Call `start` when the role starts: before that, reads work but changes are not noticed. */
 export function createRegistryCache(options: RegistryCacheOptions): RegistryCache {
   const { client, bus, role, limits = CACHE_LIMITS } = options
@@ -98,33 +92,27 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
     watch.confirmedAtMs,
     limits,
   )
-  const route_lists = listsBy(
-    async (merchant_key) => (await client.listMerchantRoutes(merchant_key, call)).routes,
+  const route_lists = createMerchantLists(
+    async (request) => (await client.listMerchantRoutes(request, call)).routes,
+    watch.confirmedAtMs,
+    limits,
   )
-  const endpoint_lists = listsBy(
-    async (merchant_key) => (await client.listMerchantEndpoints(merchant_key, call)).endpoints,
+  const endpoint_lists = createMerchantLists(
+    async (request) => (await client.listMerchantEndpoints(request, call)).endpoints,
+    watch.confirmedAtMs,
+    limits,
   )
-
-  function listsBy<T>(
-    read: (merchant_key: MerchantEnvironment) => Promise<readonly T[]>,
-  ): ReadThroughCache<readonly Frozen<T>[]> {
-    const readFrozen = async (key: string): Promise<CachedValue<readonly Frozen<T>[]>> => {
-      const merchant_key = parseListKey(key)
-      return { merchant_id: merchant_key.merchantId, value: deepFreeze(await read(merchant_key)) }
-    }
-    return createReadThroughCache(readFrozen, watch.confirmedAtMs, limits)
-  }
 
   function onChange({ kind, id, merchantId }: Change): void {
     if (kind === ChangeKind.CREDENTIAL) {
       issued_ids.include(id)
       for (const cache of credential_caches) cache.drop(id)
     }
-    if (kind === ChangeKind.ROUTE) routes.drop(id)
-    for (const environment of ['test', 'production'] as const) {
-      if (kind === ChangeKind.ROUTE) route_lists.drop(listKey(merchantId, environment))
-      if (kind === ChangeKind.ENDPOINT) endpoint_lists.drop(listKey(merchantId, environment))
+    if (kind === ChangeKind.ROUTE) {
+      routes.drop(id)
+      route_lists.drop(merchantId)
     }
+    if (kind === ChangeKind.ENDPOINT) endpoint_lists.drop(merchantId)
     if (kind === ChangeKind.MERCHANT)
       for (const cache of [...credential_caches, routes]) cache.dropMerchant(id)
   }
@@ -149,23 +137,11 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
         issued_ids.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
     },
     route: (service_id) => routes.get(service_id),
-    merchantRoutes: async (merchant_id, environment) =>
-      (await route_lists.get(listKey(merchant_id, environment))) ?? [],
-    merchantEndpoints: async (merchant_id, environment) =>
-      (await endpoint_lists.get(listKey(merchant_id, environment))) ?? [],
-    endpointsReadAfter: async (merchant_id, environment, instant) =>
-      (await endpoint_lists.getReadAfter(listKey(merchant_id, environment), instant)) ?? [],
+    merchantRoutes: route_lists.get,
+    merchantEndpoints: endpoint_lists.get,
+    endpointsReadAfter: endpoint_lists.getReadAfter,
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,
   }
-}
-
-function listKey(merchant_id: string, environment: Environment): string {
-  return `${environment}/${merchant_id}`
-}
-
-function parseListKey(key: string): MerchantEnvironment {
-  const [environment, merchantId = ''] = key.split('/')
-  return { merchantId, environment: environmentToProto(environment === 'test' ? 'test' : 'production') }
 }
