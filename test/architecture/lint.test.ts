@@ -9,8 +9,8 @@ import { ROOT } from './sources.ts'
 async function lint(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-lint-'))
   try {
-    const { linter } = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'))
-    await writeFile(join(folder, 'biome.json'), JSON.stringify({ linter }))
+    const { linter, overrides } = JSON.parse(await readFile(join(ROOT, 'biome.json'), 'utf8'))
+    await writeFile(join(folder, 'biome.json'), JSON.stringify({ linter, overrides }))
     await writeFile(join(folder, 'probe.ts'), text)
     const biome = join(ROOT, 'node_modules', '.bin', 'biome')
     const { stdout, stderr } = spawnSync(biome, ['lint', '.'], { cwd: folder, encoding: 'utf8' })
@@ -27,4 +27,14 @@ test('the linter reports a promise that is not awaited', async () => {
   expect(floating).toContain('noFloatingPromises')
   const awaited = await lint(`${PROMISE}export async function start(): Promise<void> {\n  await act()\n}\n`)
   expect(awaited).not.toContain('noFloatingPromises')
+})
+
+test('the linter reports a function of more than 70 lines of code, and a suppression that is not needed', async () => {
+  const functionOf = (lines: number): string =>
+    `export function count(): number {\n  let sum = 0\n${'  sum += 1\n'.repeat(lines - 2)}  return sum\n}\n`
+  const suppression = '// biome-ignore lint/complexity/noExcessiveLinesPerFunction: for this test\n'
+  expect(await lint(functionOf(71))).toContain('noExcessiveLinesPerFunction')
+  expect(await lint(functionOf(70))).not.toContain('noExcessiveLinesPerFunction')
+  expect(await lint(suppression + functionOf(71))).not.toContain('noExcessiveLinesPerFunction')
+  expect(await lint(suppression + functionOf(70))).toContain('suppressions/unused')
 })

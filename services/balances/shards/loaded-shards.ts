@@ -35,6 +35,7 @@ interface ShardSlot {
  * Loads a shard when it is first used. While the states take more than `memory_max_bytes`, the least recently used idle
  * shards lose their recent entries, which are only a cache; then such shards are unloaded. One shard always stays.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the loaded shards and their memory
 export function createLoadedShards(
   store: LedgerStore,
   clock_guard: ClockGuard,

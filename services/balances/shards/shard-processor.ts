@@ -36,6 +36,7 @@ export interface ShardProcessor {
  * entries are read, and the commands decided again. It decides only while the clock is trusted. `onCommitted` is called
  * after each committed batch.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the state of one shard
 export function createShardProcessor(
   state: ShardState,
   journal: Journal,
