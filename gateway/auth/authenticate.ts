@@ -40,8 +40,9 @@ export function isAuthenticationFailure(error: unknown): boolean {
 /**
  * Makes the authentication of a public path from its signature scheme.
  *
- * Before the signature is verified, a caller gets only 3000 to 3003, or 2002 when no credential can be read. After that, every response is signed (A5). The nonce
- * is consumed by the last check of authentication, so that a request that fails an earlier one does not use it up.
+ * Before the signature is verified, a caller gets only 3000 to 3003, or 2002 when no credential can be read. After
+ * that, every response is signed (A5). The nonce is consumed by the last check of authentication, so that a request
+ * that fails an earlier one does not use it up.
  */
 export function createRequestAuthenticator(
   { findCredential, nonces, trusted_proxies, log }: AuthenticationDeps,

@@ -129,7 +129,10 @@ afterAll(async () => {
   await kept[Symbol.asyncDispose]()
 })
 
-/** Sends a request with all given errors; the first overrides the later ones. Returns status, code and whether it is signed. */
+/**
+ * Sends a request with all given errors; the first overrides the later ones. Returns status, code and whether it is
+ * signed.
+ */
 async function responseTo(parts: readonly Omit<Violation, 'what' | 'code'>[]): Promise<readonly unknown[]> {
   let sent: TestRequest = {}
   let options: FixtureOptions = {}

@@ -60,7 +60,10 @@ export function nonceTtlMs(window_ms: number): number {
   return 2 * window_ms + SECOND_MS + CLOCK_SKEW_MAX_MS
 }
 
-/** Makes the check that accepts each pair once. It consumes the nonce, so call it after all other checks of authentication. */
+/**
+ * Makes the check that accepts each pair once. It consumes the nonce, so call it after all other checks of
+ * authentication.
+ */
 export function createReplayCheck(
   nonces: NonceStore,
   { window_ms, accept_if_store_down }: ReplayRule,

@@ -25,7 +25,7 @@ const scopes = ['webhooks.update']
 const payments = { resendCallback: () => ({ deliveryIds: ['d1'] }) }
 const V1: FixtureOptions = { payments, credential: { scopes } }
 const V2: FixtureOptions = { payments, credential: { scopes, apiVersion: ApiVersion.V2 } }
-const WITHOUT = resendRequest(ID)
+const WITHOUT_PAIR = resendRequest(ID)
 
 const hashOf = (text: string, secret = SECRET): string =>
   createHash('sha512')
@@ -55,7 +55,7 @@ testWith('openssl')(
 )
 
 test('signs the response with the secret that signed the request', async () => {
-  for (const sent of [WITHOUT, resendRequest(ID, freshPair())]) {
+  for (const sent of [WITHOUT_PAIR, resendRequest(ID, freshPair())]) {
     const response = await sendResend({ ...sent, secret: OLD_SECRET })
     expect(response.body.success).toBe(true)
     expect(response.headers['x-data-hash']).toBe(hashOf(response.text, OLD_SECRET))
@@ -65,11 +65,11 @@ test('signs the response with the secret that signed the request', async () => {
 // A2
 test('refuses a v2 credential without a replay pair after verifying its signature', async () => {
   expect(await codeOf(resendRequest(ID, freshPair()), V2)).toBeUndefined()
-  const without = await sendResend(WITHOUT, V2)
-  expect([without.status, without.body.error?.code]).toEqual([400, 3000])
-  expect(without.headers['x-data-hash']).toBe(hashOf(without.text))
-  const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
-  expect(await codeOf(WITHOUT, elsewhere)).toBe(3006)
+  const response = await sendResend(WITHOUT_PAIR, V2)
+  expect([response.status, response.body.error?.code]).toEqual([400, 3000])
+  expect(response.headers['x-data-hash']).toBe(hashOf(response.text))
+  const from_another_address = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
+  expect(await codeOf(WITHOUT_PAIR, from_another_address)).toBe(3006)
 })
 
 test.each([
@@ -82,22 +82,22 @@ test.each([
   expect(response.body.error?.code).toBe(code)
   expect(response.headers['x-data-hash']).toBe(hashOf(response.text))
   expect(await codeOf(sent, V1)).toBeUndefined()
-  const elsewhere = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
-  expect(await codeOf(sent, elsewhere)).toBe(3006)
+  const from_another_address = { ...V2, credential: { ...V2.credential, ipAllowlist: ['::1'] } }
+  expect(await codeOf(sent, from_another_address)).toBe(3006)
 })
 
 const pair = freshPair()
 
 test.each<[string, TestRequest]>([
-  ['a timestamp alone', { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp } }],
-  ['a nonce alone', { ...WITHOUT, headers: { 'x-data-nonce': pair.nonce } }],
-  ['a malformed timestamp', { ...WITHOUT, headers: { 'x-data-timestamp': 'now', 'x-data-nonce': 'n' } }],
+  ['a timestamp alone', { ...WITHOUT_PAIR, headers: { 'x-data-timestamp': pair.timestamp } }],
+  ['a nonce alone', { ...WITHOUT_PAIR, headers: { 'x-data-nonce': pair.nonce } }],
+  ['a malformed timestamp', { ...WITHOUT_PAIR, headers: { 'x-data-timestamp': 'now', 'x-data-nonce': 'n' } }],
   ['a malformed timestamp that is signed', resendRequest(ID, { ...pair, timestamp: '1e9' })],
   ['a malformed nonce that is signed', resendRequest(ID, { ...pair, nonce: 'n n' })],
   ['a nonce of 129 characters that is signed', resendRequest(ID, { ...pair, nonce: 'n'.repeat(129) })],
   [
     'a replay pair that is not signed',
-    { ...WITHOUT, headers: { 'x-data-timestamp': pair.timestamp, 'x-data-nonce': 'n' } },
+    { ...WITHOUT_PAIR, headers: { 'x-data-timestamp': pair.timestamp, 'x-data-nonce': 'n' } },
   ],
   [
     'a signed replay pair that is not sent',
@@ -112,7 +112,7 @@ test.each<[string, TestRequest]>([
       headers: { 'x-data-hash': v2Request(pair).sign(Buffer.from(RAW), SECRET)['x-data-signature'] },
     },
   ],
-  ['a wrong hash', { ...WITHOUT, secret: 'wrong' }],
+  ['a wrong hash', { ...WITHOUT_PAIR, secret: 'wrong' }],
 ])('refuses %s: 3000, unsigned', async (_what, sent) => {
   for (const options of [V1, V2]) {
     const { status, body, headers } = await sendResend(sent, options)
@@ -162,29 +162,33 @@ test('refuses a change of one byte in any signed part', async () => {
 })
 
 test.each<[string, TestRequest, number]>([
-  ['another verb', { ...WITHOUT, verb: 'GET' }, 1007],
-  ['a slash at the end', { ...WITHOUT, path: `${PATH}/` }, 1001],
-  ['an empty id', { ...WITHOUT, path: resendPath('') }, 1001],
-  ['two ids', { ...WITHOUT, path: resendPath(`${ID}/${ID}`) }, 1001],
-  ['a path in another case', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/Resend` }, 1001],
-  ['another spelling of its words', { ...WITHOUT, path: `/api/v1/payments/${ID}/webhook/%72esend` }, 1001],
-  ['a query', { ...WITHOUT, path: `${PATH}?a=1` }, 1003],
+  ['another verb', { ...WITHOUT_PAIR, verb: 'GET' }, 1007],
+  ['a slash at the end', { ...WITHOUT_PAIR, path: `${PATH}/` }, 1001],
+  ['an empty id', { ...WITHOUT_PAIR, path: resendPath('') }, 1001],
+  ['two ids', { ...WITHOUT_PAIR, path: resendPath(`${ID}/${ID}`) }, 1001],
+  ['a path in another case', { ...WITHOUT_PAIR, path: `/api/v1/payments/${ID}/webhook/Resend` }, 1001],
+  [
+    'a path with a percent-encoded letter',
+    { ...WITHOUT_PAIR, path: `/api/v1/payments/${ID}/webhook/%72esend` },
+    1001,
+  ],
+  ['a query', { ...WITHOUT_PAIR, path: `${PATH}?a=1` }, 1003],
   ['an id that is longer than any payment id', { ...resendRequest('a'.repeat(5000)) }, 9000],
-  ['another spelling of the id', { ...WITHOUT, path: PATH.replace('019', '%3019') }, 9000],
+  ['an id with a percent-encoded character', { ...WITHOUT_PAIR, path: PATH.replace('019', '%3019') }, 9000],
 ])('refuses %s', async (_what, sent, code) => {
   expect(await codeOf(sent)).toBe(code)
 })
 
 test('requires its scope, and does not exist while it is disabled', async () => {
-  const without = await sendResend(WITHOUT, { payments, credential: { scopes: ['tickets.read'] } })
-  expect([without.status, without.body.error?.code]).toEqual([403, 3008])
-  const off = await sendResend(WITHOUT, {
+  const response = await sendResend(WITHOUT_PAIR, { payments, credential: { scopes: ['tickets.read'] } })
+  expect([response.status, response.body.error?.code]).toEqual([403, 3008])
+  const disabled = await sendResend(WITHOUT_PAIR, {
     payments,
     credential: { scopes, disabledMethods: ['webhook.resend'] },
   })
-  expect([off.status, off.body.error?.code]).toEqual([404, 1002])
+  expect([disabled.status, disabled.body.error?.code]).toEqual([404, 1002])
   expect(
-    await codeOf(WITHOUT, { payments, credential: { scopes, disabledMethods: ['payment.in'] } }),
+    await codeOf(WITHOUT_PAIR, { payments, credential: { scopes, disabledMethods: ['payment.in'] } }),
   ).toBeUndefined()
 })
 

@@ -15,7 +15,10 @@ export interface TextFormat {
   readonly json_format?: 'idn-email' | 'iri' | 'uri'
   /** The part of the rule that such a pattern cannot express. */
   readonly accepts?: (text: string, context: ValidationContext) => boolean
-  /** A part of the rule that has to wait for a response from outside. It is checked when the rest of the request is valid. */
+  /**
+   * A part of the rule that has to wait for a response from outside. It is checked when the rest of the request is
+   * valid.
+   */
   readonly acceptsLater?: (text: string, context: ValidationContext) => Promise<boolean>
 }
 
@@ -72,7 +75,10 @@ export const HTTP_URL: TextFormat = {
 /** Visible ASCII without the backslash. The first character after the scheme begins the host. */
 const CALLBACK_URL_PATTERN = new RegExp(String.raw`^${HTTP_SCHEME}[!"$-.0->@-\[\]-~][!-\[\]-~]*$`)
 
-/** A URL that callbacks may be sent to, in ASCII (N9). The addresses of its host are checked last, because that takes time. */
+/**
+ * A URL that callbacks may be sent to, in ASCII (N9). The addresses of its host are checked last, because that takes
+ * time.
+ */
 export const CALLBACK_URL: TextFormat = {
   pattern: CALLBACK_URL_PATTERN,
   json_format: 'uri',

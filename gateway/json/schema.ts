@@ -175,8 +175,8 @@ export function isObject(value: Json): value is JsonObject {
 }
 
 /**
- * Resolves with the request in the form of its schema. Rejects with the one `PublicError` that E6 selects from its violations.
- * Checks that have to wait are 9000s, so they run only when there is no other 9000.
+ * Resolves with the request in the form of its schema. Rejects with the one `PublicError` that E6 selects from its
+ * violations. Checks that have to wait are 9000s, so they run only when there is no other 9000.
  */
 export async function validate<T>(schema: Schema<T>, value: Json, context: ValidationContext): Promise<T> {
   const validation = beginValidation(context)

@@ -59,7 +59,10 @@ export async function runDeferred(deferred: readonly DeferredCheck[]): Promise<P
   return failed && fieldError(9000, failed.path)
 }
 
-/** Records a violation of the current value. A 1005 is thrown at once, because no other violation takes precedence over it. */
+/**
+ * Records a violation of the current value. A 1005 is thrown at once, because no other violation takes precedence over
+ * it.
+ */
 export function report(validation: Validation, code: ErrorCode): undefined {
   const path = validation.path.join('.')
   if (code === 1005) throw fieldError(code, path)

@@ -5,7 +5,10 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, withTimeout } from '#lib/platform/time.ts'
 import type { TokenLease } from './token-lease.ts'
 
-/** The token leases of this process. Unused tokens are given back to the shared counters, so that other processes can use them. */
+/**
+ * The token leases of this process. Unused tokens are given back to the shared counters, so that other processes can
+ * use them.
+ */
 export interface LeaseCache {
   /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
   getOrCreate(key: string, make: () => TokenLease): TokenLease
@@ -63,7 +66,7 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
       const open_leases = [...leases.values(), ...evicted_leases]
       leases.clear()
       await withTimeout(Promise.all([sweeping, giveBackAll(open_leases)]), CLOSE_TIMEOUT_MS)
-      // Stops `returnAll` after a time-out: tokens that are not given back by now are lost until their window ends.
+      // Stops `giveBackAll` after a time-out: tokens that are not given back by now are lost until their window ends.
       open_leases.length = 0
     },
   }

@@ -23,7 +23,10 @@ export interface LimitedCaller {
 export interface Limits {
   /** Counts a request against the credential's daily limit (UTC); throws 3009 (429) with details when it is used up. */
   useDailyLimit(caller: LimitedCaller): Promise<void>
-  /** Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is unlimited. */
+  /**
+   * Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is
+   * unlimited.
+   */
   useMethodQuota(method: string, caller: LimitedCaller): Promise<void>
   /** Gives back the unused tokens, once (R5); from then on every call throws 2002. */
   close(): Promise<void>

@@ -8,8 +8,8 @@ import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
  */
 export interface MerchantRequests {
   /**
-   * Counts one more request in progress; returns the function that ends it. Throws 1000 (429) when there are too many. A part
-   * of the limit is kept for reads, so that a merchant whose creates wait can still look them up.
+   * Counts one more request in progress; returns the function that ends it. Throws 1000 (429) when there are too many.
+   * A part of the limit is kept for reads, so that a merchant whose creates wait can still look them up.
    */
   begin(caller: Pick<Caller, 'merchant_id' | 'environment'>, is_read: boolean): () => void
 }

@@ -91,7 +91,10 @@ async function runStep(step: Step, gateways: SimulatedGateways): Promise<void> {
   else gateways.crash(step.index)
 }
 
-/** How many calls are admitted when each gateway gets one call and then as many as the limit. The first call tells whether the store is available again. */
+/**
+ * How many calls are admitted when each gateway gets one call and then as many as the limit. The first call tells
+ * whether the store is available again.
+ */
 async function admitUpTo(gateways: SimulatedGateways, limit: number): Promise<number> {
   await clock.advance(STORE_RETRY_MS)
   let admitted = await gateways.settle()

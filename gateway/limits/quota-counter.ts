@@ -35,12 +35,12 @@ const RETENTION_MIN_MS = 3_600_000
 const CLOCK_AHEAD_MAX_MS = 300_000
 
 /**
- * Whether the stored window that opened at `opened_at_ms` belongs to the quota. A daily quota names its window itself, so each
- * of its documents does.
+ * Whether the stored window that opened at `opened_at_ms` belongs to the quota. A daily quota names its window itself,
+ * so each of its documents does.
  *
- * A window from the near future is current: a gateway whose clock is ahead opened it, and otherwise the two gateways would
- * reset each other's counter endlessly. A window from the far future is not current: a clock that was wrong once must not
- * lock callers out for hours.
+ * A window from the near future is current: a gateway whose clock is ahead opened it, and otherwise the two gateways
+ * would reset each other's counter endlessly. A window from the far future is not current: a clock that was wrong once
+ * must not lock callers out for hours.
  */
 export function isCurrentWindow(quota: Quota, opened_at_ms: number, now_ms: number): boolean {
   return quota.opens_at_ms !== undefined || isOpenWindow(quota, opened_at_ms, now_ms)

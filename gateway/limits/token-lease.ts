@@ -21,8 +21,8 @@ export interface TokenLease {
   /** The tokens that are held. Those of an ended window admit no call. */
   remaining(): number
   /**
-   * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress first;
-   * the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
+   * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress
+   * first; the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
    */
   giveBackUnused(): Promise<void>
 }
@@ -39,8 +39,8 @@ type Waiter = PromiseWithResolvers<void>
 
 const WAITERS_MAX = 5_000
 /**
- * How long the store is not read again after it reported an exhausted quota or failed. Short, so that tokens that were given back are
- * usable soon; long enough that not every caller waits for a store that is down.
+ * How long the store is not read again after it reported an exhausted quota or failed. Short, so that tokens that were
+ * given back are usable soon; long enough that not every caller waits for a store that is down.
  */
 const STORE_RETRY_MS = 1_000
 

@@ -45,7 +45,10 @@ const C_ID = 'Your own reference, which must be unique: creating a payment with 
 const WEBHOOK_URL =
   'Where to send the callbacks of this payment: a public address, https in production, without user info or fragment.'
 
-/** The fields are in the order of the specification (spec: Payment request object), because the first violation is reported (E6). */
+/**
+ * The fields are in the order of the specification (spec: Payment request object), because the first violation is
+ * reported (E6).
+ */
 const REQUEST = object({
   method: METHOD,
   service_id: SERVICE_ID,

@@ -31,7 +31,10 @@ export function currenciesOf(direction: Direction, method: string): readonly Rou
 
 const BANK = ['bank_account', 'bank'] as const
 
-/** The payment instructions that the customer of a deposit gets, by method (P13). Other fields of a provider are dropped. */
+/**
+ * The payment instructions that the customer of a deposit gets, by method (P13). Other fields of a provider are
+ * dropped.
+ */
 export const INSTRUCTION_FIELDS: Readonly<
   Record<string, readonly ('deep_links' | 'qr_payload' | 'payment_url' | 'bank_account' | 'bank')[]>
 > = {

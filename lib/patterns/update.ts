@@ -21,8 +21,9 @@ const CONFLICT_PAUSE = { first_ms: 1, max_ms: 100 }
  * Changes one document under optimistic concurrency control: loads it, calls `decide`, and writes the result under the
  * version that was loaded. When another writer was faster it starts again, at once for the first tries and then after
  * pauses with jitter. `decide` runs once per try, so it must be pure; `undefined` from it means "no change".
- * `just_read`, a document that the caller has just read, replaces the first load. Returns the document as it is stored afterwards, or
- * `undefined` when it does not exist. Throws `Unavailable` after 100 conflicts, and what `decide` and the store throw.
+ * `just_read`, a document that the caller has just read, replaces the first load. Returns the document as it is stored
+ * afterwards, or `undefined` when it does not exist. Throws `Unavailable` after 100 conflicts, and what `decide` and
+ * the store throw.
  */
 export function update<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'replace'>,

@@ -5,7 +5,8 @@ export const BATCH_ENTRIES_MAX = 512
 export const BATCH_BYTES_MAX = 1024 * 1024
 
 /**
- * Most commands of one shard that wait at a time, counted for each step on their way: queue, forwarding. Further callers get `Unavailable`, publicly 2002. It bounds memory.
+ * Most commands of one shard that wait at a time, counted for each step on their way: queue, forwarding. Further
+ * callers get `Unavailable`, publicly 2002. It bounds memory.
  */
 export const WAITING_COMMANDS_MAX = 16_384
 

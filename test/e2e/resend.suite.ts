@@ -5,7 +5,10 @@ import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 
-/** The suite for repeated callbacks over the public API. Each method is called less than ten times per minute, its quota. */
+/**
+ * The suite for repeated callbacks over the public API. Each method is called less than ten times per minute, its
+ * quota.
+ */
 export function resendSuite(
   name: string,
   start: () => Promise<TestSystem>,

@@ -107,7 +107,10 @@ function escaped(text: string): string {
   return `"\\u${text.charCodeAt(1).toString(16).padStart(4, '0')}${text.slice(2)}`
 }
 
-/** Nests a value in lists or objects. The result is text, because the recursive functions could not walk a tree of that depth. */
+/**
+ * Nests a value in lists or objects. The result is text, because the recursive functions could not walk a tree of that
+ * depth.
+ */
 function nested(value: Tree, depth: number, in_lists: boolean): Tree {
   const [before, after] = in_lists ? ['[', ']'] : ['{"a":', '}']
   return { text: before.repeat(depth) + textOf(value) + after.repeat(depth) }

@@ -3,8 +3,8 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 
 /**
- * Writes documents until it is killed, and prints the id and the number of writes after each acknowledged write. The arguments are
- * the directory and a unique name of the writer.
+ * Writes documents until it is killed, and prints the id and the number of writes after each acknowledged write. The
+ * arguments are the directory and a unique name of the writer.
  */
 const [directory = '', writer = ''] = process.argv.slice(2)
 const WORKERS = 32

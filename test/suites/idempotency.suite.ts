@@ -24,7 +24,10 @@ const KEY = keyNamed('one')
 const refusal = new PublicError(11002)
 const CODE_1013 = expect.objectContaining({ code: 1013 })
 
-/** The suite for the idempotency guard, which must pass on every store. `newStoreLocation` returns the location of an empty store. */
+/**
+ * The suite for the idempotency guard, which must pass on every store. `newStoreLocation` returns the location of an
+ * empty store.
+ */
 export function idempotencySuite(name: string, newStoreLocation: () => Promise<StoreLocation>): void {
   describe(`idempotency on ${name}`, () => {
     let store_location: StoreLocation

@@ -17,7 +17,10 @@ export function expirySuite(subject: StoreUnderTest): void {
       restoreClock = undefined
     })
 
-    /** Moves the clock of this process only. The server does not delete the documents yet, so our own check must hide them. */
+    /**
+     * Moves the clock of this process only. The server does not delete the documents yet, so our own check must hide
+     * them.
+     */
     function goForward(time_ms: number): void {
       const adjustable = createAdjustableClock()
       adjustable.stepWall(time_ms)

@@ -61,7 +61,10 @@ export interface DepositOptions {
   readonly webhook_url?: string
 }
 
-/** Makes the client of a demonstration merchant. `demo` is called for every request, because a restart can change the ports. */
+/**
+ * Makes the client of a demonstration merchant. `demo` is called for every request, because a restart can change the
+ * ports.
+ */
 export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha'): MerchantClient {
   const merchant = demo().merchants.find((one) => one.name === name)
   const credential = merchant?.credentials.find(({ api_version }) => api_version === 'v1')

@@ -106,7 +106,10 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
 const RECEIPT_BATCH_MAX = 256
 const RECEIPT_DELAY_MS = 5
 
-/** Creates the sender of receipts. It sends them in batches, because a consumer may store thousands of events per second. */
+/**
+ * Creates the sender of receipts. It sends them in batches, because a consumer may store thousands of events per
+ * second.
+ */
 export function createReceiptSender(bus: Bus): { send(receipt_to: string, event_key: string): void } {
   const batches = new Map<string, string[]>()
   const flush = (receipt_to: string): void => {

@@ -101,7 +101,10 @@ function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<Idempotency
   return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
 }
 
-/** The other callers at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have crashed. */
+/**
+ * The other callers at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have
+ * crashed.
+ */
 function otherCallers(
   { callers, joined_at }: IdempotencyRecord,
   caller: string,

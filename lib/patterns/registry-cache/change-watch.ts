@@ -13,7 +13,10 @@ import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { clock, every, type Timer } from '#lib/platform/time.ts'
 import { REACHABLE_MS } from './read-through-cache.ts'
 
-/** The subject on which the merchants service publishes each write as a binary `Change`. Nothing depends on a notice arriving. */
+/**
+ * The subject on which the merchants service publishes each write as a binary `Change`. Nothing depends on a notice
+ * arriving.
+ */
 export const CHANGES_SUBJECT = 'merchants.changed'
 
 const POLL_INTERVAL_MS = 1_000

@@ -4,8 +4,8 @@ import type { ListChangesResponse } from '#gen/multihub/merchants/v1/registry_se
 const AHEAD_MAX = 1_000
 
 /**
- * The range of application ids that the merchants service has issued. Ids are issued in order, so an id outside the range names no
- * credential, and a client that guesses ids causes no reads.
+ * The range of application ids that the merchants service has issued. Ids are issued in order, so an id outside the
+ * range names no credential, and a client that guesses ids causes no reads.
  */
 export interface IssuedIdRange {
   /** Takes the range from a response. The highest id never falls, because responses can arrive out of order. */

@@ -14,7 +14,10 @@ export interface CachedValue<V> {
 export interface CacheLimits extends SemaphoreLimits {
   /** The most values that are cached. */
   readonly present_max: number
-  /** The most unknown keys that are cached, separately, because clients without authentication can cause any number of them. */
+  /**
+   * The most unknown keys that are cached, separately, because clients without authentication can cause any number of
+   * them.
+   */
   readonly absent_max: number
   /** How long a value is served after its read or the last confirmation, whichever is later. */
   readonly unconfirmed_max_ms: number

@@ -45,8 +45,8 @@ export interface NatsConnectionOptions {
 
 /**
  * Connects, and calls `onConnect` with this and every later connection. Throws `Unavailable` when no server answers
- * within the start's waiting time. The client's own reconnecting is not used: once its socket buffer is full, it waits for a frozen server
- * without a limit and never closes the connection.
+ * within the start's waiting time. The client's own reconnecting is not used: once its socket buffer is full, it waits
+ * for a frozen server without a limit and never closes the connection.
  */
 export async function openPersistentConnection(
   { address, name, security, start_wait }: NatsConnectionOptions,

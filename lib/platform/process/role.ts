@@ -29,7 +29,10 @@ export interface RoleContext {
   readonly clock_guard: ClockGuard
   /** Aborts when the process is asked to stop. Requests are still taken, but every response ends its connection (R5). */
   readonly draining: AbortSignal
-  /** Aborts after the drain time, when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
+  /**
+   * Aborts after the drain time, when the process must stop. Long waits end then and their callers are answered at once
+   * (P5, R5).
+   */
   readonly stopping: AbortSignal
 }
 

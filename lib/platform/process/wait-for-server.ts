@@ -15,7 +15,10 @@ export interface StartWait {
 export interface NeededServer {
   /** Its name for the log. */
   readonly name: string
-  /** Whether an error means that the server is not there yet. Any other error ends the wait, as more time changes nothing. */
+  /**
+   * Whether an error means that the server is not there yet. Any other error ends the wait, as more time changes
+   * nothing.
+   */
   readonly isMissing: (error: unknown) => boolean
 }
 

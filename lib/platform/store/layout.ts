@@ -32,7 +32,8 @@ const RESERVED = ['key', 'expires', '_id', 'version']
 
 /**
  * Checks a declaration. Throws `TypeError` for one that a sharded cluster cannot serve: the key and every unique index
- * must begin with the whole partition, and every other index with its first field unless it is declared `across_partitions`.
+ * must begin with the whole partition, and every other index with its first field unless it is declared
+ * `across_partitions`.
  */
 export function parseLayout(spec: CollectionSpec): Layout {
   const { name, partition, key, indexes = {}, expires } = spec

@@ -37,7 +37,7 @@ export function decideCommand(draft: BatchDraft, command: Command, position: Bat
   const existing = draft.recordedEntry(command.id)
   if (existing) return resultOfRepeat(existing, command)
   const posting = postingOf(command, draft)
-  if (posting === undefined) return withoutHold(draft, command, position)
+  if (posting === undefined) return decideWithoutHold(draft, command, position)
   const before = draft.accounts(posting.merchant_id, posting.currency)
   const after = applyMovement(before, posting)
   if (after === undefined && !isRefusable(posting)) return { not_recorded: 'overflow' }
@@ -83,7 +83,7 @@ function refusalOf(
  * Decides the end of a hold that is not open. A release is recorded: the hold may still be on its way, and it must be
  * refused when it arrives, because its caller has given it up. The id of a hold of another merchant cannot be taken.
  */
-function withoutHold(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
+function decideWithoutHold(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
   if (command.kind !== 'release' || draft.hold(command.hold_id)) return { not_recorded: 'hold_not_open' }
   const { id, kind, merchant_id, reason } = command
   const money = {

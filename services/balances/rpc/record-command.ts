@@ -6,7 +6,10 @@ import type { RecordedEntry } from '../domain/entry.ts'
 import type { Ledger } from '../ledger.ts'
 import type { CommandInEnvironment } from './request-fields.ts'
 
-/** The error code of each reason. An immediate repeat gets the same result; `hold_not_open` and `overflow` can change later. */
+/**
+ * The error code of each reason. An immediate repeat gets the same result; `hold_not_open` and `overflow` can change
+ * later.
+ */
 const ERROR_CODES: Readonly<Record<NotRecordedReason, ErrorCode>> = {
   malformed: 9000,
   id_conflict: 1013,

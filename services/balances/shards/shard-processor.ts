@@ -19,7 +19,8 @@ import { readEarlierEntries, readRepeatedHolds, withEarlierEntries } from './ear
 export interface ShardProcessor {
   /**
    * The result of a command, committed when the promise resolves. Throws `Unavailable` when the store cannot be reached
-   * or too many commands wait. The command may have been decided all the same; repeating it with the same id returns the result.
+   * or too many commands wait. The command may have been decided all the same; repeating it with the same id returns
+   * the result.
    */
   submit(command: Command): Promise<CommandResult>
   /** Runs `query` on a state that contains everything that was committed before the call. */

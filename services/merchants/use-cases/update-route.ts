@@ -23,7 +23,10 @@ export interface RouteChanges {
   readonly purpose?: string
 }
 
-/** Changes a route. Method, currency, connector and owner cannot change, since payments depend on them: create another route. */
+/**
+ * Changes a route. Method, currency, connector and owner cannot change, since payments depend on them: create another
+ * route.
+ */
 export async function updateRoute(
   deps: MerchantsDeps,
   service_id: string,

@@ -23,9 +23,9 @@ const RESPONSE_MAX_BYTES = 64 * 1024
 const RESPONSE_GRACE_MS = 1_000
 
 /**
- * Posts callbacks with the HTTP client of each environment. A receiver that cannot be reached or sends an invalid response is a
- * `failure` in the result. A request that `stopping` aborts throws `Unavailable` instead: another process tries again,
- * and it does not count as an attempt of the delivery.
+ * Posts callbacks with the HTTP client of each environment. A receiver that cannot be reached or sends an invalid
+ * response is a `failure` in the result. A request that `stopping` aborts throws `Unavailable` instead: another process
+ * tries again, and it does not count as an attempt of the delivery.
  */
 export function createPostDelivery(
   clients: Readonly<Record<Environment, HttpClient>>,

@@ -19,7 +19,7 @@ export interface AttemptDeliveryDeps {
   readonly post: PostDelivery
 }
 
-/** The time of an attempt beyond its limit: reading the event, and reading the rest of the response body. */
+/** Added to the time limit of a request for the lease: reading the event, and reading the rest of the response body. */
 const LEASE_SLACK_MS = 10_000
 /** Failures of the receiver are results. Only crashes and internal errors use up the tries of one attempt. */
 const TRIES_MAX = 10
@@ -28,8 +28,8 @@ const BODY_MAX_BYTES = 256 * 1024
 const IN_PROGRESS_MAX = 256
 
 /**
- * The handler of the effect: signs the stored body, posts it and records the result. The try is counted when the
- * effect is leased, before the request leaves. After a crash another process repeats the attempt under the same delivery id.
+ * The handler of the effect: signs the stored body, posts it and records the result. The try is counted when the effect
+ * is leased, before the request leaves. After a crash another process repeats the attempt under the same delivery id.
  */
 export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Delivery> {
   return attemptDeliveryEffect.bind<Delivery>({

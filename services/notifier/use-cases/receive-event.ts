@@ -142,7 +142,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
 }
 
 async function createDelivery({ deliveries, runner }: ReceiveEventDeps, delivery: Delivery): Promise<void> {
-  const leasing = { get: deliveries.get, insert: runner.insert }
-  const { stored, is_new } = await insertOrGet(leasing, deliveryKeyOf(delivery), delivery)
+  const leasing_collection = { get: deliveries.get, insert: runner.insert }
+  const { stored, is_new } = await insertOrGet(leasing_collection, deliveryKeyOf(delivery), delivery)
   if (is_new) runner.runEffectsInBackground(stored)
 }

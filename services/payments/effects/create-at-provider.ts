@@ -46,7 +46,8 @@ async function createOnce(
   const used_ms = now().getTime() - payment.created_at.getTime()
   const timeout_ms = Math.max(deps.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)
   const sent = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: false })
-  // A request that was not sent because this process stops does not speak against the account: the next process sends it there.
+  // A request that this process did not send because it stops says nothing about the account. As `unknown`, the payment
+  // stays at this account, and a poll of another process goes on.
   const result: CallResult =
     sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
   return applyResult(payment, result, connected.schedule.first_ms)

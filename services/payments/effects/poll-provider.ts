@@ -12,14 +12,14 @@ import {
   sendCreate,
 } from './provider-call.ts'
 
-const LOOK_UP_TIMEOUT_MS = 10_000
+const LOOKUP_TIMEOUT_MS = 10_000
 /** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
 const POLLS_PER_ACCOUNT_MAX = 128
 
 /** Looks the attempt up, and sends its create again when the provider does not know it and a repetition is safe (P4). */
 export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
   return pollProviderEffect.bind<Payment>({
-    lease_ms: LOOK_UP_TIMEOUT_MS + deps.create_timeout_ms + LEASE_SLACK_MS,
+    lease_ms: LOOKUP_TIMEOUT_MS + deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: createKeyedBudget(POLLS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
     run: (_effect, payment) => poll(deps, payment),
@@ -30,14 +30,14 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
   if (isFinal(payment.status)) return (current) => current
   const connected = deps.accountOf(payment)
   const { account, connector, schedule } = connected
-  const look_up = await connector.lookUp(
+  const lookup = await connector.lookUp(
     account,
     attemptKey(payment),
     'deposit',
-    LOOK_UP_TIMEOUT_MS,
+    LOOKUP_TIMEOUT_MS,
     deps.stopping,
   )
-  if (look_up.kind !== 'not_found') return applyResult(payment, look_up, schedule.every_ms)
+  if (lookup.kind !== 'not_found') return applyResult(payment, lookup, schedule.every_ms)
   // "Not found" does not prove that the first request will not arrive later. The create may be sent again only where
   // the provider treats a repeated key as one payment.
   const sent: CallResult = connector.create_is_idempotent
@@ -46,7 +46,7 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
         earlier_result_unknown: true,
       })
     : { kind: 'unknown', reason: 'the provider does not know the payment' }
-  // The first request may still arrive, so that `not_sent` for the second one proves nothing.
+  // The first request may still arrive, so `not_sent` for the second one proves nothing.
   const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
   return applyResult(payment, result, schedule.every_ms)
 }

@@ -1,6 +1,9 @@
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 
-/** The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it (P1). */
+/**
+ * The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it
+ * (P1).
+ */
 export interface InstanceNumberLease {
   readonly instance_number: number
   readonly holder: string

@@ -60,9 +60,9 @@ export interface CreatePaymentDeps {
 }
 
 /**
- * Creates a deposit: stores it, sends it to the provider and returns it in its status after that (P3, E14). Refusals by
- * the route and the credential's policy come before anything is stored, in the order of E9. Throws 6009 for a `c_id`
- * that was used before.
+ * Creates a deposit: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14).
+ * Refusals by the route and the credential's policy come before anything is stored, in the order of E9. Throws 6009 for
+ * a `c_id` that was used before.
  */
 export async function createPayment(
   deps: CreatePaymentDeps,
@@ -70,15 +70,16 @@ export async function createPayment(
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
   const { payments, runner } = deps
-  const leasing = { get: payments.get, insert: runner.insert }
+  // The insert of the runner also leases the effects, so that this process runs them.
+  const leasing_collection = { get: payments.get, insert: runner.insert }
   const payment = newPayment(deps, request, route)
-  const { stored, is_new } = await insertOrGet(leasing, keyOfPayment(payment), payment)
+  const { stored, is_new } = await insertOrGet(leasing_collection, keyOfPayment(payment), payment)
   if (!is_new) throw duplicateError(request.policy, stored)
   try {
     // This runs `createAtProviderEffect`, which calls the provider.
     return await runner.runEffects(stored)
   } catch (error) {
-    // The payment is stored, so it is returned as it was then (E14). The sweeper runs its effects later.
+    // The payment is stored, so it is returned as it was stored (E14). The sweeper runs its effects later.
     log.warn(
       { error, payment_id: stored.payment_id },
       'effects of the payment did not finish; the sweeper runs them again',

@@ -35,9 +35,9 @@ const MINUTE_MS = 60_000
 const MINUTE_KEY_LIFETIME_MS = 86_400_000
 
 /**
- * The merchant's `payment.notification`: queues the event of the payment's present status and returns the payment. An exact retry gets the same response and
- * queues nothing (P15). The lookup and its policy check come first, also for a retry. Throws 1013 for a key that was
- * used with another payload, and 1003 when there is no callback destination.
+ * The merchant's `payment.notification`: queues the event of the payment's present status and returns the payment. An
+ * exact retry gets the same response and queues nothing (P15). The lookup and its policy check come first, also for a
+ * retry. Throws 1013 for a key that was used with another payload, and 1003 when there is no callback destination.
  */
 export async function notifyPayment(
   deps: NotificationDeps,

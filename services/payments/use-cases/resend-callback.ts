@@ -16,8 +16,9 @@ export interface ResendCallbackRequest extends LookUpRequest {
 }
 
 /**
- * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new deliveries. An exact retry returns the same
- * ids and queues nothing (P15). Throws 8801 while the status is not final, otherwise the same as `notifyPayment`.
+ * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new
+ * deliveries. An exact retry returns the same ids and queues nothing (P15). Throws 8801 while the status is not final,
+ * otherwise the same as `notifyPayment`.
  */
 export async function resendCallback(
   deps: NotificationDeps,

@@ -24,8 +24,9 @@ const NO_RESPONSE_MAX = 1024
 const sandbox_log = log.child('sandbox')
 
 /**
- * Serves the provider protocol over HTTP. `silence_ms` is how long an amount that ends in 903 keeps a connection open without a response. An
- * unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and only a lookup can tell.
+ * Serves the provider protocol over HTTP. `silence_ms` is how long an amount that ends in 903 keeps a connection open
+ * without a response. An unexpected error gets HTTP 500 without a protocol body: the operation may exist or not, and
+ * only a lookup can tell.
  */
 export async function serveProvider(
   handle: RequestHandler,

@@ -33,8 +33,8 @@ export async function createOperation(
       : paymentScenario(order.kind, order.amount)
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
-  const leasing = { get: operations.get, insert: runner.insert }
-  const { stored: operation, is_new } = await insertOrGet(leasing, operationKey(created), {
+  const leasing_collection = { get: operations.get, insert: runner.insert }
+  const { stored: operation, is_new } = await insertOrGet(leasing_collection, operationKey(created), {
     ...created,
     effects,
   })

@@ -123,7 +123,10 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
   }
 }
 
-/** A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns does. */
+/**
+ * A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns
+ * does.
+ */
 function newWaiting<T>(decide: () => PlannedWrite<T>, { resolve, reject }: PromiseWithResolvers<T>): Waiting {
   return {
     since_ms: clock.monotonic_ms(),

@@ -90,7 +90,7 @@ export function createMongoCalls(
     startDeadline,
     async read(call, deadline = startDeadline()) {
       try {
-        return await withLimit(() => call(readOptions(deadline)), deadline)
+        return await withDeadline(() => call(readOptions(deadline)), deadline)
       } catch (error) {
         throw readFailure(error)
       }
@@ -101,7 +101,7 @@ export function createMongoCalls(
         const began_ms = clock.monotonic_ms()
         try {
           return await write_slots.run(deadline, () =>
-            attempt.run(sent, () => withLimit(() => call(writeOptions(deadline)), deadline)),
+            attempt.run(sent, () => withDeadline(() => call(writeOptions(deadline)), deadline)),
           )
         } catch (error) {
           if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
@@ -114,7 +114,7 @@ export function createMongoCalls(
 }
 
 /** Runs a call until the deadline. The driver's own `timeoutMS` has no effect (seen with 7.9). */
-async function withLimit<T>(call: () => Promise<T>, deadline: Deadline): Promise<T> {
+async function withDeadline<T>(call: () => Promise<T>, deadline: Deadline): Promise<T> {
   const remaining_ms = deadline.remaining_ms()
   if (remaining_ms <= 0) throw new Unavailable('MongoDB did not answer in time')
   let timer: Timer | undefined

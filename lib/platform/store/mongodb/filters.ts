@@ -21,8 +21,8 @@ export function holderFilter(index: Index, document: Body): Condition | undefine
   if (index.where !== undefined && valueAt(document, index.where) === undefined) return undefined
   const conditions = index.paths.map((path, at) => {
     const value = valueAt(document, path)
-    const among = index.many && at === index.paths.length - 1
-    return { [dotted(path)]: among ? { $in: value } : (value ?? null) }
+    const is_element = index.many && at === index.paths.length - 1
+    return { [dotted(path)]: is_element ? { $in: value } : (value ?? null) }
   })
   return all([...conditions, ...presence(index)])
 }
@@ -30,31 +30,31 @@ export function holderFilter(index: Index, document: Body): Condition | undefine
 /** The filter, order and index hint of a range. */
 export function rangeQuery(
   layout: Layout,
-  stretch: IndexRange,
+  range: IndexRange,
 ): { filter: Condition; sort: ReadonlyMap<string, 1 | -1>; hint: string } {
-  const { index, equals } = stretch
-  const direction = stretch.reverse ? -1 : 1
+  const { index, equals } = range
+  const direction = range.reverse ? -1 : 1
   const fixed = equals.map((value, at) => ({ [pathOf(index, at)]: value }))
   if (index === layout.identity) {
     return {
-      filter: all([...fixed, ...idConditions(stretch), liveFilter(layout)]),
+      filter: all([...fixed, ...idConditions(range), liveFilter(layout)]),
       sort: new Map([['_id', direction]]),
       hint: '_id_',
     }
   }
   const order = index.paths.slice(equals.length).map(dotted)
   if (!index.unique) order.push('_id')
-  const conditions = [...fixed, ...rangeConditions(stretch), ...presence(index), liveFilter(layout)]
-  if (stretch.after !== undefined) {
-    const values = [...stretch.after.values.slice(equals.length), stretch.after.key]
-    conditions.push(pastPosition(order, values, stretch.reverse))
+  const conditions = [...fixed, ...rangeConditions(range), ...presence(index), liveFilter(layout)]
+  if (range.after !== undefined) {
+    const values = [...range.after.values.slice(equals.length), range.after.key]
+    conditions.push(afterPosition(order, values, range.reverse))
   }
   return { filter: all(conditions), sort: new Map(order.map((path) => [path, direction])), hint: index.name }
 }
 
-function idConditions(stretch: IndexRange): Condition[] {
-  const [low, high] = rangeBounds(stretch)
-  const { after, reverse } = stretch
+function idConditions(range: IndexRange): Condition[] {
+  const [low, high] = rangeBounds(range)
+  const { after, reverse } = range
   const resumed = after === undefined ? [] : [{ _id: { [reverse ? '$lt' : '$gt']: after.key } }]
   return [{ _id: { $gte: low } }, { _id: { $lt: high } }, ...resumed]
 }
@@ -68,12 +68,12 @@ function rangeConditions({ index, equals, from, to }: IndexRange): Condition[] {
 }
 
 /** Matches documents after a position: greater in the first field, or equal in it and greater in the second, and so on. */
-function pastPosition(order: readonly string[], values: readonly KeyPart[], reverse: boolean): Condition {
+function afterPosition(order: readonly string[], values: readonly KeyPart[], reverse: boolean): Condition {
   const alternatives: Condition[] = []
   order.forEach((path, at) => {
     const same = order.slice(0, at).map((earlier, position) => ({ [earlier]: values[position] ?? null }))
-    const past = pastValue(path, values[at] ?? null, reverse)
-    if (past !== undefined) alternatives.push(all([...same, past]))
+    const after = afterValue(path, values[at] ?? null, reverse)
+    if (after !== undefined) alternatives.push(all([...same, after]))
   })
   return alternatives.length === 0 ? NOTHING : { $or: alternatives }
 }
@@ -81,7 +81,7 @@ function pastPosition(order: readonly string[], values: readonly KeyPart[], reve
 const NOTHING: Condition = { _id: { $in: [] } }
 
 /** MongoDB compares values of one type only, so null, which sorts before every value, needs its own conditions. */
-function pastValue(path: string, value: KeyPart, reverse: boolean): Condition | undefined {
+function afterValue(path: string, value: KeyPart, reverse: boolean): Condition | undefined {
   if (!reverse) return value === null ? { [path]: { $ne: null } } : { [path]: { $gt: value } }
   return value === null ? undefined : { $or: [{ [path]: { $lt: value } }, { [path]: null }] }
 }
