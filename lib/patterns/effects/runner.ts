@@ -45,7 +45,6 @@ const SWEEP_MS = 500
  * have written them. While the clock of the process is wrong, it leases, runs and sweeps nothing, and `insert`, `update`
  * and `retry` throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the leases and the work in progress
 export function createEffectRunner<D extends EffectDocument>(
   options: EffectRunnerOptions<D>,
 ): EffectRunner<D> {
