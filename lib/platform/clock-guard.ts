@@ -1,7 +1,7 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
-import { clock, every, type Timer } from '#lib/platform/time.ts'
+import { log } from './telemetry/log.ts'
+import { gauge } from './telemetry/metrics.ts'
+import { clock, every, type Timer } from './time.ts'
 
 /** The largest difference between the clock of a process and that of its store, either way, with which it may act. */
 export const CLOCK_OFFSET_MAX_MS = 5_000

@@ -17,7 +17,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { role } from './service.ts'
-import { type MerchantsStore, openMerchantsStore } from './store/open.ts'
+import { type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
 
 /** The real service, called over in-memory RPC, with an embedded store in a temporary directory. */
 export interface Fixture {

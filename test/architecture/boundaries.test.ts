@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { chainsTo, type Import, importCycles, importsOf } from './import-graph.ts'
-import { isTest, readSources } from './sources.ts'
+import { isTest, ROOT, readSources } from './sources.ts'
 
 const sources = await readSources()
 const code = sources.filter(
@@ -83,6 +85,16 @@ describe('within a service', () => {
     )
     expect(services.length).toBeGreaterThan(3)
     expect(missing).toEqual([])
+  })
+
+  test('every folder of a service is one that docs/architecture.md names, and each named one exists', async () => {
+    const page = await readFile(join(ROOT, 'docs', 'architecture.md'), 'utf8')
+    const shared = [...page.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, folder]) => folder)
+    const special = [...page.matchAll(/^\| `([\w-]+\/[\w-]+)\/` \|/gm)].map(([, folder]) => folder ?? '')
+    const folders = code.flatMap(({ path }) => /^services\/([\w-]+\/[\w-]+)\//.exec(path)?.[1] ?? [])
+    const existing = [...new Set(folders)].filter((folder) => !shared.includes(folder.split('/')[1]))
+    expect(shared).toEqual(['rpc', 'use-cases', 'domain', 'effects', 'store'])
+    expect(existing.sort()).toEqual(special.sort())
   })
 
   test('domain files import nothing of their service but domain files and its limits', () => {

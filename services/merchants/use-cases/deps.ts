@@ -2,7 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
 import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
-import type { MerchantsStore } from '../store/open.ts'
+import type { MerchantsStore } from '../store/merchants-store.ts'
 import type { AnnounceChange } from './announce-change.ts'
 
 /** The dependencies of the use cases of this service. */

@@ -10,9 +10,9 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { leaseInstanceNumber } from './instance-number-lease.ts'
-import type { InstanceNumberLease } from './instance-number-leases.ts'
-import { openPaymentsStore } from './payments-store.ts'
+import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
+import { openPaymentsStore } from '../store/payments-store.ts'
+import { leaseInstanceNumber } from './lease-instance-number.ts'
 
 let directory: string
 let opened: Store

@@ -6,7 +6,7 @@ import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, now } from '#lib/platform/time.ts'
-import type { InstanceNumberLease } from './instance-number-leases.ts'
+import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
 
 /** Makes 18-digit ids while the process has the lease of its instance number; throws `Unavailable` otherwise. */
 export interface NumericIdSource {
@@ -37,10 +37,7 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
   const renew = async (): Promise<void> => {
     const started_at_ms = clock.monotonic_ms()
     try {
-      const renewed = await leases.replace(
-        { instance_number, holder: holder, lease_until: leaseEnd() },
-        version,
-      )
+      const renewed = await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)
       version = renewed.version
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
@@ -73,7 +70,7 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
       await Promise.allSettled([renewing])
       // The grace time still applies after the release, so that no other process makes an id of the present second.
       await leases
-        .replace({ instance_number, holder: holder, lease_until: now() }, version)
+        .replace({ instance_number, holder, lease_until: now() }, version)
         .catch((error: unknown) => {
           log.warn({ error }, 'release of the instance number lease failed')
         })
@@ -90,7 +87,7 @@ async function acquire(
     let is_free = false
     const lease = await upsert(leases, { instance_number }, (current) => {
       is_free = !current || current.lease_until.getTime() + GRACE_MS <= now().getTime()
-      return is_free ? { instance_number, holder: holder, lease_until: leaseEnd() } : undefined
+      return is_free ? { instance_number, holder, lease_until: leaseEnd() } : undefined
     })
     // Comparing holders is not enough: after an ambiguous renewal an earlier lease of this process would be accepted,
     // which ends too early.
