@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { StartError } from '#lib/platform/process/start-error.ts'
-import { parseJsonOrUndefined, readIfThere } from './local.ts'
+import { parseJsonOrUndefined, readIfExists } from './local.ts'
 
 const ANSWER_TIMEOUT_MS = 1_000
 
@@ -12,7 +12,7 @@ const demoSchema = z.object({ base_url: z.url(), connect_url: z.url() })
  * check uses the operator's token of this home: another system that now has the old ports does not accept it.
  */
 export async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
-  const text = await readIfThere(join(home, 'demo.json'))
+  const text = await readIfExists(join(home, 'demo.json'))
   const demo = demoSchema.safeParse(text === undefined ? undefined : parseJsonOrUndefined(text)).data
   if (demo === undefined || !(await answers(demo.connect_url, operator_token))) return
   throw new StartError(

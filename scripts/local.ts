@@ -45,7 +45,7 @@ export async function localVariables(given: Readonly<Record<string, string | und
 
 async function keysOf(home: string): Promise<Keys> {
   const path = join(home, 'keys.json')
-  const text = await inHome(home, () => readIfThere(path))
+  const text = await explainHomeError(home, () => readIfExists(path))
   if (text === undefined) {
     if (await holdsFiles(join(home, 'data'))) {
       throw new StartError(
@@ -53,7 +53,7 @@ async function keysOf(home: string): Promise<Keys> {
       )
     }
     const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
-    await inHome(home, () => writePrivately(path, keys, link))
+    await explainHomeError(home, () => writePrivately(path, keys, link))
     return keysOf(home)
   }
   const parsed = keysSchema.safeParse(parseJsonOrUndefined(text))
@@ -64,15 +64,15 @@ async function keysOf(home: string): Promise<Keys> {
 }
 
 /** The text of a file, or `undefined` when there is none. */
-export function readIfThere(path: string): Promise<string | undefined> {
+export function readIfExists(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
 }
 
-/** Turns an error of the first access to the directory into a sentence for the operator. */
-function inHome<T>(home: string, act: () => Promise<T>): Promise<T> {
+/** Runs an access to the directory; an error becomes a sentence for the operator. */
+function explainHomeError<T>(home: string, act: () => Promise<T>): Promise<T> {
   return act().catch((cause: NodeJS.ErrnoException) => {
     const reason = cause.code ?? cause.message
     throw new StartError(

@@ -4,7 +4,7 @@ import { type ReadyUrls, runProcess } from '#lib/platform/process/run.ts'
 import { startRoles } from '../roles.ts'
 import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'
-import { localVariables, readIfThere } from './local.ts'
+import { localVariables, readIfExists } from './local.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
@@ -14,7 +14,7 @@ runProcess(async (lifecycle) => {
     schema: 'create',
     is_local_run: true,
   })
-  const demo_before = await readIfThere(join(home, 'demo.json'))
+  const demo_before = await readIfExists(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)
   if (demo_before === undefined) process.stderr.write(welcome(home, urls))
   return urls

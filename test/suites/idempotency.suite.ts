@@ -82,7 +82,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       },
     )
 
-    test('gives 50 concurrent callers the same result and does the work once', async () => {
+    test('gives 50 concurrent executions the same result and does the work once', async () => {
       const results = await Promise.all(Array.from({ length: 50 }, () => mutate()))
       expect(new Set(results).size).toBe(1)
       expect(await stepsDone()).toBe(STEPS.length)
@@ -167,7 +167,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     })
 
     test.each(['earlier', 'later'])(
-      'keeps the work of the %s caller when the other one is refused',
+      'keeps the work of the %s execution when the other one is refused',
       async (who) => {
         const inside = Promise.withResolvers<void>()
         const outcome = Promise.withResolvers<void>()
@@ -190,13 +190,13 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       },
     )
 
-    test('frees the key when all concurrent callers were refused', async () => {
+    test('frees the key when all concurrent executions were refused', async () => {
       const results = await Promise.allSettled(Array.from({ length: 10 }, () => refuse()))
       expect(results.every(({ status }) => status === 'rejected')).toBe(true)
       await mutate('another')
     })
 
-    test('never lets two payloads work under one key, in any order of callers', async () => {
+    test('never lets two payloads work under one key, in any order of executions', async () => {
       const at_work = new Map<string, number>()
       const visit = async (number: number): Promise<void> => {
         const payload = `payload ${number % 3}`
@@ -214,7 +214,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       }
     })
 
-    test('frees the key of a crashed caller after the longest time that work can take', async () => {
+    test('frees the key of a crashed execution after the longest time that work can take', async () => {
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
       try {

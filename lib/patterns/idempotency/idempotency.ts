@@ -15,15 +15,15 @@ import {
   type NewMutation,
 } from './record.ts'
 
-/** Derives an id of one mutation from a label. The same label gives the same id to every caller and on every retry. */
+/** Derives an id of one mutation from a label. The same label gives the same id to every execution and retry. */
 export type SeededId = (label: string) => string
 
 /** Runs a mutation once per key, however many callers ask for it and however often. */
 export interface Idempotency {
   /**
    * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
-   * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two callers
-   * can run it at once. A refusal (a `PublicError` that is not a fault) frees the key. Throws 1013 when the key was
+   * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
+   * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key. Throws 1013 when the key was
    * used with another payload. `lifetime_ms`, which must be far longer than the work, limits how long the record is
    * kept, from its first try.
    */
@@ -36,7 +36,7 @@ export interface Idempotency {
 }
 
 /** Codes after which the outcome is unknown, here or in a called process: the work may have been done. */
-const FAULTS: ReadonlySet<number> = new Set([2000, 2001, 2002])
+const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
 /** Creates the guard over a collection that was declared as `IDEMPOTENCY_COLLECTION`. */
 export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
@@ -65,24 +65,24 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     return stored.result
   }
 
-  async function leave(record: Stored<IdempotencyRecord>, caller: string, error: unknown): Promise<void> {
-    const is_refused = error instanceof PublicError && !FAULTS.has(error.code)
+  async function leave(record: Stored<IdempotencyRecord>, execution: string, error: unknown): Promise<void> {
+    const is_refused = error instanceof PublicError && !UNKNOWN_OUTCOME_CODES.has(error.code)
     const decide = (current: IdempotencyRecord): IdempotencyRecord | undefined =>
-      leaveMutation(current, record.seed, { caller, is_refused }, now())
+      leaveMutation(current, record.seed, { execution, is_refused }, now())
     await update(collection, keyOf(record), decide, record)
   }
 
   return {
     async run(key, payload_hash, work, lifetime_ms) {
-      const caller = randomHex(8)
-      const record = await join(key, { caller, payload_hash, seed: randomHex(32), lifetime_ms })
+      const execution = randomHex(8)
+      const record = await join(key, { execution, payload_hash, seed: randomHex(32), lifetime_ms })
       if (record.result) return record.result
       let result: Uint8Array
       try {
         result = await work(seededIds(record))
       } catch (error) {
         // A failure here only keeps the key in use for longer. The caller must see the error of the work.
-        await leave(record, caller, error).catch((failure: unknown) =>
+        await leave(record, execution, error).catch((failure: unknown) =>
           log.warn({ error: failure }, 'an idempotency key was not freed'),
         )
         throw error

@@ -15,16 +15,16 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** The ids of the mutation are derived from it. */
   readonly seed: string
   readonly created_at: Date
-  /** The callers that work on the mutation now. Only a refusal of the last of them frees the key. */
-  readonly callers: readonly string[]
-  /** When the newest caller joined. */
+  /** The executions that work on the mutation now, each by a random id. Only a refusal of the last of them frees the key. */
+  readonly executions: readonly string[]
+  /** When the newest execution joined. */
   readonly joined_at: Date
   readonly result?: Uint8Array
   /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
-  readonly free: boolean
+  readonly is_free: boolean
   /**
    * Set when the record has a lifetime or is free. A free record is replaced, which keeps its versions increasing; the
-   * store deletes it only after its last slow caller is gone.
+   * store deletes it only after its last slow execution is gone.
    */
   readonly expires_at?: Date
 }
@@ -37,35 +37,35 @@ export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
   expires: 'expires_at',
 }
 
-/** A new mutation under a key, by one caller. */
+/** A new mutation under a key, by one execution. */
 export interface NewMutation extends Pick<IdempotencyRecord, 'payload_hash' | 'seed'> {
-  readonly caller: string
+  readonly execution: string
   readonly lifetime_ms: number | undefined
 }
 
-/** Far longer than any request lasts: a caller that joined earlier and neither finished nor left has crashed. */
+/** Far longer than any request lasts: an execution that joined earlier and neither finished nor left has crashed. */
 const WORK_MAX_MS = 600_000
-/** How long the record of a free key is kept: longer than any caller can still hold the record that it read. */
+/** How long the record of a free key is kept: longer than any execution can still hold the record that it read. */
 const FREE_MS = 86_400_000
 
 /**
- * The record after a caller has started the mutation or joined it; `undefined` when it is unchanged. Throws 1013 when the
+ * The record after an execution has started the mutation or joined it; `undefined` when it is unchanged. Throws 1013 when the
  * key was used with another payload.
  */
 export function joinMutation(
   current: IdempotencyRecord | undefined,
   key: IdempotencyKey,
-  { caller, payload_hash, seed, lifetime_ms }: NewMutation,
+  { execution, payload_hash, seed, lifetime_ms }: NewMutation,
   at: Date,
 ): IdempotencyRecord | undefined {
-  if (!current || current.free) {
+  if (!current || current.is_free) {
     const expiry = expiryOf(at, lifetime_ms)
     const created = { ...keyOf(key), payload_hash, seed, created_at: at, ...expiry }
-    return { ...created, callers: [caller], joined_at: at, free: false }
+    return { ...created, executions: [execution], joined_at: at, is_free: false }
   }
   if (current.payload_hash !== payload_hash) throw new PublicError(1013)
-  if (current.result || current.callers.includes(caller)) return undefined
-  return { ...current, callers: [...otherCallers(current, caller, at), caller], joined_at: at }
+  if (current.result || current.executions.includes(execution)) return undefined
+  return { ...current, executions: [...otherExecutions(current, execution, at), execution], joined_at: at }
 }
 
 /** The record with the result; `undefined` when it has one already or belongs to a later mutation. */
@@ -76,25 +76,25 @@ export function completeMutation(
   lifetime_ms: number | undefined,
 ): IdempotencyRecord | undefined {
   if (current.seed !== seed || current.result) return undefined
-  // Another caller may have freed the key meanwhile, because it took this caller for crashed.
+  // Another execution may have freed the key meanwhile, because it took this one for crashed.
   const { expires_at: _, ...kept } = current
-  return { ...kept, free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
+  return { ...kept, is_free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
 }
 
 /**
- * The record without a caller that has no result; `undefined` when it is unchanged. A refusal frees the key, unless
- * another caller may still succeed with it.
+ * The record without an execution that has no result; `undefined` when it is unchanged. A refusal frees the key, unless
+ * another execution may still succeed with it.
  */
 export function leaveMutation(
   current: IdempotencyRecord,
   seed: string,
-  { caller, is_refused }: { readonly caller: string; readonly is_refused: boolean },
+  { execution, is_refused }: { readonly execution: string; readonly is_refused: boolean },
   at: Date,
 ): IdempotencyRecord | undefined {
   if (current.seed !== seed || current.result) return undefined
-  const callers = otherCallers(current, caller, at)
-  const free = is_refused && callers.length === 0
-  return { ...current, callers, ...(free ? { free, ...expiryOf(at, FREE_MS) } : {}) }
+  const executions = otherExecutions(current, execution, at)
+  const is_free = is_refused && executions.length === 0
+  return { ...current, executions, ...(is_free ? { is_free, ...expiryOf(at, FREE_MS) } : {}) }
 }
 
 function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<IdempotencyRecord, 'expires_at'> {
@@ -102,16 +102,16 @@ function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<Idempotency
 }
 
 /**
- * The other callers at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have
+ * The other executions at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have
  * crashed.
  */
-function otherCallers(
-  { callers, joined_at }: IdempotencyRecord,
-  caller: string,
+function otherExecutions(
+  { executions, joined_at }: IdempotencyRecord,
+  execution: string,
   at: Date,
 ): readonly string[] {
   const is_abandoned = at.getTime() - joined_at.getTime() > WORK_MAX_MS
-  return is_abandoned ? [] : callers.filter((one) => one !== caller)
+  return is_abandoned ? [] : executions.filter((one) => one !== execution)
 }
 
 /** The key of a record in the store. */

@@ -35,9 +35,9 @@ import {
 
 const GET = '/multihub.merchants.v1.MerchantService/GetMerchant'
 
-const ending: (() => Promise<void> | void)[] = []
+const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
-  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
+  for (let end = cleanups.pop(); end !== undefined; end = cleanups.pop()) await end()
 })
 
 type Methods = NonNullable<Parameters<typeof merchantService>[0]>
@@ -46,13 +46,13 @@ async function serve(methods: Methods = {}, port = 0, draining = new AbortContro
   const { log, lines } = recordingLog()
   const config = rpcConfig({ MULTIHUB_GRPC_PORT: String(port) })
   const served = await serveProcess([merchantService(methods)], { config, log, draining })
-  ending.push(() => served.close())
+  cleanups.push(() => served.close())
   return { ...served, lines, address: `127.0.0.1:${served.serving.grpc_port}` }
 }
 
 async function connect(address: string) {
   const client = await grpcClient(address, tokenOf('gateway'))
-  ending.push(() => client.close())
+  cleanups.push(() => client.close())
   return client.merchants
 }
 
@@ -65,7 +65,7 @@ const outcome = (call: Promise<unknown>): Promise<number | 'ok'> =>
 /** A client without our code, which sends and receives bytes. */
 function rawClient(address: string) {
   const client = new Client(address, credentials.createInsecure())
-  ending.push(() => client.close())
+  cleanups.push(() => client.close())
   const same = (bytes: Buffer): Buffer => bytes
   return {
     unary: (path: string, request: Uint8Array, entries: Record<string, string> = {}) =>
@@ -322,7 +322,7 @@ test('a draining server takes calls on old and new connections, and reports that
   const { serving, address } = await serve(slow, 0, draining.signal)
   serving.setServing(true)
   const [old, late] = [await connect(address), await connect(address)]
-  const under_way = outcome(old.getMerchant({}))
+  const call_in_progress = outcome(old.getMerchant({}))
   await eventually(
     async () => finish,
     (seen) => seen !== undefined,
@@ -336,7 +336,7 @@ test('a draining server takes calls on old and new connections, and reports that
     expect(await outcome(late.listMerchants({}))).toBe('ok')
   }
   finish?.()
-  expect(await under_way).toBe('ok')
+  expect(await call_in_progress).toBe('ok')
 })
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
