@@ -75,8 +75,12 @@ export interface ProviderCallback {
 
 /** The code for one provider protocol. Errors of the provider or the network are results, never exceptions. */
 export interface Connector {
-  /** Whether providers treat a repeated key as the same operation, so that it may be sent again after "not found". */
-  readonly create_is_idempotent: boolean
+  /**
+   * For how long after the first request providers treat a repeated key as the same operation. Within this time a create
+   * with an unknown result is sent again after "not found" (P4). Absent or 0: never. A provider that keeps its keys
+   * permanently has an infinite window.
+   */
+  readonly idempotency_window_ms?: number
   /** Creates an operation. `signal` ends the wait; the result is then `unknown` if anything was sent. */
   create(
     account: ProviderAccount,

@@ -5,16 +5,21 @@ import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
 import type { Payment } from './payment.ts'
 
-const ANOMALY_KINDS = ['contradicts_final_status', 'amount_differs', 'success_of_earlier_attempt'] as const
+const ANOMALY_KINDS = [
+  'contradicts_final_status',
+  'amount_differs',
+  'success_of_earlier_attempt',
+  'not_found_at_provider',
+] as const
 
-/** Why a provider update was not applied (P7). */
+/** Why a provider update was not applied (P7), or `not_found_at_provider`: an attempt with an unknown result (P4). */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
 function isAnomalyKind(value: unknown): value is AnomalyKind {
   return ANOMALY_KINDS.some((kind) => kind === value)
 }
 
-/** A provider update that was not applied and waits for the operator. */
+/** What a provider reported and the system must not decide on; it waits for the operator. */
 export interface Anomaly {
   readonly merchant_id: string
   readonly anomaly_id: string
@@ -42,9 +47,26 @@ export function newAnomalyEffect(
   kind: AnomalyKind,
   { attempt_number, result, at }: Omit<ProviderUpdate, 'poll_at'>,
 ): Effect {
-  const { payment_id, provider_accounts, status } = payment
   const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
-  const report = `provider account ${provider_accounts[attempt_number - 1]} reported ${result.kind}${amount}`
+  return anomalyEffect(payment, kind, `reported ${result.kind}${amount}`, { attempt_number, at })
+}
+
+/** Makes the effect for an attempt with an unknown result that the provider does not know and that cannot be sent again. */
+export function newNotFoundAnomaly(
+  payment: Payment,
+  update: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
+): Effect {
+  return anomalyEffect(payment, 'not_found_at_provider', 'does not know the attempt', update)
+}
+
+function anomalyEffect(
+  payment: Payment,
+  kind: AnomalyKind,
+  reported: string,
+  { attempt_number, at }: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
+): Effect {
+  const { payment_id, provider_accounts, status } = payment
+  const report = `provider account ${provider_accounts[attempt_number - 1]} ${reported}`
   const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
   const description = `${report} while the payment was ${status}`
   return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description, reported_at: at }, { at })

@@ -1,7 +1,8 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { type AnomalyKind, newAnomalyEffect } from './anomaly.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { type AnomalyKind, newAnomalyEffect, newNotFoundAnomaly } from './anomaly.ts'
 import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect } from './payment-effects.ts'
@@ -52,6 +53,15 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
 }
 
 /**
+ * Leaves an attempt that the provider does not know, and that cannot be sent again, to the operator (P4): it adds an
+ * anomaly, and the payment is still polled, because the first request may arrive late. Pure.
+ */
+export function reportNotFound(payment: Payment, update: Omit<ProviderUpdate, 'result'>): Payment {
+  if (isFinal(payment.status) || update.attempt_number !== payment.attempt.number) return payment
+  return pollLater(addAnomaly(payment, newNotFoundAnomaly(payment, update)), update)
+}
+
+/**
  * Gives a payment that is not paid by its expiry the status `declined` with 6011 (P8). Only expiry has this status: a
  * refusal by the provider is `error`. A final payment stays as it is.
  */
@@ -81,7 +91,10 @@ function isRequestedAmount({ amount, currency }: Payment, paid: ProviderSuccess)
 }
 
 function withAnomaly(payment: Payment, kind: AnomalyKind, update: ProviderUpdate): Payment {
-  const anomaly = newAnomalyEffect(payment, kind, update)
+  return addAnomaly(payment, newAnomalyEffect(payment, kind, update))
+}
+
+function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   if (payment.effects.some(({ id }) => id === anomaly.id)) return payment
   return { ...payment, effects: [...payment.effects, anomaly] }
 }
@@ -101,7 +114,7 @@ function fail(payment: Payment, status: 'error' | 'canceled', error_code: ErrorC
 }
 
 /** Moves a `created` payment to `processing`, and adds a poll unless one waits already. */
-function pollLater(payment: Payment, { at, poll_at }: ProviderUpdate): Payment {
+function pollLater(payment: Payment, { at, poll_at }: Omit<ProviderUpdate, 'result'>): Payment {
   const processing = canTransition(payment.status, 'processing')
     ? transition(payment, 'processing', { at })
     : payment

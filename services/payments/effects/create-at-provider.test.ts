@@ -87,7 +87,7 @@ test('is not given up when the process stops: a poll of the next process sends i
   expect(payment).toMatchObject({ status: 'processing', attempt: { number: 1 } })
   expect(stopping.creates).toHaveLength(1)
 
-  const connector = scriptedConnector(() => PENDING)
+  const connector = scriptedConnector(() => PENDING, { idempotency_window_ms: Number.POSITIVE_INFINITY })
   const effect = payment.effects.find(pollProviderEffect.matches)
   const stored = await fixture.store.payments.get(keyOfPayment(payment))
   if (!effect || !stored) throw new Error('the payment has no poll')

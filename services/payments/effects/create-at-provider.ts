@@ -20,7 +20,7 @@ const ATTEMPT_MIN_MS = 2_000
 
 /**
  * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only the poll may
- * send the create again, where the connector's `create_is_idempotent` is true.
+ * send the create again, within the connector's `idempotency_window_ms`.
  */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
   return createAtProviderEffect.bind<Payment>({
@@ -38,7 +38,7 @@ async function createOnce(
 ): Promise<DocumentChange<Payment>> {
   if (isFinal(payment.status)) return (current) => current
   // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
-  // poll asks the provider, and may send it again where `create_is_idempotent` is true (P4).
+  // poll asks the provider, and may send it again within the idempotency window (P4).
   if (tries > 1)
     return applyResult(payment, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
   const connected = deps.accountOf(payment)

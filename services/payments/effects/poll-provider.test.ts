@@ -1,18 +1,31 @@
 import { describe, expect, test } from '@jest/globals'
+import { now } from '#lib/platform/time.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
-import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { newDeposit } from '../payment.fixture.ts'
 import { bindPollProvider } from './poll-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
 const PENDING: CallResult = { kind: 'pending', provider_id: 'p-1' }
 
-/** Polls a deposit that the provider does not know; a create gets `result`. */
-async function pollUnknownDeposit(result: CallResult, create_is_idempotent: boolean) {
-  const connector = scriptedConnector(() => result, { create_is_idempotent })
-  const payment = newDeposit({ status: 'processing', effects: [] })
-  const effect = pollProviderEffect.newEffect(payment, {}, { at: CREATED_AT })
+const MINUTE_MS = 60_000
+
+/** Polls a deposit `age_ms` after its creation. The provider does not know it, and gives a create `result`. */
+async function pollUnknownDeposit(
+  result: CallResult,
+  idempotency_window_ms: number | undefined,
+  age_ms = MINUTE_MS,
+) {
+  const connector = scriptedConnector(
+    () => result,
+    idempotency_window_ms === undefined ? {} : { idempotency_window_ms },
+  )
+  const created_at = new Date(now().getTime() - age_ms)
+  const attempt = { number: 1, account_id: 'first', created_at }
+  const payment = newDeposit({ status: 'processing', attempt, created_at, effects: [] })
+  const effect = pollProviderEffect.newEffect(payment, {}, { at: created_at })
   const change = await bindPollProvider(connector.deps()).run(effect, { ...payment, version: 2 })
   return { creates: connector.creates, payment: change(payment) }
 }
@@ -20,19 +33,42 @@ async function pollUnknownDeposit(result: CallResult, create_is_idempotent: bool
 // P4
 describe('a poll of a payment that the provider does not know', () => {
   test('sends the create again under the same key where that is safe', async () => {
-    const { creates, payment } = await pollUnknownDeposit(PENDING, true)
+    const { creates, payment } = await pollUnknownDeposit(PENDING, Number.POSITIVE_INFINITY)
     expect(creates).toMatchObject([{ account_id: 'first', earlier_result_unknown: true, timeout_ms: 30_000 }])
     expect(payment).toMatchObject({ status: 'processing', p_id: 'p-1' })
   })
 
   test('does not move to another account when the repeated create was not sent', async () => {
-    const { payment } = await pollUnknownDeposit(NOT_SENT, true)
+    const { payment } = await pollUnknownDeposit(NOT_SENT, Number.POSITIVE_INFINITY)
     expect(payment).toMatchObject({ status: 'processing', attempt: { number: 1 } })
   })
 
-  test('only polls again where a repetition is not safe', async () => {
-    const { creates, payment } = await pollUnknownDeposit(PENDING, false)
-    expect(creates).toEqual([])
-    expect(payment).toMatchObject({ status: 'processing', effects: [{ kind: pollProviderEffect.kind }] })
+  test.each([
+    ['an unlimited window', Number.POSITIVE_INFINITY, 365 * 24 * 60 * MINUTE_MS, 1],
+    ['a window that ends after the request and the margin', 10 * MINUTE_MS, 8 * MINUTE_MS, 1],
+    ['a window that may end before the request arrives', 10 * MINUTE_MS, 8.5 * MINUTE_MS, 0],
+    ['a window that has ended', 10 * MINUTE_MS, 11 * MINUTE_MS, 0],
+    ['a window of 0', 0, 0, 0],
+    ['no window', undefined, 0, 0],
+  ])('the number of repeated creates with %s', async (_name, window_ms, age_ms, count) => {
+    const { creates } = await pollUnknownDeposit(PENDING, window_ms, age_ms)
+    expect(creates).toHaveLength(count)
+  })
+
+  test('leaves the decision to the operator after the window, and polls again', async () => {
+    const { payment } = await pollUnknownDeposit(PENDING, undefined)
+    expect(payment).toMatchObject({
+      status: 'processing',
+      effects: [
+        {
+          kind: recordAnomalyEffect.kind,
+          data: {
+            kind: 'not_found_at_provider',
+            description: 'provider account first does not know the attempt while the payment was processing',
+          },
+        },
+        { kind: pollProviderEffect.kind },
+      ],
+    })
   })
 })

@@ -2,7 +2,7 @@ import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
 import type { ProviderOrder } from '../connectors/connector.ts'
-import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
 
@@ -50,6 +50,13 @@ export function applyResult(
   const poll_at = new Date(at.getTime() + poll_ms)
   const update = { attempt_number: attempt.number, result, at, poll_at }
   return (current) => applyProviderUpdate(current, update)
+}
+
+/** The change after a lookup that did not find an attempt which cannot be sent again. It is polled after `poll_ms`. */
+export function applyNotFound({ attempt }: Payment, poll_ms: number): DocumentChange<Payment> {
+  const at = now()
+  const poll_at = new Date(at.getTime() + poll_ms)
+  return (current) => reportNotFound(current, { attempt_number: attempt.number, at, poll_at })
 }
 
 function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {

@@ -27,7 +27,6 @@ export function scriptedConnector(
 ): ScriptedConnector {
   const creates: ReceivedCreate[] = []
   const connector: Connector = {
-    create_is_idempotent: true,
     async create({ account_id }, order, timeout_ms) {
       const { idempotency_key, earlier_result_unknown = false } = order
       creates.push({ account_id, idempotency_key, timeout_ms, earlier_result_unknown })

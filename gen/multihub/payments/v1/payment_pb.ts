@@ -610,7 +610,7 @@ export const PaymentSchema: GenMessage<Payment> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 11);
 
 /**
- * Anomaly is a provider update that was not applied and waits for the operator.
+ * Anomaly is what a provider reported and the system must not decide on; it waits for the operator.
  *
  * @generated from message multihub.payments.v1.Anomaly
  */
@@ -623,7 +623,7 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   anomalyId: string;
 
   /**
-   * payment_id is the payment that the update is about.
+   * payment_id is the payment that the report is about.
    *
    * @generated from field: string payment_id = 2;
    */
@@ -644,7 +644,7 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   environment: Environment;
 
   /**
-   * kind is contradicts_final_status, amount_differs or success_of_earlier_attempt.
+   * kind is contradicts_final_status, amount_differs, success_of_earlier_attempt or not_found_at_provider.
    *
    * @generated from field: string kind = 5;
    */
@@ -658,7 +658,7 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   description: string;
 
   /**
-   * create_time is when the update first arrived.
+   * create_time is when the report first arrived.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */

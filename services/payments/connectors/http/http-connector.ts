@@ -41,11 +41,11 @@ type ExchangeResult =
 
 /**
  * Makes the connector for all providers that use the protocol of docs/provider-protocol.md. The protocol requires that a
- * repeated key gets the same response, so `create_is_idempotent` is true for all of them.
+ * key names one operation permanently, so the idempotency window of all of them has no end.
  */
 export function createHttpConnector(http: HttpClient): Connector {
   return {
-    create_is_idempotent: true,
+    idempotency_window_ms: Number.POSITIVE_INFINITY,
     async create(account, order, timeout_ms, signal) {
       requireKey(order.idempotency_key)
       const body = orderBody(order)
