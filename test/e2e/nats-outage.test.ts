@@ -1,32 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, credentials } from '@grpc/grpc-js'
 import { afterAll, expect, test } from '@jest/globals'
 import { sleep } from '#lib/platform/time.ts'
 import { startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
+import { grpcHealth, SERVING } from '../support/grpc-health.ts'
 import { startPrivateNats } from '../support/servers.ts'
 
 const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH']
-const SERVING = 1
 /** Readiness is checked each second; this is long enough for several checks. */
 const OUTAGE_MS = 4_000
 
 const nats = await startPrivateNats()
 const home = await mkdtemp(join(tmpdir(), 'multihub-nats-outage-'))
 afterAll(() => rm(home, { recursive: true, force: true }))
-
-/** The gRPC health status of the whole process. */
-function grpcHealth(grpc_url: string): Promise<number | undefined> {
-  const client = new Client(new URL(grpc_url).host, credentials.createInsecure())
-  const same = (bytes: Buffer): Buffer => bytes
-  return new Promise<number | undefined>((resolve) => {
-    client.makeUnaryRequest('/grpc.health.v1.Health/Check', same, same, Buffer.alloc(0), (_error, response) =>
-      resolve(response?.at(1)),
-    )
-  }).finally(() => client.close())
-}
 
 if ('skip' in nats) test.skip(`an outage of NATS: ${nats.skip}`, () => {})
 else {

@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
+import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { launch, runToEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
+import { grpcHealth, NOT_SERVING, SERVING } from '../support/grpc-health.ts'
 import { mongodbForTests, natsForTests } from '../support/servers.ts'
 
 const nats = await natsForTests()
@@ -93,6 +95,10 @@ if ('skip' in nats || 'skip' in mongodb) {
       expect(await isServing(wrong_ports, 'a')).toBe(503)
       expect(await isServing(correct_ports, 'b')).toBe(200)
       expect(await readiness(correct_ports.health)).toEqual([200, 'ready\n'])
+      expect(await grpcHealth(`http://127.0.0.1:${correct_ports.grpc}`, LedgerService.typeName)).toBe(SERVING)
+      expect(await grpcHealth(`http://127.0.0.1:${wrong_ports.grpc}`, LedgerService.typeName)).toBe(
+        NOT_SERVING,
+      )
 
       wrong.child.kill('SIGUSR2')
       await eventually(
