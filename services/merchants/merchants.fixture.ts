@@ -5,6 +5,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { createMemoryTransport } from '#lib/platform/rpc/client/memory-transport.ts'
@@ -29,10 +30,11 @@ export interface Fixture {
   close(): Promise<void>
 }
 
-/** Starts the service. `open` opens another store than the embedded one. */
+/** Starts the service. `open` opens another store than the embedded one; `clock_guard` replaces trust in the clock. */
 export async function createFixture(
   open = (directory: string): Promise<Store> =>
     openStore({ database: 'merchants', directory, timeout_ms: HANG_LIMIT_MS }),
+  clock_guard: ClockGuard = trustedClock,
 ): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-merchants-'))
   const database = await open(directory)
@@ -45,7 +47,7 @@ export async function createFixture(
     },
     bus,
     openStore: async () => database,
-    clock_guard: trustedClock,
+    clock_guard,
     keyring,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

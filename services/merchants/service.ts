@@ -12,6 +12,7 @@ import { createMerchantRpc } from './rpc/merchant-service.ts'
 import { createRegistryRpc } from './rpc/registry-service.ts'
 import { createRouteRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/merchants-store.ts'
+import { withTrustedWrites } from './store/trusted-writes.ts'
 import { createAnnounceChange } from './use-cases/announce-change.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
@@ -20,8 +21,8 @@ import type { MerchantsDeps } from './use-cases/deps.ts'
 export const MERCHANTS_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
   changes_overlap_ms: describedSetting(
-    'ListChanges also lists changes this long before `since`. Must exceed the delay until a write is visible plus the clock difference of two processes.',
-    durationSetting('MULTIHUB_CHANGES_OVERLAP', { min: 6_000, max: 60_000, fallback: 10_000 }),
+    'ListChanges also lists changes this long before `since`. Must exceed the delay until a write is visible (5s) plus the clock difference of two processes (10s).',
+    durationSetting('MULTIHUB_CHANGES_OVERLAP', { min: 15_000, max: 60_000, fallback: 20_000 }),
   ),
 }
 
@@ -34,7 +35,8 @@ export const role: Role = {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const deps: MerchantsDeps = {
-      store: await openMerchantsStore(await context.openStore()),
+      store: withTrustedWrites(await openMerchantsStore(await context.openStore()), context.clock_guard),
+      clock_guard: context.clock_guard,
       keyring: context.keyring,
       announceChange: createAnnounceChange(context.bus),
       callbackAddressPolicy,

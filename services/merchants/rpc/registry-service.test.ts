@@ -19,16 +19,18 @@ import { createRegistryCache, type RegistryCache } from '#lib/patterns/registry-
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
+const clock_guard = createSwitchedClockGuard()
 let clock: ManualClock
 let restore: () => void
 const running: RegistryCache[] = []
 
 beforeAll(async () => {
-  fixture = await createFixture()
+  fixture = await createFixture(undefined, clock_guard)
 })
 afterAll(() => fixture.close())
 beforeEach(() => {
@@ -126,6 +128,23 @@ describe('reads', () => {
     expect(endpoints.map(({ endpoint }) => endpoint?.endpointId)).toEqual([mine.endpointId])
     expect((await gateway().listMerchantEndpoints(production)).endpoints).toEqual([])
   })
+})
+
+test('while the clock is wrong nothing is written and no changes are listed, but reads go on', async () => {
+  const { applicationId, merchantId } = await createOneOfEach()
+  clock_guard.setTrusted(false)
+  try {
+    const disable = { applicationId, status: CredentialStatus.DISABLED }
+    await expect(createOneOfEach()).rejects.toMatchObject({ code: 2002 })
+    await expect(fixture.client(CredentialService).updateCredential(disable)).rejects.toMatchObject({
+      code: 2002,
+    })
+    await expect(gateway().listChanges({})).rejects.toMatchObject({ code: 2002 })
+    const { credential } = await gateway().getCredential({ applicationId })
+    expect(credential).toMatchObject({ merchantId, status: CredentialStatus.ACTIVE })
+  } finally {
+    clock_guard.setTrusted(true)
+  }
 })
 
 describe('ListChanges', () => {

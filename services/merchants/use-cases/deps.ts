@@ -1,4 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
 import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
@@ -8,6 +9,7 @@ import type { AnnounceChange } from './announce-change.ts'
 /** The dependencies of the use cases of this service. */
 export interface MerchantsDeps {
   readonly store: MerchantsStore
+  readonly clock_guard: ClockGuard
   readonly keyring: Keyring
   /** Announces a finished write to the other processes. Never throws. */
   readonly announceChange: AnnounceChange

@@ -23,9 +23,11 @@ const CHANGES_MAX = 1_000
 /**
  * Lists the documents that changed since `since`, and again those that changed up to `changes_overlap_ms` before it:
  * a write becomes visible some time after its timestamp, and clocks of processes differ. Without `since` it lists
- * nothing and returns the time only.
+ * nothing and returns the time only. Throws `Unavailable` while the clock of this process is wrong: the next call of the
+ * cache would begin at a wrong time.
  */
 export async function listChanges(deps: MerchantsDeps, since: Date | undefined): Promise<ChangeList> {
+  deps.clock_guard.assertTrusted()
   const read_at = now()
   if (!since) return { changes: [], read_at, too_many: false }
   const { store } = deps
