@@ -18,7 +18,6 @@ import { getAccounts } from './use-cases/get-accounts.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
 import { rebuildCheckpoints } from './use-cases/rebuild-checkpoints.ts'
 import { submitCommand } from './use-cases/submit-command.ts'
-import { type LedgerVerification, verifyLedger } from './use-cases/verify-ledger.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
 export interface Ledger {
@@ -33,8 +32,6 @@ export interface Ledger {
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
   listEntries(query: EntryQuery): Promise<StatementEntry[]>
-  /** Replays every journal and compares it with the checkpoint. */
-  verify(): Promise<LedgerVerification>
   /** Replaces the checkpoints that are damaged or differ from the journals. Returns their number. */
   rebuildCheckpoints(): Promise<number>
   /** What this process leaves to others although it works, such as `shard 7: newer format`. */
@@ -77,7 +74,6 @@ export function createLedger(
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),
-    verify: () => verifyLedger(store),
     rebuildCheckpoints: () => rebuildCheckpoints(store),
     limitations: () => given_away.list().map((shard) => `shard ${shard}: newer format`),
     async stop() {

@@ -46,5 +46,11 @@ export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 /** How long a process leaves a shard with a batch of a newer format to other processes before it tries to read it again. */
 export const GIVEN_AWAY_MS = 60_000
 
-/** Most differences that a verification reports. Further ones tell the operator nothing new. */
-export const DIFFERENCES_MAX = 100
+/** Most problems of one shard that a verification keeps. Further ones tell the operator nothing new. */
+export const VERIFICATION_PROBLEMS_MAX = 20
+
+/** Most batches in one read of a verification. It bounds for how long a read delays the commits of the process. */
+export const VERIFIED_BATCHES_PER_READ = 8
+
+/** Milliseconds of pause per millisecond of verification: it uses at most a quarter of the process. */
+export const VERIFICATION_PAUSE_PER_WORK = 3

@@ -7,8 +7,10 @@ import { createLedger } from './ledger.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createBalanceRpc } from './rpc/balance-service.ts'
 import { createLedgerRpc } from './rpc/ledger-service.ts'
+import { createVerificationRpc } from './rpc/verification-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
+import { createVerifier } from './verification/verifier.ts'
 
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {
@@ -41,10 +43,17 @@ export const role: Role = {
         ? { self_address, forward: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
     const ledger = createLedger(store, context.clock_guard, forwarding, memory_max_bytes)
+    const verifier = createVerifier(store, context.clock_guard, self_address ?? 'local')
     return {
-      services: [createBalanceRpc(ledger), createLedgerRpc(ledger)],
+      services: [
+        createBalanceRpc(ledger),
+        createLedgerRpc(ledger),
+        createVerificationRpc(store.verifications, verifier),
+      ],
       limitations: () => ledger.limitations(),
-      stop: () => ledger.stop(),
+      async stop() {
+        await Promise.all([verifier.stop(), ledger.stop()])
+      },
     }
   },
 }

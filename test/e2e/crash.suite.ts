@@ -6,6 +6,7 @@ import { operatorOf } from '../support/operator.ts'
 import type { PublicResponse } from '../support/public-client.ts'
 import type { Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
+import { verifyLedgerOf } from '../support/verification.ts'
 
 const DEPOSITS = 60
 /** A mix of sandbox outcomes: success by callback and by polling, refusals, and outcomes that are unknown at first. */
@@ -103,6 +104,5 @@ export async function expectNothingLost(
     (available) => available === opening + paid,
     LIMIT_MS,
   )
-  const verified = await operatorOf(system.demo())('multihub.balances.v1.BalanceService/VerifyLedger', {})
-  expect(verified).toMatchObject({ consistent: true })
+  expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
 }

@@ -5,6 +5,7 @@ import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
+import { verifyLedgerOf } from '../support/verification.ts'
 
 /** Every sandbox outcome of a deposit: the last digits of the amount, and the final status. */
 const OUTCOMES = [
@@ -178,13 +179,12 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
           seen?.deliveries?.every((one: { status: string }) => one.status === 'DELIVERY_STATUS_DELIVERED'),
       )
       expect(deliveries.deliveries).toHaveLength(2)
-      const verified = await operator('multihub.balances.v1.BalanceService/VerifyLedger', {})
-      expect(verified).toMatchObject({ consistent: true })
+      expect(await verifyLedgerOf(operator)).toMatchObject({ consistent: true })
     })
 
     test('refuses an operator with another token', async () => {
       const callWithOtherToken = operatorOf({ ...system.demo(), operator: { token: 'f'.repeat(64) } })
-      const call = callWithOtherToken('multihub.balances.v1.BalanceService/VerifyLedger', {})
+      const call = callWithOtherToken('multihub.balances.v1.VerificationService/GetVerification', {})
       await expect(call).rejects.toThrow(/unauthenticated/)
     })
   })

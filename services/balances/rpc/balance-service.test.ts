@@ -41,16 +41,10 @@ describe('BalanceService', () => {
     expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
   })
 
-  test('verifies the ledger and rebuilds its projections', async () => {
+  test('rebuilds the checkpoints', async () => {
     await using rpcs = await openRpcs()
-    const balances = rpcs.balances()
-    await balances.adjust(adjustment('op', 500n))
-    expect(await balances.verifyLedger({})).toMatchObject({
-      consistent: true,
-      entries: 1n,
-      differences: [],
-    })
-    expect(await balances.rebuildCheckpoints({})).toMatchObject({})
+    await rpcs.balances().adjust(adjustment('op', 500n))
+    expect(await rpcs.balances().rebuildCheckpoints({})).toMatchObject({ repaired: 0n })
   })
 
   test('refuses Adjust for callers other than the operator', async () => {

@@ -13,11 +13,10 @@ const PERMISSIONS = {
   getBalances: ['gateway', 'operator', 'internal', 'payments'],
   adjust: ['operator'],
   listEntries: ['operator', 'internal'],
-  verifyLedger: ['operator'],
   rebuildCheckpoints: ['operator'],
 } as const
 
-/** Implements `BalanceService`: reading balances and entries, and the operator's adjustments and verification. */
+/** Implements `BalanceService`: reading balances and entries, and the operator's adjustments and repairs. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {
@@ -34,10 +33,6 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
     async listEntries(request) {
       const { query, page_size } = entryQueryFromProto(request)
       return entryPageToProto(await ledger.listEntries(query), page_size)
-    },
-    async verifyLedger() {
-      const { consistent, entries, differences } = await ledger.verify()
-      return { consistent, entries, differences: [...differences] }
     },
     async rebuildCheckpoints() {
       return { repaired: BigInt(await ledger.rebuildCheckpoints()) }

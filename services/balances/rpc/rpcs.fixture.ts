@@ -2,31 +2,44 @@ import type { Client } from '@connectrpc/connect'
 import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { openFixture } from '../ledger.fixture.ts'
+import { createVerifier } from '../verification/verifier.ts'
 import { createBalanceRpc } from './balance-service.ts'
 import { createLedgerRpc } from './ledger-service.ts'
+import { createVerificationRpc } from './verification-service.ts'
 
-/** Clients of the two RPC services of a ledger on an embedded store. `caller` is the caller that they act as. */
+/** Clients of the RPC services of a ledger on an embedded store. `caller` is the caller that they act as. */
 export interface BalancesRpcs extends AsyncDisposable {
   balances(caller?: CallerName): Client<typeof BalanceService>
   ledger(caller?: CallerName): Client<typeof LedgerService>
+  verification(caller?: CallerName): Client<typeof VerificationService>
 }
 
 /** Opens a ledger and serves its RPCs in this process. */
 export async function openRpcs(): Promise<BalancesRpcs> {
   const fixture = await openFixture()
   const rpc = await createRpc(readConfig(RPC_SETTINGS, {}))
-  rpc.add([createBalanceRpc(fixture.ledger), createLedgerRpc(fixture.ledger)])
+  const { ledger, store } = fixture
+  const verifier = createVerifier(store, trustedClock, 'test', 0)
+  rpc.add([
+    createBalanceRpc(ledger),
+    createLedgerRpc(ledger),
+    createVerificationRpc(store.verifications, verifier),
+  ])
   return {
     balances: (caller = 'operator') => rpc.clientsOf(caller)(BalanceService),
     ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),
+    verification: (caller = 'operator') => rpc.clientsOf(caller)(VerificationService),
     async [Symbol.asyncDispose]() {
       rpc.close()
+      await verifier.stop()
       await fixture[Symbol.asyncDispose]()
     },
   }

@@ -3,12 +3,14 @@ import { BATCH_FORMATS } from '../domain/batch-format.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { openShardLeases, type ShardLeases } from './shard-leases.ts'
+import { openVerifications, type Verifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
 export interface LedgerStore {
   readonly journal: Journal
   readonly checkpoints: Checkpoints
   readonly leases: ShardLeases
+  readonly verifications: Verifications
 }
 
 /** Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. */
@@ -17,5 +19,6 @@ export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Pr
     journal: await openJournal(store, formats),
     checkpoints: await openCheckpoints(store),
     leases: await openShardLeases(store),
+    verifications: await openVerifications(store),
   }
 }

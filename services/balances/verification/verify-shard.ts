@@ -1,113 +1,104 @@
-import { readCheckpoint, type StoredCheckpoint } from '../checkpoints/checkpoint.ts'
-import { isSameSnapshot } from '../checkpoints/compare-snapshots.ts'
-import type { Batch, Entry } from '../domain/entry.ts'
-import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
-import { sumOfAccounts } from '../domain/merchant-accounts.ts'
-import { createShardState, type ShardState } from '../domain/shard-state.ts'
-import { BATCHES_PER_READ } from '../limits.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
+import { CorruptJournal } from '../domain/hash-chain.ts'
+import type { ShardState } from '../domain/shard-state.ts'
+import type { LedgerProblem } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { type BloomFilter, createBloomFilter } from './bloom-filter.ts'
+import type { ShardVerificationDocument } from '../store/verifications.ts'
+import { loadMark } from './begin-shard.ts'
+import { checkAccounts, createBatchCheck, type ReportProblem } from './check-batch.ts'
+import { isCheckpointTrue } from './check-checkpoint.ts'
+import type { Pace } from './pace.ts'
+import { replayJournal } from './replay-journal.ts'
+import { createShardProgress, type ShardProgress } from './shard-progress.ts'
 
-/** Collects what a verification finds. */
-export interface VerificationReport {
-  countEntries(count: number): void
-  addDifference(difference: string): void
+/** What the verification of a shard needs. `signal` ends it after the present batch. */
+export interface ShardVerificationDeps {
+  readonly store: LedgerStore
+  readonly pace: Pace
+  readonly signal: AbortSignal
 }
 
-/** A shard whose journal is being replayed. */
-interface Replay {
-  readonly state: ShardState
-  readonly checkpoint: StoredCheckpoint | undefined
-  /** The ids of the entries replayed so far. */
-  readonly ids: BloomFilter
-  readonly addDifference: VerificationReport['addDifference']
-}
+const problems_total = counter(
+  'multihub_ledger_problems_total',
+  'Problems that verifications of the ledger found in this process. Each one needs the operator.',
+)
 
 /**
- * Verifies one shard. The journal itself: the hash chain, one entry per id, debits equal credits, held funds equal the
- * open holds and are never negative, no overdraft that is not allowed (B2). Then the checkpoint, at the batch that it
- * reflects. Throws `CorruptJournal` where the journal cannot be replayed further.
+ * Verifies a shard that was begun, from its mark to the end that its journal had then, and its accounts and checkpoint
+ * at the end (B4). The ledger may work meanwhile. Ends early, so that any process may continue, when this process stops
+ * or another verification was started; and without another write when another process has the lease. Throws
+ * `NewerBatchFormat` at a batch that only processes of a newer release can verify.
  */
 export async function verifyShard(
-  store: LedgerStore,
-  shard: number,
-  report: VerificationReport,
+  deps: ShardVerificationDeps,
+  begun: ShardVerificationDocument,
+  stored_version: number | undefined,
 ): Promise<void> {
-  const addDifference = (difference: string): void => report.addDifference(`shard ${shard}: ${difference}`)
-  // The checkpoint is read before the end of the journal; otherwise a batch committed in between would make it look ahead.
-  const checkpoint = await readCheckpoint(store, shard)
-  const last_seq = await store.journal.lastSequence(shard)
-  if (checkpoint?.status === 'damaged')
-    addDifference(`the checkpoint at batch ${checkpoint.seq} ${checkpoint.problem}`)
-  if (last_seq === 0n) return
-  const state = createShardState({ shard })
-  const replay: Replay = { state, checkpoint, ids: createBloomFilter(), addDifference }
-  while (state.head().seq < last_seq) {
-    const next_seq = state.head().seq + 1n
-    const batches = await store.journal.listBatches(shard, next_seq, BATCHES_PER_READ)
-    if (batches.length === 0) throw new CorruptJournal(`shard ${shard}: batch ${next_seq} is missing`)
-    for (const batch of batches) {
-      report.countEntries(batch.entries.length)
-      replayBatch(replay, batch)
-      await verifyIds(store, replay, batch)
-    }
-  }
-  verifyAccounts(replay)
-}
-
-/** Applies one batch. Throws `CorruptJournal` when it does not follow the batches before it. */
-function replayBatch({ state, checkpoint, addDifference }: Replay, batch: Batch): void {
-  assertFollows(state.head(), batch)
-  state.append(batch)
-  state.trimRecentEntries()
-  for (const entry of batch.entries) verifyFunds(entry, addDifference)
-  if (
-    checkpoint?.status === 'sound' &&
-    checkpoint.seq === batch.seq &&
-    !isSameSnapshot(checkpoint.snapshot, state.snapshot())
-  ) {
-    addDifference(`the checkpoint at batch ${batch.seq} differs from the journal`)
+  const { verifications } = deps.store
+  const { state, mark, problem } = await loadMark(deps.store, begun)
+  const progress = createShardProgress(verifications, begun, stored_version, mark)
+  const report = reportTo(progress, begun.shard)
+  if (problem) report('journal')(problem.seq, problem.description)
+  try {
+    const is_complete = await verifyJournal(deps, progress, state, begun.end_seq, report)
+    if (is_complete) await progress.end(state, 'done')
+    else if (deps.signal.aborted) await progress.end(state, 'running')
+  } catch (error) {
+    if (error instanceof NewerBatchFormat) await progress.end(state, 'running')
+    if (!(error instanceof CorruptJournal)) throw error
+    // A corrupt journal cannot be replayed further. The other shards are still verified.
+    report('journal')(state.head().seq + 1n, error.message)
+    await progress.end(state, 'stopped')
   }
 }
 
-function verifyFunds(
-  { id, debit, credit, amount, available, refused_code }: Entry,
-  addDifference: Replay['addDifference'],
-): void {
-  if (refused_code === 6004 && available >= amount)
-    addDifference(`entry ${id} was refused although the funds were sufficient`)
-  const may_overdraw = credit === 'chargebacks' || credit === 'adjustments'
-  if (refused_code === undefined && debit === 'available' && available < 0n && !may_overdraw) {
-    addDifference(`entry ${id} took more than was available`)
+/** Returns `false` when it ended early. */
+async function verifyJournal(
+  { store, pace, signal }: ShardVerificationDeps,
+  progress: ShardProgress,
+  state: ShardState,
+  end_seq: bigint,
+  report: ReturnType<typeof reportTo>,
+): Promise<boolean> {
+  const { journal } = store
+  const deps = { journal, pace }
+  const check = createBatchCheck(state, journal, report('journal'))
+
+  async function verifyUntil(seq: bigint): Promise<boolean> {
+    await replayJournal(deps, state, seq, async (batch) => {
+      await check(batch)
+      progress.addEntries(batch.entries.length)
+      return !signal.aborted && (await progress.saveWhenDue(state))
+    })
+    return state.head().seq >= seq && !signal.aborted
   }
+
+  if (!(await verifyUntil(end_seq))) return false
+  const checkpoint = await readCheckpoint(store, state.shard)
+  if (checkpoint?.status === 'damaged') {
+    report('checkpoint')(checkpoint.seq, `the checkpoint at batch ${checkpoint.seq} ${checkpoint.problem}`)
+  } else if (checkpoint) {
+    if (!(await verifyUntil(checkpoint.seq))) return false
+    if (!(await isCheckpointTrue(deps, checkpoint.snapshot, state)))
+      report('checkpoint')(
+        checkpoint.seq,
+        `the checkpoint at batch ${checkpoint.seq} differs from the journal`,
+      )
+  }
+  checkAccounts(state.snapshot(), report('journal'))
+  return true
 }
 
-async function verifyIds(
-  store: LedgerStore,
-  { ids, addDifference }: Replay,
-  { shard, entries }: Batch,
-): Promise<void> {
-  if (new Set(entries.map(({ id }) => id)).size < entries.length)
-    addDifference('a batch has two entries with the same id')
-  for (const { id } of entries) {
-    if (!ids.add(id)) continue
-    const batches = await store.journal.findByEntryId(shard, id, 2)
-    if (batches.length !== 1)
-      addDifference(`entry ${id} is in ${batches.length === 0 ? 'no batch' : 'several batches'}`)
-  }
-}
-
-function verifyAccounts({ state, addDifference }: Replay): void {
-  const { accounts, holds } = state.snapshot()
-  const open_holds = new Map<string, bigint>()
-  for (const { currency, merchant_id, amount } of holds) {
-    const name = `${currency} of merchant ${merchant_id}`
-    open_holds.set(name, (open_holds.get(name) ?? 0n) + amount)
-  }
-  for (const one of accounts) {
-    const name = `${one.currency} of merchant ${one.merchant_id}`
-    if (sumOfAccounts(one) !== 0n) addDifference(`debits and credits differ in ${name}`)
-    if (one.held !== (open_holds.get(name) ?? 0n))
-      addDifference(`the held funds are not the sum of the open holds in ${name}`)
+function reportTo(progress: ShardProgress, shard: number): (place: LedgerProblem['place']) => ReportProblem {
+  return (place) => (seq, description) => {
+    if (!progress.addProblem({ seq, place, description })) return
+    problems_total.increment({})
+    log.error(
+      { shard, seq: String(seq), reason: description },
+      'a verification found a problem in the ledger',
+    )
   }
 }

@@ -8,7 +8,7 @@ import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledge
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { verifyLedger } from './verify-ledger.ts'
+import { verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -38,7 +38,7 @@ async function soundCheckpoint(store: LedgerStore): Promise<StoredCheckpoint & {
 // B4
 test('a ledger is consistent after normal work', async () => {
   await using fixture = await openUsedLedger()
-  expect(await fixture.ledger.verify()).toEqual({ consistent: true, entries: 5n, differences: [] })
+  expect(await verifyLedger(fixture.store)).toEqual({ entries: 5n, problems: [] })
   expect(await fixture.ledger.rebuildCheckpoints()).toBe(0)
 })
 
@@ -85,12 +85,11 @@ describe('finds and rebuilds', () => {
     await using fixture = await openUsedLedger()
     const { ledger, store } = fixture
     await corrupt(fixture)
-    expect(await ledger.verify()).toMatchObject({
-      consistent: false,
-      differences: [expect.stringMatching(difference)],
+    expect(await verifyLedger(store)).toMatchObject({
+      problems: [expect.stringMatching(difference)],
     })
     expect(await ledger.rebuildCheckpoints()).toBe(1)
-    expect(await ledger.verify()).toEqual({ consistent: true, entries: 5n, differences: [] })
+    expect(await verifyLedger(store)).toEqual({ entries: 5n, problems: [] })
     expect(await soundCheckpoint(store)).toMatchObject({ snapshot: { accounts: [{ available: 50n }] } })
   })
 })
@@ -127,12 +126,11 @@ describe('finds a journal with', () => {
     ],
   ])('%s', async (_, batch, difference) => {
     await using fixture = await openUsedLedger()
-    const { store, ledger } = fixture
+    const { store } = fixture
     const last = await store.journal.getBatch(SHARD, 5n)
     await store.journal.append(batch(last?.hash ?? ''))
-    expect(await ledger.verify()).toMatchObject({
-      consistent: false,
-      differences: expect.arrayContaining([expect.stringMatching(difference)]),
+    expect(await verifyLedger(store)).toMatchObject({
+      problems: expect.arrayContaining([expect.stringMatching(difference)]),
     })
   })
 
@@ -147,8 +145,8 @@ describe('finds a journal with', () => {
       listBatches: async (...range) => [...(await journal.listBatches(...range)), second],
       findByEntryId: async (...query) => [...(await journal.findByEntryId(...query)), second],
     }
-    const { differences } = await verifyLedger({ ...fixture.store, journal: altered })
-    expect(differences).toContainEqual(expect.stringMatching(/entry a is in several batches/))
+    const { problems } = await verifyLedger({ ...fixture.store, journal: altered })
+    expect(problems).toContainEqual(expect.stringMatching(/entry a is in several batches/))
   })
 
   test('a broken chain, and decides nothing on top of it', async () => {

@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals'
+import { VERIFICATION_PROBLEMS_MAX } from '../limits.ts'
+import { addProblem, type LedgerProblem } from './verification.ts'
+
+const problemAt = (seq: number): LedgerProblem => ({
+  seq: BigInt(seq),
+  place: 'journal',
+  description: 'wrong',
+})
+
+test('a problem is kept once, and their number is bounded', () => {
+  let found = { problems: [] as readonly LedgerProblem[], has_more_problems: false }
+  for (let seq = 1; seq <= VERIFICATION_PROBLEMS_MAX; seq += 1) found = addProblem(found, problemAt(seq))
+  expect(addProblem(found, problemAt(1))).toBe(found)
+  expect(found.has_more_problems).toBe(false)
+  const full = addProblem(found, problemAt(VERIFICATION_PROBLEMS_MAX + 1))
+  expect(full.has_more_problems).toBe(true)
+  expect(full.problems).toEqual(found.problems)
+})

@@ -1,0 +1,84 @@
+import { VERIFICATION_PROBLEMS_MAX } from '../limits.ts'
+
+/** Something that is wrong in a shard. `seq` is the batch that it is about. */
+export interface LedgerProblem {
+  readonly seq: bigint
+  /** `checkpoint`: in the checkpoint that was stored then. Each verification looks for it anew. */
+  readonly place: 'journal' | 'checkpoint'
+  readonly description: string
+}
+
+/** How far the journal of a shard is verified, from its first batch on. Zero and empty before that. */
+export interface VerifiedPart {
+  readonly seq: bigint
+  /** The hash of batch `seq`, which covers all batches before it. */
+  readonly hash: string
+  readonly entries: bigint
+}
+
+/** The right of one process to verify a shard until a time. It saves work: to verify twice would do no harm. */
+export interface VerificationLease {
+  readonly holder: string
+  readonly until: Date
+}
+
+/**
+ * The verification of one shard. `stopped`: the journal is corrupt at the batch after `verified`, so that nothing after it can be verified.
+ */
+export interface ShardVerification {
+  readonly shard: number
+  /** The verification of the ledger that this belongs to. */
+  readonly verification_id: string
+  readonly status: 'running' | 'done' | 'stopped'
+  readonly verified: VerifiedPart
+  /** The last batch of the journal when the verification of the shard began. It ends there. */
+  readonly end_seq: bigint
+  readonly problems: readonly LedgerProblem[]
+  readonly has_more_problems: boolean
+  readonly lease?: VerificationLease
+  readonly updated_at: Date
+}
+
+/** A verification of the whole ledger, as the operator started it. */
+export interface LedgerVerification {
+  readonly verification_id: string
+  /** Whether it begins at the first batch of each journal. Otherwise it continues where earlier ones ended. */
+  readonly from_first_batch: boolean
+  readonly started_at: Date
+}
+
+/** The verified part of a journal of which nothing is verified. */
+export const NOTHING_VERIFIED: VerifiedPart = { seq: 0n, hash: '', entries: 0n }
+
+/** Whether a process may begin or continue the verification of a shard. `current` is what is stored about the shard. */
+export function mayVerify(
+  { verification_id }: LedgerVerification,
+  current: ShardVerification | undefined,
+  holder: string,
+  at: Date,
+): boolean {
+  if (isShardDone(verification_id, current)) return false
+  const lease = current?.lease
+  return lease === undefined || lease.holder === holder || lease.until <= at
+}
+
+/** Whether a verification has nothing left to do in a shard. */
+export function isShardDone(verification_id: string, current: ShardVerification | undefined): boolean {
+  return current?.verification_id === verification_id && current.status !== 'running'
+}
+
+/**
+ * Adds a problem, unless it is known. At most `VERIFICATION_PROBLEMS_MAX` are kept per shard; more of them tell the
+ * operator nothing new.
+ */
+export function addProblem<V extends Pick<ShardVerification, 'problems' | 'has_more_problems'>>(
+  verification: V,
+  problem: LedgerProblem,
+): V {
+  const { problems } = verification
+  const isSame = ({ seq, description }: LedgerProblem): boolean =>
+    seq === problem.seq && description === problem.description
+  if (problems.some(isSame)) return verification
+  if (problems.length >= VERIFICATION_PROBLEMS_MAX) return { ...verification, has_more_problems: true }
+  return { ...verification, problems: [...problems, problem] }
+}

@@ -1,0 +1,23 @@
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { now } from '#lib/platform/time.ts'
+import type { LedgerVerification } from '../domain/verification.ts'
+import type { Verifications } from '../store/verifications.ts'
+import { isFinished, type VerificationProgress } from './get-verification.ts'
+
+/**
+ * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running
+ * this changes nothing, so it may be repeated; but one from the first batch replaces one that continues.
+ */
+export async function startVerification(
+  verifications: Verifications,
+  from_first_batch: boolean,
+): Promise<VerificationProgress> {
+  const next: LedgerVerification = { verification_id: uuidv7(), from_first_batch, started_at: now() }
+  const shards = await verifications.listShards()
+  const stored = await verifications.updateCurrent((current) => {
+    const is_served =
+      current && !isFinished(current, shards) && (current.from_first_batch || !from_first_batch)
+    return is_served ? undefined : next
+  })
+  return { verification: stored ?? next, is_finished: false, shards }
+}

@@ -1,0 +1,22 @@
+import { writeSync } from 'node:fs'
+import { openStore } from '#lib/platform/store/open.ts'
+import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
+import { startVerification } from '../../services/balances/use-cases/start-verification.ts'
+import { createVerifier } from '../../services/balances/verification/verifier.ts'
+import { trustedClock } from '../support/clock-guard.ts'
+
+const [directory = ''] = process.argv.slice(2)
+
+/** Verifies a ledger from its first batch, and prints each mark that is stored, until the parent kills the process. */
+const opened = await openLedgerStore(await openStore({ database: 'balances', directory }))
+const verifications: typeof opened.verifications = {
+  ...opened.verifications,
+  async putShard(document, version) {
+    const stored = await opened.verifications.putShard(document, version)
+    if (stored?.mark) writeSync(1, `${stored.mark.snapshot.seq}\n`)
+    return stored
+  },
+}
+await startVerification(verifications, true)
+createVerifier({ ...opened, verifications }, trustedClock, 'child').wake()
+setInterval(() => {}, 1_000)
