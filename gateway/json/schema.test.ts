@@ -272,12 +272,12 @@ test.each([
 describe('a check that has to wait', () => {
   const schema = object({ price: ORDER_PRICE, url: text({ max: 99, format: CALLBACK_URL }) })
   const url = 'https://a.co'
-  const answerWith = async (accepted: boolean, value: Json): Promise<unknown> => {
-    let asked = 0
+  const resultWith = async (accepted: boolean, value: Json): Promise<unknown> => {
+    let lookups = 0
     const context: ValidationContext = {
       ...CONTEXT,
       acceptsCallbackHost: async () => {
-        asked += 1
+        lookups += 1
         return accepted
       },
     }
@@ -285,7 +285,7 @@ describe('a check that has to wait', () => {
       () => 0,
       (error) => error.code,
     )
-    return [code, asked]
+    return [code, lookups]
   }
 
   test.each<[string, Json, boolean, number, number]>([
@@ -295,8 +295,8 @@ describe('a check that has to wait', () => {
     ['lets specific codes pass', { price: { value: 0, currency: 'INR' }, url }, true, 6001, 1],
     ['is not made after another 9000', { price: good.price, url, x: 1 }, false, 9000, 0],
     ['is not made after a 1005', { url }, false, 1005, 0],
-  ])('%s', async (_what, value, accepted, code, asked) => {
-    expect(await answerWith(accepted, value)).toEqual([code, asked])
+  ])('%s', async (_what, value, accepted, code, lookups) => {
+    expect(await resultWith(accepted, value)).toEqual([code, lookups])
   })
 })
 

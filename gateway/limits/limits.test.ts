@@ -259,30 +259,30 @@ describe('the store calls of limits', () => {
 describe('without the store', () => {
   test('one call reads it again after a second, while all others get 2002 at once', async () => {
     const stalled = Promise.withResolvers<void>()
-    let responses: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
+    let waitForStore: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
     let reads = 0
-    const own = createLimits(
+    const observed_limits = createLimits(
       interceptCalls(gateway_store.counters, async (kind, work) => {
         if (kind === 'read') reads += 1
-        await responses()
+        await waitForStore()
         return work()
       }),
     )
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
     const first_reads = reads
-    responses = () => stalled.promise
+    waitForStore = () => stalled.promise
     await clock.advance(999)
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
     expect(reads).toBe(first_reads)
     await clock.advance(1)
-    const probe = admit(1, caller, RARE, own)
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    const probe = admit(1, caller, RARE, observed_limits)
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
     await clock.advance(60_000)
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ unavailable: 20 })
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
     expect(reads).toBe(first_reads + 1)
     stalled.resolve()
     expect(await probe).toMatchObject({ admitted: 1 })
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 9, refused: 11 })
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ admitted: 9, refused: 11 })
   })
 
   test.each([
@@ -291,12 +291,14 @@ describe('without the store', () => {
   ])(
     'when it %s, the call that read it has the cause, and later refusals have none',
     async (_what, code, cause) => {
-      const own = createLimits(interceptCalls(gateway_store.counters, () => Promise.reject(cause)))
-      expect(await failureOf(own.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
-      const refused = await failureOf(own.useMethodQuota(RARE, caller))
+      const observed_limits = createLimits(
+        interceptCalls(gateway_store.counters, () => Promise.reject(cause)),
+      )
+      expect(await failureOf(observed_limits.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
+      const refused = await failureOf(observed_limits.useMethodQuota(RARE, caller))
       expect([refused.code, refused.cause]).toEqual([2002, undefined])
       await clock.advance(1_000)
-      expect(await failureOf(own.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
+      expect(await failureOf(observed_limits.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
     },
   )
 
@@ -315,11 +317,11 @@ describe('without the store', () => {
   })
 
   test('a lost response grants nothing, although the tokens are counted as used', async () => {
-    const own = createLimits(interceptCalls(gateway_store.counters, loseWriteResults(1, 1)))
-    expect(await admit(1, caller, RARE, own)).toMatchObject({ unavailable: 1 })
+    const observed_limits = createLimits(interceptCalls(gateway_store.counters, loseWriteResults(1, 1)))
+    expect(await admit(1, caller, RARE, observed_limits)).toMatchObject({ unavailable: 1 })
     await clock.advance(1_000)
-    expect(await admit(1, caller, RARE, own)).toMatchObject({ admitted: 1 })
-    expect(await admit(20, caller, RARE, own)).toMatchObject({ admitted: 8, refused: 12 })
+    expect(await admit(1, caller, RARE, observed_limits)).toMatchObject({ admitted: 1 })
+    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ admitted: 8, refused: 12 })
   })
 
   test('a fault is reported as 2001 and does not count against the quota', async () => {

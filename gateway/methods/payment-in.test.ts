@@ -209,16 +209,16 @@ test.each<[string, number]>([
   ['https://private.example.com/', 9000],
   ['https://a.example.com/', 6001],
 ])('judges the host of %s before the amount', async (webhook_url, code) => {
-  const asked: unknown[] = []
+  const checked_urls: unknown[] = []
   const { app, requests } = await withPayments({
     acceptsCallbackHost: async (...given) => {
-      asked.push(given)
+      checked_urls.push(given)
       return !webhook_url.includes('private')
     },
   })
   const payment = { ...PAYMENT, amount: { value: 0, currency: 'INR' }, webhook_url }
   expect((await send(app, { body: request(payment) })).body.error?.code).toBe(code)
-  expect(asked).toEqual([[webhook_url, 'test']])
+  expect(checked_urls).toEqual([[webhook_url, 'test']])
   expect(requests).toHaveLength(0)
 })
 

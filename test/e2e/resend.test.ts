@@ -12,7 +12,7 @@ afterAll(async () => {
   if ('stop' in mongodb) await mongodb.stop()
 })
 
-if ('skip' in nats) test.skip(`callbacks once more, one process per role: ${nats.skip}`, () => {})
+if ('skip' in nats) test.skip(`repeated callbacks, one process per role: ${nats.skip}`, () => {})
 else {
   const uri = 'skip' in mongodb ? undefined : mongodb.uri
   const name = `one process per role, ${uri === undefined ? 'embedded stores' : 'MongoDB'}`

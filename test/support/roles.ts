@@ -79,7 +79,8 @@ export async function startRoles(
     keyring,
     urls,
     client: (service, caller) => rpc.clientsOf(caller)(service),
-    setStoreUnavailable: (role, is_away) => void (is_away ? unavailable.add(role) : unavailable.delete(role)),
+    setStoreUnavailable: (role, is_unavailable) =>
+      void (is_unavailable ? unavailable.add(role) : unavailable.delete(role)),
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }

@@ -39,7 +39,7 @@ const schema = {
   home: directorySetting('T_HOME', '/var/lib/multihub'),
 }
 
-const least = { T_NAME: 'payments', T_MASTER_KEY: 'k' }
+const required_variables = { T_NAME: 'payments', T_MASTER_KEY: 'k' }
 
 function problemsOf(variables: Record<string, string>): readonly string[] {
   try {
@@ -53,7 +53,7 @@ function problemsOf(variables: Record<string, string>): readonly string[] {
 
 describe('readConfig', () => {
   test('gives the defaults when only required variables are set', () => {
-    const config = readConfig(schema, least)
+    const config = readConfig(schema, required_variables)
     expect(config).toMatchObject({
       http_port: 8080,
       workers: 4,
@@ -71,7 +71,7 @@ describe('readConfig', () => {
 
   test('reads every kind of setting', () => {
     const config = readConfig(schema, {
-      ...least,
+      ...required_variables,
       T_PORT: '0',
       T_WORKERS: '64',
       T_VERBOSE: 'true',
@@ -120,12 +120,12 @@ describe('readConfig', () => {
     const hush = 'hush-'.repeat(2000)
     const variables = Object.fromEntries(Object.values(schema).map(({ variable }) => [variable, hush]))
     expect(problemsOf(variables).join('\n')).not.toMatch(/hush/)
-    const config = readConfig(schema, { ...least, T_MONGODB_URI: 'mongodb://user:hush@host' })
+    const config = readConfig(schema, { ...required_variables, T_MONGODB_URI: 'mongodb://user:hush@host' })
     expect(JSON.stringify(config)).not.toMatch(/hush/)
   })
 
   test('treats an empty or blank variable as absent', () => {
-    expect(readConfig(schema, { ...least, T_PORT: '', T_BASE_URL: '  ' })).toMatchObject({
+    expect(readConfig(schema, { ...required_variables, T_PORT: '', T_BASE_URL: '  ' })).toMatchObject({
       http_port: 8080,
       base_url: undefined,
     })
@@ -133,7 +133,7 @@ describe('readConfig', () => {
   })
 
   test('freezes the result deeply', () => {
-    const config = readConfig(schema, { ...least, T_PROXIES: '10.0.0.0/8' })
+    const config = readConfig(schema, { ...required_variables, T_PROXIES: '10.0.0.0/8' })
     expect(Object.isFrozen(config)).toBe(true)
     expect(Object.isFrozen(config.proxies)).toBe(true)
   })
@@ -202,7 +202,7 @@ describe('a secret in a file', () => {
 
   test('belongs to secrets only', async () => {
     const path = await write('other')
-    expect(readConfig(schema, { ...least, T_NAME_FILE: path }).name).toBe('payments')
+    expect(readConfig(schema, { ...required_variables, T_NAME_FILE: path }).name).toBe('payments')
   })
 })
 
@@ -221,7 +221,7 @@ describe('variables that Kubernetes injects for a service', () => {
   }
 
   test('are ignored, also where a setting has the same name', () => {
-    expect(readConfig(schema, { ...least, ...links }).http_port).toBe(8080)
+    expect(readConfig(schema, { ...required_variables, ...links }).http_port).toBe(8080)
   })
 
   test('are read where a setting asks for them by name', () => {
@@ -231,7 +231,7 @@ describe('variables that Kubernetes injects for a service', () => {
 
   test('are not unknown, while misspelt settings and those of no role are', () => {
     const variables = {
-      ...least,
+      ...required_variables,
       ...links,
       T_MASTER_KEY_FILE: '',
       T_NAMES: 'x',
@@ -241,7 +241,7 @@ describe('variables that Kubernetes injects for a service', () => {
       OTHER: 'x',
     }
     expect(unknownVariables('T_', [schema], variables)).toEqual(['T_NAMES', 'T_NAME_FILE', 'T_PORT_9090'])
-    expect(unknownVariables('T_', [schema], { ...least, T_MASTER_KEY_FILE: 'x' })).toEqual([])
+    expect(unknownVariables('T_', [schema], { ...required_variables, T_MASTER_KEY_FILE: 'x' })).toEqual([])
   })
 })
 

@@ -66,11 +66,11 @@ test.each(['https://93.184.216.34/', 'http://127.0.0.1:4000/', 'https://[2606:47
 )
 
 test('asks once per host and 5 s, for concurrent requests too, and uses late responses', async () => {
-  const asked: string[] = []
+  const looked_up: string[] = []
   const gate = Promise.withResolvers<readonly string[]>()
   const check = createCallbackHostCheck(policyFor, [
     (hostname) => {
-      asked.push(hostname)
+      looked_up.push(hostname)
       return gate.promise
     },
   ])
@@ -81,8 +81,8 @@ test('asks once per host and 5 s, for concurrent requests too, and uses late res
   gate.resolve(['10.0.0.1'])
   await settled()
   expect(await check(URL_OF_NAME, 'test')).toBe(false)
-  expect(asked).toEqual(['hooks.example.com'])
+  expect(looked_up).toEqual(['hooks.example.com'])
   await manual.advance(5_000)
   expect(await check(URL_OF_NAME, 'test')).toBe(false)
-  expect(asked).toHaveLength(2)
+  expect(looked_up).toHaveLength(2)
 })

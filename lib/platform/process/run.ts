@@ -5,7 +5,7 @@ import { measureProcess } from '#lib/platform/telemetry/metrics.ts'
 import { clock, withTimeout } from '#lib/platform/time.ts'
 import { createLifecycle, type Lifecycle, type OwnedLifecycle } from './lifecycle.ts'
 import { onStopRequest } from './signals.ts'
-import { explainStart } from './start-error.ts'
+import { explainStartError } from './start-error.ts'
 
 /** The URLs that the process serves, by name. The `ready` line shows them. */
 export type ReadyUrls = Readonly<Record<string, string>>
@@ -44,7 +44,7 @@ export function runCommand(command: (printLine: (line: string) => void) => Promi
   command((line) => writeLine(1, line)).then(
     () => process.exit(0),
     (error: unknown) => {
-      writeLine(2, explainStart(error))
+      writeLine(2, explainStartError(error))
       process.exit(1)
     },
   )
@@ -58,7 +58,7 @@ function announce(lifecycle: Lifecycle, urls: ReadyUrls): void {
 
 async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<void> {
   if (lifecycle.stopping.aborted) return log.warn({ error }, 'stopped before the start was complete')
-  writeLine(2, explainStart(error))
+  writeLine(2, explainStartError(error))
   if (levelOf(process.env) === 'debug') log.debug({ error }, 'start failed')
   await lifecycle.stop(STOP_LIMIT_MS)
   process.exit(1)

@@ -24,14 +24,14 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
  * The sentence that tells an operator why the process did not start. An unforeseen error shows its own message.
  * Passwords in URLs are masked.
  */
-export function explainStart(error: unknown): string {
+export function explainStartError(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return maskText(error.message)
   if (error instanceof Unavailable) return maskText(`cannot start: ${error.message}`)
   if (!(error instanceof Error || isNativeError(error))) return 'cannot start: a non-Error value was thrown'
-  const place = 'code' in error ? FILE_ERRORS[String(error.code)] : undefined
-  if (place !== undefined) {
+  const reason = 'code' in error ? FILE_ERRORS[String(error.code)] : undefined
+  if (reason !== undefined) {
     const path = 'path' in error ? String(error.path) : error.message
-    return maskText(`cannot start: ${place}: ${path}`)
+    return maskText(`cannot start: ${reason}: ${path}`)
   }
   return maskText(`cannot start: ${error.name}: ${error.message}`)
 }

@@ -70,8 +70,13 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
         response,
         request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
       )
-    const asked = universalRequestFromNodeRequest(request, response, undefined, contextValuesOf(request))
-    await universalResponseToNodeResponse(await handler(asked), response)
+    const universal_request = universalRequestFromNodeRequest(
+      request,
+      response,
+      undefined,
+      contextValuesOf(request),
+    )
+    await universalResponseToNodeResponse(await handler(universal_request), response)
   }
   return (request, response) => {
     serve(request, response).catch((error: unknown) => {

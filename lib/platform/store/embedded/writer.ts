@@ -24,7 +24,7 @@ export interface Writer {
   close(): Promise<void>
 }
 
-interface Waiting {
+interface WaitingWrite {
   readonly since_ms: number
   /** Decides and applies. Returns the function that settles the caller's promise once the group is on disk. */
   readonly run: () => () => void
@@ -33,7 +33,7 @@ interface Waiting {
 
 interface Group {
   started: boolean
-  members: readonly Waiting[]
+  members: readonly WaitingWrite[]
 }
 
 const WAITING_MAX = 20_000
@@ -44,10 +44,10 @@ const GROUP_MAX = 1_000
  * even when its function throws. Only one group runs at a time.
  */
 export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: number): Writer {
-  let waiting: Waiting[] = []
+  let waiting: WaitingWrite[] = []
   let running: Group | undefined
-  let watched = false
-  let closed: (() => void) | undefined
+  let is_watching = false
+  let resolveClosed: (() => void) | undefined
 
   function start(): void {
     running = { started: false, members: [] }
@@ -55,18 +55,18 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
     void run(running).then(() => {
       running = undefined
       if (waiting.length > 0) start()
-      else closed?.()
+      else resolveClosed?.()
     })
   }
 
   async function run(group: Group): Promise<void> {
-    let reports: (() => void)[] = []
+    let settlers: (() => void)[] = []
     try {
       await root.childTransaction(() => {
         group.started = true
         group.members = waiting.slice(0, GROUP_MAX)
         waiting = waiting.slice(GROUP_MAX)
-        reports = group.members.map((member) => member.run())
+        settlers = group.members.map((member) => member.run())
       })
     } catch (error) {
       const failure = await writeFailureOf(root, error)
@@ -75,10 +75,10 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
       for (const member of members) member.reject(failure)
       return
     }
-    for (const report of reports) report()
+    for (const settle of settlers) settle()
   }
 
-  function takeAll(): Waiting[] {
+  function takeAll(): WaitingWrite[] {
     const all = waiting
     waiting = []
     return all
@@ -89,10 +89,10 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
    * lock, or a disk that hangs, would block callers permanently.
    */
   function watch(): void {
-    if (watched) return
-    watched = true
+    if (is_watching) return
+    is_watching = true
     clock.after(timeout_ms / 4, () => {
-      watched = false
+      is_watching = false
       if (running === undefined) return
       const overdue_ms = clock.monotonic_ms() - timeout_ms / 2
       for (const member of running.members) {
@@ -107,16 +107,16 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
 
   return {
     write<T>(decide: () => PlannedWrite<T>): Promise<T> {
-      if (closed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
+      if (resolveClosed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
       if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
-      const caller = Promise.withResolvers<T>()
-      waiting.push(newWaiting(decide, caller))
+      const result = Promise.withResolvers<T>()
+      waiting.push(createWaitingWrite(decide, result))
       if (running === undefined) start()
-      return caller.promise
+      return result.promise
     },
     close() {
       return new Promise((resolve) => {
-        closed = resolve
+        resolveClosed = resolve
         if (running === undefined) resolve()
       })
     },
@@ -127,7 +127,10 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
  * A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns
  * does.
  */
-function newWaiting<T>(decide: () => PlannedWrite<T>, { resolve, reject }: PromiseWithResolvers<T>): Waiting {
+function createWaitingWrite<T>(
+  decide: () => PlannedWrite<T>,
+  { resolve, reject }: PromiseWithResolvers<T>,
+): WaitingWrite {
   return {
     since_ms: clock.monotonic_ms(),
     reject,
