@@ -25,8 +25,14 @@ export interface Operation extends EffectDocument {
   readonly utr?: string
   readonly callback_url: string
   readonly created_at: Date
-  /** When the store deletes the operation. */
-  readonly kept_until: Date
+  /** The accepted refunds of a deposit. */
+  readonly refunds?: readonly AcceptedRefund[]
+}
+
+/** A refund that was accepted. It is part of the deposit, so that one guarded write keeps the sum within the deposit. */
+export interface AcceptedRefund {
+  readonly idempotency_key: string
+  readonly amount: bigint
 }
 
 /** An operation in the form of the protocol: the response to a create or a lookup, and the body of a callback. */
@@ -49,8 +55,6 @@ export interface OperationStart {
   readonly now: Date
   readonly delay_ms: number
 }
-
-const KEPT_MS = 7 * 24 * 3600 * 1000
 
 /**
  * Makes the operation of an order, without effects. A deposit that would succeed at or after its `expires_at` stays
@@ -80,7 +84,6 @@ export function newOperation(
     ...(order.kind === 'withdrawal' ? { utr: utrOf(provider_id) } : {}),
     callback_url: order.callback_url,
     created_at: now,
-    kept_until: new Date(now.getTime() + KEPT_MS),
     effects: [],
   }
 }

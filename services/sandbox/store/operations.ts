@@ -8,14 +8,13 @@ export type StoredOperation = Stored<Operation>
 /** The collection of operations. */
 export type OperationCollection = Collection<Operation>
 
-/** Opens the collection of operations. The store deletes each one at its `kept_until`. */
+/** Opens the collection of operations. They are kept permanently, because each key names one operation permanently. */
 export function openOperations(store: Store): Promise<OperationCollection> {
   return store.collection<Operation>({
     name: 'operations',
     partition: ['idempotency_key'],
     key: ['idempotency_key', 'account_id'],
     indexes: EFFECT_INDEXES,
-    expires: 'kept_until',
   })
 }
 

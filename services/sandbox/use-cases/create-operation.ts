@@ -2,9 +2,10 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
-import { isPaid, matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
+import { matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
 import type { Order } from '../domain/order.ts'
-import { paymentScenario, refundScenario, refusedScenario, type Scenario } from '../domain/scenario.ts'
+import { decideRefund, type RefundDecision, type RefundOrder } from '../domain/refund.ts'
+import { paymentScenario, type Scenario } from '../domain/scenario.ts'
 import { callbackEffects } from '../effects/send-callback.ts'
 import { type OperationCollection, operationKey, type StoredOperation } from '../store/operations.ts'
 
@@ -26,11 +27,28 @@ export async function createOperation(
   account_id: string,
   order: Order,
 ): Promise<CreateResult> {
-  const { operations, runner, delay_ms } = deps
-  const scenario =
-    order.kind === 'refund'
-      ? await decideRefund(operations, account_id, order)
-      : paymentScenario(order.kind, order.amount)
+  if (order.kind !== 'refund')
+    return storeOperation(deps, account_id, order, paymentScenario(order.kind, order.amount))
+  // A stored refund was decided before. Another decision could count it again.
+  const { idempotency_key } = order
+  const operation = await deps.operations.get(operationKey({ account_id, idempotency_key }))
+  if (operation) {
+    return matchesOrder(operation, order)
+      ? { kind: 'stored', operation, is_new: false }
+      : { kind: 'key_conflict' }
+  }
+  const decision = await acceptRefund(deps, account_id, order)
+  return decision.kind === 'decided'
+    ? storeOperation(deps, account_id, order, decision.scenario)
+    : { kind: 'key_conflict' }
+}
+
+async function storeOperation(
+  { operations, runner, delay_ms }: CreateOperationDeps,
+  account_id: string,
+  order: Order,
+  scenario: Scenario,
+): Promise<CreateResult> {
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
   const leasing_collection = { get: operations.get, insert: runner.insert }
@@ -43,17 +61,21 @@ export async function createOperation(
   return { kind: 'stored', operation, is_new }
 }
 
-/** Refuses a refund of no deposit (6010), of an unpaid one (8801), in another currency (6002) or of more (6001). */
-async function decideRefund(
-  operations: OperationCollection,
+/**
+ * Decides on a refund and stores its amount with the deposit, before the refund itself. After a crash between the two
+ * writes the repeated order finds its amount there.
+ */
+async function acceptRefund(
+  { runner }: CreateOperationDeps,
   account_id: string,
-  order: Extract<Order, { kind: 'refund' }>,
-): Promise<Scenario> {
-  const { deposit_idempotency_key: idempotency_key } = order
-  const deposit = await operations.get(operationKey({ account_id, idempotency_key }))
-  if (deposit?.kind !== 'deposit') return refusedScenario(6010)
-  if (!isPaid(deposit, now())) return refusedScenario(8801)
-  if (order.currency !== deposit.currency) return refusedScenario(6002)
-  if (order.amount > deposit.amount) return refusedScenario(6001)
-  return refundScenario(deposit.amount)
+  order: RefundOrder,
+): Promise<RefundDecision> {
+  let decision = decideRefund(undefined, order, now())
+  const key = operationKey({ account_id, idempotency_key: order.deposit_idempotency_key })
+  const deposit = await runner.update(key, (current) => {
+    decision = decideRefund(current, order, now())
+    return decision.kind === 'decided' ? decision.deposit : undefined
+  })
+  if (deposit) runner.runEffectsInBackground(deposit)
+  return decision
 }

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
+import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
+import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
+
+const http = createHttpClient({ allow: allowAnyAddress })
+const connector: Connector = createHttpConnector(http)
+const DAY_MS = 86_400_000
+/** How far the wall clock is ahead of the machine's. */
+let ahead_ms = 0
+let restoreClock: () => void
+let directory: string
+let sandbox: TestSandbox
+let orders_made = 0
+
+beforeAll(async () => {
+  restoreClock = useClock({
+    now_ms: () => Date.now() + ahead_ms,
+    monotonic_ms: () => performance.now(),
+    after(delay_ms, action) {
+      const timer = setTimeout(action, delay_ms).unref()
+      return { cancel: () => clearTimeout(timer) }
+    },
+  })
+  directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
+  sandbox = await startSandbox(directory)
+})
+afterAll(async () => {
+  await sandbox.stop()
+  await http.close()
+  await rm(directory, { recursive: true })
+  restoreClock()
+})
+
+const create = (order: ProviderOrder) => connector.create(sandbox.account, order, HANG_LIMIT_MS)
+
+/** A deposit of 1,009.08, which is paid in the response to its create. */
+async function createPaid(): Promise<ProviderOrder> {
+  const deposit: ProviderOrder = {
+    kind: 'deposit',
+    idempotency_key: `deposit-${++orders_made}`,
+    amount: { minor: 100_908n, currency: 'INR' },
+    method: 'upi',
+    callback_url: 'http://127.0.0.1:9/',
+    expires_at: new Date(Date.now() + ahead_ms + 3_600_000),
+    payer: {},
+  }
+  await create(deposit)
+  return deposit
+}
+
+function refundOf(deposit: ProviderOrder, minor: bigint): ProviderOrder {
+  return {
+    kind: 'refund',
+    idempotency_key: `refund-${++orders_made}`,
+    amount: { minor, currency: 'INR' },
+    method: 'upi',
+    callback_url: 'http://127.0.0.1:9/',
+    deposit_idempotency_key: deposit.idempotency_key,
+  }
+}
+
+describe('the refunds of a deposit', () => {
+  const REFUSED = { kind: 'declined', code: 6001 }
+
+  test('together do not exceed it', async () => {
+    const deposit = await createPaid()
+    const first = refundOf(deposit, 60_000n)
+    const too_much = refundOf(deposit, 40_909n)
+    expect(await create(first)).toMatchObject({ kind: 'success' })
+    expect(await create(too_much)).toEqual(REFUSED)
+    expect(await create(first)).toMatchObject({ kind: 'success' })
+    expect(await create(refundOf(deposit, 40_908n))).toMatchObject({ kind: 'success' })
+    expect(await create(refundOf(deposit, 1n))).toEqual(REFUSED)
+    expect(await create(too_much)).toEqual(REFUSED)
+  })
+
+  test('do not exceed it when they come at the same time', async () => {
+    const deposit = await createPaid()
+    const refunds = Array.from({ length: 12 }, () => refundOf(deposit, 30_000n))
+    const results = await Promise.all(refunds.map(create))
+    expect(results.filter(({ kind }) => kind === 'success')).toHaveLength(3)
+    expect(results.filter(({ kind }) => kind === 'declined')).toHaveLength(9)
+  })
+
+  test('count once when one request comes several times at once', async () => {
+    const deposit = await createPaid()
+    const refund = refundOf(deposit, 60_000n)
+    const results = await Promise.all(Array.from({ length: 10 }, () => create(refund)))
+    expect(results.filter(({ kind }) => kind === 'success')).toHaveLength(10)
+    expect(await create(refundOf(deposit, 40_908n))).toMatchObject({ kind: 'success' })
+  })
+})
+
+test('an operation and its key are kept permanently', async () => {
+  const deposit = await createPaid()
+  const created = await create(deposit)
+  expect(created).toMatchObject({ kind: 'success', provider_id: expect.any(String) })
+  ahead_ms = 3_650 * DAY_MS
+  expect(await create(deposit)).toEqual(created)
+})
