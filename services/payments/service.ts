@@ -70,7 +70,7 @@ export const role: Role = {
     const connectors = await openConnectors(config, context.variables)
     const { findAccount } = connectors
     const callback_base_url = providerCallbackBaseUrl(config, connectors.base_urls)
-    const numeric_ids = await leaseInstanceNumber(store.instance_number_leases)
+    const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
     let provider_callback_url = ''
     let provider_callback_server: Listening | undefined
 

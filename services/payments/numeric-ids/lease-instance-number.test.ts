@@ -8,6 +8,7 @@ import { useRandomness } from '#lib/platform/crypto/random.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
@@ -76,7 +77,7 @@ async function passMinute(): Promise<void> {
 describe('the leased instance number', () => {
   // P1
   test('is part of each 18-digit id, and ids never repeat', async () => {
-    const ids = await leaseInstanceNumber(leases)
+    const ids = await leaseInstanceNumber(leases, trustedClock)
     const given = Array.from({ length: 25_000 }, () => ids.next())
     expect(new Set(given).size).toBe(given.length)
     expect(given.every((id) => /^[1-9][0-9]{17}$/.test(id))).toBe(true)
@@ -87,13 +88,13 @@ describe('the leased instance number', () => {
 
   test('belongs to one process at a time, also when several lease at once', async () => {
     fewNumbers(0, 255)
-    const all = await Promise.all(Array.from({ length: 4 }, () => leaseInstanceNumber(leases)))
+    const all = await Promise.all(Array.from({ length: 4 }, () => leaseInstanceNumber(leases, trustedClock)))
     expect(new Set(all.map((ids) => numberOf(ids.next()))).size).toBe(4)
     for (const ids of all) await ids.stop()
   })
 
   test('is renewed while the process lives', async () => {
-    const ids = await leaseInstanceNumber(leases)
+    const ids = await leaseInstanceNumber(leases, trustedClock)
     const number = numberOf(ids.next())
     for (let time = 0; time < 4; time++) await passMinute()
     expect(numberOf(ids.next())).toBe(number)
@@ -107,7 +108,7 @@ describe('the leased instance number', () => {
         throw new Unavailable('store unavailable')
       },
     }
-    const ids = await leaseInstanceNumber(unavailable)
+    const ids = await leaseInstanceNumber(unavailable, trustedClock)
     ids.next()
     await passMinute()
     expect(() => ids.next()).toThrow(Unavailable)
@@ -115,7 +116,7 @@ describe('the leased instance number', () => {
   })
 
   test('is replaced when another process has taken it', async () => {
-    const ids = await leaseInstanceNumber(leases)
+    const ids = await leaseInstanceNumber(leases, trustedClock)
     const number = Number(numberOf(ids.next()))
     const lease = await leases.get({ instance_number: number })
     if (!lease) throw new Error('the lease does not exist')
@@ -128,14 +129,36 @@ describe('the leased instance number', () => {
 
   test('cannot be used after its release, nor leased by another process within a minute', async () => {
     fewNumbers(7)
-    const ids = await leaseInstanceNumber(leases)
+    const ids = await leaseInstanceNumber(leases, trustedClock)
     const number = numberOf(ids.next())
     await ids.stop()
     expect(() => ids.next()).toThrow(Unavailable)
-    await expect(leaseInstanceNumber(leases)).rejects.toThrow('no free instance number')
+    await expect(leaseInstanceNumber(leases, trustedClock)).rejects.toThrow('no free instance number')
     await clock.advance(61_000)
-    const next = await leaseInstanceNumber(leases)
+    const next = await leaseInstanceNumber(leases, trustedClock)
     expect(numberOf(next.next())).toBe(number)
     await next.stop()
+  })
+
+  test('is neither leased, renewed nor used while the clock is wrong', async () => {
+    fewNumbers(7)
+    const guard = createSwitchedClockGuard()
+    const first = await leaseInstanceNumber(leases, guard)
+    const number = numberOf(first.next())
+    const [before] = await leases.find('key', { equals: [Number(number)] }, { limit: 1 })
+    guard.setTrusted(false)
+    expect(() => first.next()).toThrow(Unavailable)
+    // To a clock that is ahead the lease of the other process looks expired.
+    clock.stepWall(3_600_000)
+    const second = await leaseInstanceNumber(leases, guard)
+    await passMinute()
+    expect(() => second.next()).toThrow(Unavailable)
+    expect(await leases.get({ instance_number: Number(number) })).toEqual(before)
+    await second.stop()
+    clock.stepWall(-3_600_000)
+    guard.setTrusted(true)
+    await passMinute()
+    expect(numberOf(first.next())).toBe(number)
+    await first.stop()
   })
 })

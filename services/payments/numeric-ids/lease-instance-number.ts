@@ -1,5 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { upsert } from '#lib/patterns/update.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { randomFraction, randomHex } from '#lib/platform/crypto/random.ts'
 import { numericIds } from '#lib/platform/ids.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
@@ -22,37 +23,47 @@ const HEARTBEAT_MS = 10_000
 const GRACE_MS = 60_000
 const TRIES_MAX = 50
 
+/** The number that this process holds. Times are of the monotonic clock. */
+interface HeldNumber {
+  readonly instance_number: number
+  readonly version: number
+  readonly valid_until_ms: number
+  readonly nextId: () => string
+}
+
 /**
  * Leases the 4-digit instance number that is part of each 18-digit id, and returns the source of these ids. Only one
  * process has a number at a time, so that two processes never make the same id (P1). Renews the lease until `stop`, and
- * releases it then.
+ * releases it then. While the clock of this process is wrong, it neither leases nor makes ids: the leases of others would
+ * look expired to it, or its own to them.
  */
-export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease>): Promise<NumericIdSource> {
+export async function leaseInstanceNumber(
+  leases: Collection<InstanceNumberLease>,
+  clock_guard: ClockGuard,
+): Promise<NumericIdSource> {
   const holder = randomHex(16)
-  let valid_until_ms = clock.monotonic_ms() + LEASE_MS
-  let { instance_number, version } = await acquire(leases, holder)
-  let next = numericIds(instance_number)
-  let stopped = false
+  let held: HeldNumber | undefined
+  let is_stopped = false
 
-  const renew = async (): Promise<void> => {
-    const started_at_ms = clock.monotonic_ms()
-    try {
-      const renewed = await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)
-      version = renewed.version
-    } catch (error) {
-      if (!(error instanceof Conflict)) throw error
-      const another = await acquire(leases, holder)
-      instance_number = another.instance_number
-      version = another.version
-      next = numericIds(instance_number)
+  async function renewOrAcquire(): Promise<void> {
+    if (!clock_guard.isTrusted()) return
+    const valid_until_ms = clock.monotonic_ms() + LEASE_MS
+    const version = held && (await renew(leases, held, holder))
+    if (held && version !== undefined) {
+      held = { ...held, version, valid_until_ms }
+      return
     }
-    valid_until_ms = started_at_ms + LEASE_MS
+    const { instance_number, version: first_version } = await acquire(leases, holder)
+    const nextId = numericIds(instance_number)
+    held = { instance_number, version: first_version, valid_until_ms, nextId }
   }
+
+  await renewOrAcquire()
   let renewing = Promise.resolve()
   const heartbeat = every(
     HEARTBEAT_MS,
     () => {
-      renewing = renew()
+      renewing = renewOrAcquire()
       return renewing
     },
     (error) => log.warn({ error }, 'renewal of the instance number lease failed'),
@@ -60,14 +71,17 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
 
   return {
     next() {
-      if (stopped || clock.monotonic_ms() >= valid_until_ms)
+      clock_guard.assertTrusted()
+      if (is_stopped || held === undefined || clock.monotonic_ms() >= held.valid_until_ms)
         throw new Unavailable('the lease of the instance number has expired')
-      return next()
+      return held.nextId()
     },
     async stop() {
-      stopped = true
+      is_stopped = true
       heartbeat.cancel()
       await Promise.allSettled([renewing])
+      if (held === undefined || !clock_guard.isTrusted()) return
+      const { instance_number, version } = held
       // The grace time still applies after the release, so that no other process makes an id of the present second.
       await leases
         .replace({ instance_number, holder, lease_until: now() }, version)
@@ -75,6 +89,21 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
           log.warn({ error }, 'release of the instance number lease failed')
         })
     },
+  }
+}
+
+/** Renews a lease. Returns its new version; `undefined` when another process has taken the number. */
+async function renew(
+  leases: Collection<InstanceNumberLease>,
+  { instance_number, version }: HeldNumber,
+  holder: string,
+): Promise<number | undefined> {
+  try {
+    const renewed = await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)
+    return renewed.version
+  } catch (error) {
+    if (error instanceof Conflict) return undefined
+    throw error
   }
 }
 
