@@ -1,16 +1,26 @@
+import { log } from '#lib/platform/telemetry/log.ts'
 import { dropCheckpoint, readCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import { isSameSnapshot } from '../checkpoints/compare-snapshots.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { createShardState, type ShardSnapshot } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 
-/** Replaces the checkpoints that are damaged or contradict the journal. Returns their number. */
+/**
+ * Replaces the checkpoints that are damaged or contradict the journal. Returns their number. Shards with a batch of a
+ * newer format are left to processes of a newer release.
+ */
 export async function rebuildCheckpoints(store: LedgerStore): Promise<number> {
   let repaired = 0
   for (let shard = 0; shard < SHARDS; shard += 1) {
-    if (await rebuildCheckpoint(store, shard)) repaired += 1
+    try {
+      if (await rebuildCheckpoint(store, shard)) repaired += 1
+    } catch (error) {
+      if (!(error instanceof NewerBatchFormat)) throw error
+      log.warn({ shard, error }, 'the checkpoint of a shard is left to processes of a newer release')
+    }
   }
   return repaired
 }
