@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
+import type { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
@@ -27,6 +29,8 @@ export interface Fixture {
   /** The stored documents, for tests of what no RPC shows. */
   readonly store: MerchantsStore
   client<S extends DescService>(service: S, caller?: CallerName): Client<S>
+  /** Creates a merchant with these environments, and returns its id. */
+  createMerchant(...environments: readonly Environment[]): Promise<string>
   close(): Promise<void>
 }
 
@@ -53,15 +57,20 @@ export async function createFixture(
     stopping: new AbortController().signal,
   })
   const endpoints = running.services.flatMap(createDispatcher(createCallerAuthenticator([], []), log))
+  const client: Fixture['client'] = (service, caller = 'operator') => {
+    const transport = createMemoryTransport(caller, (called) =>
+      endpoints.find(({ method }) => method === called),
+    )
+    return createClient(service, transport)
+  }
   return {
     bus,
     keyring,
     store: await openMerchantsStore(database),
-    client(service, caller = 'operator') {
-      const transport = createMemoryTransport(caller, (called) =>
-        endpoints.find(({ method }) => method === called),
-      )
-      return createClient(service, transport)
+    client,
+    async createMerchant(...environments) {
+      const given = { name: 'Alpha', timezone: 'UTC', environments: [...environments] }
+      return (await client(MerchantService).createMerchant(given)).merchant?.merchantId ?? ''
     },
     async close() {
       await running.stop()

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { isRecord, parseJson } from './json-value.ts'
 import type { FuzzSetup } from './requests.ts'
 
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g
@@ -44,22 +45,10 @@ export function strictObject(body: Buffer): Record<string, unknown> | undefined 
   if (!isUtf8(body) || body.subarray(0, 3).equals(BYTE_ORDER_MARK)) return undefined
   const text = body.toString()
   if (depthOf(text) > DEPTH_MAX) return undefined
-  const value = parsed(text)
+  const value = parseJson(text)
   if (!isRecord(value)) return undefined
   const keys = [...text.matchAll(STRING)].filter(([, colon]) => colon !== undefined).length
   return keysOf(value) === keys ? value : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Counts the brackets outside strings. For text that is not JSON the result has no meaning. */

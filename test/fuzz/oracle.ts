@@ -1,6 +1,7 @@
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Attempt } from './attempt.ts'
 import { mayBeSuccess, strictObject } from './expected-success.ts'
+import { isRecord, parseJson } from './json-value.ts'
 import { headerOf, type RawResponse } from './raw-http.ts'
 import { responseSignatureCheck } from './signing.ts'
 import type { FuzzSystem } from './system.ts'
@@ -85,7 +86,7 @@ const TIME_AT_END = /,"processing_time":(?:0|[1-9]\d*)(?:\.\d{1,3})?\}$/
 
 /** Parses the envelope in its exact form (E1 to E4), otherwise returns `undefined`. */
 function envelopeOf(text: string): Envelope | undefined {
-  const body = parsed(text)
+  const body = parseJson(text)
   if (!isRecord(body) || !TIME_AT_END.test(text)) return undefined
   const { success, result, error, request_id } = body
   if (typeof request_id !== 'string' || !UUID_V7.test(request_id)) return undefined
@@ -105,16 +106,4 @@ function envelopeOf(text: string): Envelope | undefined {
   const field = isRecord(details) ? details['description'] : undefined
   const names_field = typeof field === 'string'
   return (code === 1005 || code === 9000) && !names_field ? undefined : { success, code, field, request_id }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
@@ -21,12 +20,8 @@ let routeIds: { test: string; production: string; other: string }
 
 beforeAll(async () => {
   fixture = await createFixture()
-  const create = async (environments: Environment[]): Promise<string> => {
-    const given = { name: 'Alpha', timezone: 'UTC', environments }
-    return (await fixture.client(MerchantService).createMerchant(given)).merchant?.merchantId ?? ''
-  }
-  merchantId = await create([Environment.TEST, Environment.PRODUCTION])
-  otherMerchantId = await create([Environment.TEST])
+  merchantId = await fixture.createMerchant(Environment.TEST, Environment.PRODUCTION)
+  otherMerchantId = await fixture.createMerchant(Environment.TEST)
   const route = async (owner: string, environment: Environment): Promise<string> => {
     const connector = environment === Environment.TEST ? 'sandbox' : 'acquirer'
     const fixed = { direction: Direction.IN, method: 'upi', currency: 'INR', providerAccounts: ['main'] }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
@@ -11,13 +10,7 @@ let merchantId: string
 
 beforeAll(async () => {
   fixture = await createFixture()
-  const environments = [Environment.TEST, Environment.PRODUCTION]
-  const { merchant } = await fixture.client(MerchantService).createMerchant({
-    name: 'Alpha',
-    timezone: 'UTC',
-    environments,
-  })
-  merchantId = merchant?.merchantId ?? ''
+  merchantId = await fixture.createMerchant(Environment.TEST, Environment.PRODUCTION)
 })
 afterAll(() => fixture.close())
 

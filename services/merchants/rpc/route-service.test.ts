@@ -12,13 +12,7 @@ let merchantId: string
 
 beforeAll(async () => {
   fixture = await createFixture()
-  const environments = [Environment.TEST, Environment.PRODUCTION]
-  const { merchant } = await fixture.client(MerchantService).createMerchant({
-    name: 'Alpha',
-    timezone: 'UTC',
-    environments,
-  })
-  merchantId = merchant?.merchantId ?? ''
+  merchantId = await fixture.createMerchant(Environment.TEST, Environment.PRODUCTION)
 })
 afterAll(() => fixture.close())
 

@@ -3,7 +3,6 @@ import { MongoClient } from 'mongodb'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
@@ -30,10 +29,8 @@ if ('skip' in server) {
     const one = await createFixture(open)
     const other = await createFixture(open)
     const environment = Environment.TEST
-    const { merchant } = await one
-      .client(MerchantService)
-      .createMerchant({ name: 'Alpha', timezone: 'UTC', environments: [environment] })
-    const given = { merchantId: merchant?.merchantId ?? '', environment, apiVersion: ApiVersion.V1 }
+    const merchantId = await one.createMerchant(environment)
+    const given = { merchantId, environment, apiVersion: ApiVersion.V1 }
     const create = async (fixture: Fixture): Promise<number> => {
       const { credential } = await fixture.client(CredentialService).createCredential(given)
       return Number(credential?.applicationId)

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { now } from '#lib/platform/time.ts'
@@ -18,10 +17,8 @@ afterEach(() => fixture.close())
 
 async function createCredentials(count: number): Promise<string[]> {
   const environment = Environment.TEST
-  const { merchant } = await fixture
-    .client(MerchantService)
-    .createMerchant({ name: 'Alpha', timezone: 'UTC', environments: [environment] })
-  const given = { merchantId: merchant?.merchantId ?? '', environment, apiVersion: ApiVersion.V1 }
+  const merchantId = await fixture.createMerchant(environment)
+  const given = { merchantId, environment, apiVersion: ApiVersion.V1 }
   const ids: string[] = []
   for (let place = 0; place < count; place++) {
     const { credential } = await fixture.client(CredentialService).createCredential(given)
