@@ -5,6 +5,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import { V1_PATH } from '../gateway/paths.ts'
 import { startProcess } from '../test/support/child.ts'
+import { ANY_PORTS } from '../test/support/free-port.ts'
 import { merchantClient } from '../test/support/merchant.ts'
 import { startChild } from './child-process.ts'
 import { type LoadClient, rateOf, startLoadClient } from './load/client.ts'
@@ -12,7 +13,7 @@ import type { Load, LoadReport } from './load/load.ts'
 import { cpuTime } from './process-use.ts'
 import type { BenchResult, Goal } from './result.ts'
 import { measureAlternately, medianOf, type Round } from './rounds.ts'
-import { FREE_PORTS, startSystem } from './system.ts'
+import { startSystem } from './system.ts'
 
 const CONCURRENCY = 64
 const ROUND_MS = 1_500
@@ -115,7 +116,7 @@ function sandboxSettings(key: string): Record<string, string> {
     MULTIHUB_MASTER_KEYS: `bench:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: key,
     MULTIHUB_SANDBOX_DELAY: `${SANDBOX_DELAY_MS}ms`,
-    ...FREE_PORTS,
+    ...ANY_PORTS,
   }
 }
 

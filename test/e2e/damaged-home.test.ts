@@ -5,16 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { startProcess } from '../support/child.ts'
+import { ANY_PORTS } from '../support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const PORTS = Object.fromEntries(
-  ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH'].map((name) => [`MULTIHUB_${name}_PORT`, '0']),
-)
 
 let home: string
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'multihub-attack-'))
-  const first = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...PORTS })
+  const first = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
   await first.stop()
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
@@ -23,7 +21,7 @@ afterEach(() => rm(home, { recursive: true, force: true }))
 async function startAgain(): Promise<{ output: string; code: number | null }> {
   const child = spawn(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'scripts/start.ts'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', MULTIHUB_HOME: home, MULTIHUB_LOG_LEVEL: 'silent', ...PORTS },
+    env: { PATH: process.env['PATH'] ?? '', MULTIHUB_HOME: home, MULTIHUB_LOG_LEVEL: 'silent', ...ANY_PORTS },
   })
   let output = ''
   const take = (chunk: Buffer): void => {

@@ -4,10 +4,10 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { launch, runToEnd, startProcess } from '../support/child.ts'
+import { ANY_PORTS } from '../support/free-port.ts'
 import { mongodbForTests } from '../support/servers.ts'
 
 const server = await mongodbForTests()
-const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER'].map((name) => `MULTIHUB_${name}_PORT`)
 
 test('main.ts migrate without MONGODB_URI is refused', async () => {
   await expect(runToEnd('main.ts', ['migrate'], {})).rejects.toThrow(
@@ -20,7 +20,7 @@ else
   test('processes start only on migrated databases, and migrations can be repeated', async () => {
     const system_name = `migrate_${randomHex(4)}`
     const variables = {
-      ...Object.fromEntries(PORTS.map((variable) => [variable, '0'])),
+      ...ANY_PORTS,
       MULTIHUB_SYSTEM_NAME: system_name,
       MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
       MULTIHUB_SANDBOX_KEY: randomHex(32),

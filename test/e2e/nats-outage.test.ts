@@ -5,10 +5,10 @@ import { afterAll, expect, test } from '@jest/globals'
 import { sleep } from '#lib/platform/time.ts'
 import { startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
+import { ANY_PORTS } from '../support/free-port.ts'
 import { grpcHealth, SERVING } from '../support/grpc-health.ts'
 import { startPrivateNats } from '../support/servers.ts'
 
-const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH']
 /** Readiness is checked each second; this is long enough for several checks. */
 const OUTAGE_MS = 4_000
 
@@ -21,7 +21,7 @@ else {
   test('a process stays ready while NATS is down, and gRPC health says so too', async () => {
     const { urls, stop } = await startProcess('main.ts', ['all'], {
       MULTIHUB_HOME: home,
-      ...Object.fromEntries(PORTS.map((name) => [`MULTIHUB_${name}_PORT`, '0'])),
+      ...ANY_PORTS,
       MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}`,
       MULTIHUB_SANDBOX_KEY: 'b'.repeat(64),
       MULTIHUB_LOG_LEVEL: 'error',

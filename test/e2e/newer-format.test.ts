@@ -11,8 +11,8 @@ import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { startProcess } from '../support/child.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { eventually } from '../support/eventually.ts'
+import { ANY_PORTS } from '../support/free-port.ts'
 
-const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH']
 const TOKEN = 'c'.repeat(64)
 const MERCHANT = '1000'
 const MERCHANT_OF_ANOTHER_SHARD = '1001'
@@ -31,7 +31,7 @@ test('a process that meets a newer format is ready, names the shard, logs it onc
   await commitNewerBatch(home)
   const { urls, stop, log } = await startProcess('main.ts', ['all'], {
     MULTIHUB_HOME: home,
-    ...Object.fromEntries(PORTS.map((name) => [`MULTIHUB_${name}_PORT`, '0'])),
+    ...ANY_PORTS,
     MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}`,
     MULTIHUB_SANDBOX_KEY: 'b'.repeat(64),
     MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(TOKEN)}`,

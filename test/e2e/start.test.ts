@@ -6,16 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { launch, type SystemProcess, startProcess } from '../support/child.ts'
+import { launch, runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/free-port.ts'
-import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
+import { ANY_PORTS, freePort, freePorts, PORT_VARIABLES } from '../support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const PORTS = ['HTTP', 'GRPC', 'CONNECT', 'SANDBOX', 'PROVIDER', 'HEALTH'].map(
-  (name) => `MULTIHUB_${name}_PORT`,
-)
-const ANY_PORTS = Object.fromEntries(PORTS.map((variable) => [variable, '0']))
 /** Settings of a start that does not wait long, and does not say that it waits. */
 const IMPATIENT = { MULTIHUB_START_WAIT: '2s', MULTIHUB_LOG_LEVEL: 'error' }
 const KEYS = { MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}` }
@@ -43,25 +38,13 @@ describe('a failed start ends with code 1 and says what to do', () => {
     words: readonly string[] = ['scripts/start.ts'],
   ): Promise<readonly string[]> {
     const [file = '', ...parameters] = words
-    const { child, log, kill } = launch(file, parameters, {
-      MULTIHUB_HOME: home,
-      ...ANY_PORTS,
-      ...variables,
-    })
-    let output = ''
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk
-    })
-    // A process that starts although it should not is killed, and then has no exit code.
-    const limit = setTimeout(() => void kill(), HANG_LIMIT_MS)
-    const [code] = await once(child, 'close')
-    clearTimeout(limit)
-    expect({ code, output, log: log() }).toEqual({ code: 1, output: '', log: expect.stringMatching(/^.+\n/) })
-    expect(log()).not.toMatch(/^\s+at |\{"level"/m)
-    return log().trimEnd().split('\n')
+    const ended = await runUntilEnd(file, parameters, { MULTIHUB_HOME: home, ...ANY_PORTS, ...variables })
+    expect(ended).toEqual({ code: 1, output: '', log: expect.stringMatching(/^.+\n/) })
+    expect(ended.log).not.toMatch(/^\s+at |\{"level"/m)
+    return ended.log.trimEnd().split('\n')
   }
 
-  test.each(PORTS)('%s names a port in use', async (variable) => {
+  test.each(PORT_VARIABLES)('%s names a port in use', async (variable) => {
     expect(await refusal({ [variable]: taken_port })).toEqual([
       `127.0.0.1:${taken_port} is used by another process: set ${variable} to a free port, or to 0 for any free port`,
     ])
@@ -228,9 +211,7 @@ describe('a system that is started, stopped and started again', () => {
   let ports: Readonly<Record<string, string>>
   const running: (SystemProcess | ChildProcess)[] = []
   beforeEach(async () => {
-    const free = new Set<number>()
-    while (free.size < PORTS.length) free.add(await freePort())
-    ports = Object.fromEntries([...free].map((port, index) => [PORTS[index] ?? '', `${port}`]))
+    ports = await freePorts()
   })
   afterEach(async () => {
     for (const each of running.splice(0)) each.kill('SIGKILL')

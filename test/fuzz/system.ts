@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProcess } from '../support/child.ts'
+import { ANY_PORTS } from '../support/free-port.ts'
 import type { Demo } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
 import { callbackSecret, startReceiver } from '../support/receiver.ts'
@@ -38,15 +39,7 @@ export interface Memory {
 const LOG_TAIL_CHARACTERS = 2_000
 
 /** Free ports, and a flood limit that does not hide other results. */
-const ENVIRONMENT = {
-  MULTIHUB_HTTP_PORT: '0',
-  MULTIHUB_GRPC_PORT: '0',
-  MULTIHUB_CONNECT_PORT: '0',
-  MULTIHUB_SANDBOX_PORT: '0',
-  MULTIHUB_PROVIDER_PORT: '0',
-  MULTIHUB_HEALTH_PORT: '0',
-  MULTIHUB_FLOOD_LIMIT: '1000000',
-}
+const ENVIRONMENT = { ...ANY_PORTS, MULTIHUB_FLOOD_LIMIT: '1000000' }
 
 /** Starts a whole system in its own process and stores what the fuzzer needs. */
 export async function startFuzzSystem(): Promise<FuzzSystem> {

@@ -77,12 +77,19 @@ export function launch(
   }
 }
 
-/** Runs a command that ends by itself, and returns the lines of its standard output. Throws unless it exits with 0. */
-export async function runToEnd(
+/** How a process ended: its exit code (`null` when it was killed), its standard output and its standard error. */
+export interface EndedProcess {
+  readonly code: number | null
+  readonly output: string
+  readonly log: string
+}
+
+/** Runs a command until it ends by itself. One that does not end is killed. */
+export async function runUntilEnd(
   file: string,
   parameters: readonly string[],
   variables: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
+): Promise<EndedProcess> {
   const { child, log, kill } = launch(file, parameters, variables)
   let output = ''
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -91,7 +98,17 @@ export async function runToEnd(
   const limit = setTimeout(() => void kill(), HANG_LIMIT_MS)
   const [code] = await once(child, 'close')
   clearTimeout(limit)
-  if (code !== 0) throw new Error(`${file} ${parameters.join(' ')} ended with ${code}:\n${log()}`)
+  return { code, output, log: log() }
+}
+
+/** Runs a command that ends by itself, and returns the lines of its standard output. Throws unless it exits with 0. */
+export async function runToEnd(
+  file: string,
+  parameters: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const { code, output, log } = await runUntilEnd(file, parameters, variables)
+  if (code !== 0) throw new Error(`${file} ${parameters.join(' ')} ended with ${code}:\n${log}`)
   return output.trimEnd().split('\n')
 }
 

@@ -9,7 +9,7 @@ import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { writeDemo } from '../../scripts/demo.ts'
 import { runToEnd, type SystemProcess, startProcess } from './child.ts'
-import { freePort } from './free-port.ts'
+import { differentFreePorts, freePorts } from './free-port.ts'
 import type { Demo } from './merchant.ts'
 
 /** A whole Multihub in its own processes, with the demonstration data. */
@@ -32,13 +32,6 @@ export interface TestSystem {
   end(): Promise<void>
 }
 
-/** Finds different ports, because a random port can repeat. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) ports.add(await freePort())
-  return [...ports]
-}
-
 type Variables = Readonly<Record<string, string>>
 
 /** The name of the process of the second gateway. */
@@ -53,17 +46,7 @@ interface Plan {
 /** Starts all roles in one process on embedded stores, like `npm start`. Its ports remain the same after a restart. */
 export async function startOneProcess(more: Variables = {}): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
-  const [http, grpc, connect, sandbox, provider, health] = await freePorts(6)
-  const variables = {
-    MULTIHUB_HOME: home,
-    MULTIHUB_HTTP_PORT: `${http}`,
-    MULTIHUB_GRPC_PORT: `${grpc}`,
-    MULTIHUB_CONNECT_PORT: `${connect}`,
-    MULTIHUB_SANDBOX_PORT: `${sandbox}`,
-    MULTIHUB_PROVIDER_PORT: `${provider}`,
-    MULTIHUB_HEALTH_PORT: `${health}`,
-    ...more,
-  }
+  const variables = { MULTIHUB_HOME: home, ...(await freePorts()), ...more }
   const plans = { all: { file: 'scripts/start.ts', parameters: [], variables } }
   return run(plans, home, async () => JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')))
 }
@@ -80,7 +63,7 @@ export async function startProcessPerRole(
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const tokens = Object.fromEntries([...ROLES, 'operator'].map((name) => [name, randomHex(32)]))
   const callers = [...ROLES, 'operator'].filter((name) => name !== 'sandbox')
-  const [http, sandbox, provider, ...grpc] = await freePorts(3 + ROLES.length)
+  const [http, sandbox, provider, ...grpc] = await differentFreePorts(3 + ROLES.length)
   const addresses = ROLES.filter((role) => role !== 'sandbox' && role !== 'gateway').map((role) => [
     `MULTIHUB_${role.toUpperCase()}_ADDRESS`,
     `127.0.0.1:${grpc[ROLES.indexOf(role)]}`,
