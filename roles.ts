@@ -136,6 +136,7 @@ export async function startRoles(
     role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
   }
   const serving = await serveRpc(rpc, lifecycle, config, urls)
+  await Promise.all([...running.values()].map((role) => role.onServing?.()))
   await watchReadiness(lifecycle, clock_guard, stores, running, serving)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('operator') }

@@ -8,16 +8,18 @@ import {
   type ForwardCommands,
   type ForwardedResult,
 } from './forwarding/command-forwarder.ts'
-import { createShardAffinity } from './forwarding/shard-affinity.ts'
+import { createMembership, type Membership } from './forwarding/membership.ts'
+import { createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
-import { createGivenAwayShards } from './shards/given-away-shards.ts'
+import { createGivenAwayShards, type GivenAwayShards } from './shards/given-away-shards.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
+import type { Members } from './store/members.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
 import { rebuildCheckpoints } from './use-cases/rebuild-checkpoints.ts'
-import { submitCommand } from './use-cases/submit-command.ts'
+import { type CommandRouting, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
 export interface Ledger {
@@ -36,7 +38,11 @@ export interface Ledger {
   rebuildCheckpoints(): Promise<number>
   /** What this process leaves to others although it works, such as `shard 7: newer format`. */
   limitations(): readonly string[]
-  /** Unloads the shards and gives the leases back. */
+  /** Takes its share of the shards from now on: other processes forward their commands to this one. */
+  join(): Promise<void>
+  /** Gives its share of the shards to the other processes, and forwards their commands. */
+  leave(): Promise<void>
+  /** Leaves and unloads the shards. */
   stop(): Promise<void>
 }
 
@@ -60,25 +66,38 @@ export function createLedger(
   memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
 ): Ledger {
   const given_away = createGivenAwayShards()
-  const loaded = createLoadedShards(store, clock_guard, memory_max_bytes)
-  const shards = given_away.guard(loaded, (shard) => routing?.affinity.giveAway(shard))
-  const routing = forwarding && {
-    affinity: createShardAffinity(store.leases, forwarding.self_address, given_away.has),
-    forwarder: createCommandForwarder(forwarding.forward),
-  }
+  const shards = given_away.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
+  const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, given_away)
   return {
     async submit(environment, command) {
       clock_guard.assertTrusted()
-      return await submitCommand(shards, routing, environment, command)
+      return await submitCommand(shards, sharing?.routing, environment, command)
     },
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),
     rebuildCheckpoints: () => rebuildCheckpoints(store),
     limitations: () => given_away.list().map((shard) => `shard ${shard}: newer format`),
+    async join() {
+      await sharing?.membership.join()
+    },
+    async leave() {
+      await sharing?.membership.leave()
+    },
     async stop() {
+      await sharing?.membership.stop()
       await shards.stop()
-      await routing?.affinity.stop()
     },
   }
+}
+
+function shareShards(
+  members: Members,
+  clock_guard: ClockGuard,
+  { self_address, forward }: ForwardingDeps,
+  given_away: GivenAwayShards,
+): { readonly membership: Membership; readonly routing: CommandRouting } {
+  const membership = createMembership(members, self_address, clock_guard.isTrusted)
+  const placement = createShardPlacement(membership, self_address, given_away.has)
+  return { membership, routing: { placement, forwarder: createCommandForwarder(forward) } }
 }

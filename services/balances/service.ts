@@ -15,7 +15,7 @@ import { createVerifier } from './verification/verifier.ts'
 /** The settings of the balances role. */
 export const BALANCES_CONFIG = {
   self_address: describedSetting(
-    'host:port at which other balances processes reach the gRPC port of this one; without it no commands are forwarded to or from this process.',
+    'host:port at which other balances processes reach the gRPC port of this one; without it this process shares no shards with others, and no commands are forwarded to or from it.',
     optionalSetting(textSetting('MULTIHUB_BALANCES_SELF_ADDRESS')),
   ),
   memory_max_bytes: describedSetting(
@@ -50,6 +50,10 @@ export const role: Role = {
         createLedgerRpc(ledger),
         createVerificationRpc(store.verifications, verifier),
       ],
+      async onServing() {
+        await ledger.join()
+        context.draining.addEventListener('abort', () => void ledger.leave())
+      },
       limitations: () => ledger.limitations(),
       async stop() {
         await Promise.all([verifier.stop(), ledger.stop()])

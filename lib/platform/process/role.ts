@@ -45,6 +45,8 @@ export interface RunningRole {
    * Returns the URLs for the `ready` line, by name.
    */
   open?(): Promise<Readonly<Record<string, string>>>
+  /** Called once when other processes can call the RPCs of this one. */
+  onServing?(): Promise<void>
   /** Throws when the role cannot do its work now. The readiness check calls it at most once per second. */
   check?(): Promise<void>
   /** What the role cannot do now although it is ready, in a few words each, such as one part of its data. */

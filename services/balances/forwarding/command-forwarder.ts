@@ -53,9 +53,7 @@ export function createCommandForwarder(forward: ForwardCommands): CommandForward
       for (const [index, { resolve, reject }] of batch.entries()) {
         const result = results[index]
         if (result === undefined || result === 'unavailable')
-          reject(
-            new Unavailable('the process that holds the lease of the shard could not decide the command'),
-          )
+          reject(new Unavailable('the process that owns the shard could not decide the command'))
         else resolve(result)
       }
     } catch (error) {

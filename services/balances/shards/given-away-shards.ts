@@ -13,9 +13,9 @@ export interface GivenAwayShards {
   list(): readonly number[]
   /**
    * Wraps the use of shards: a shard in which a newer batch is met is given away for `GIVEN_AWAY_MS`, and every use of it
-   * throws `NewerBatchFormat` meanwhile. `onGivenAway` is called each time. All other shards are used as before.
+   * throws `NewerBatchFormat` meanwhile. All other shards are used as before.
    */
-  guard(shards: LoadedShards, onGivenAway: (shard: number) => void): LoadedShards
+  guard(shards: LoadedShards): LoadedShards
 }
 
 interface GivenAway {
@@ -57,7 +57,7 @@ export function createGivenAwayShards(): GivenAwayShards {
   return {
     has: (shard) => current(shard) !== undefined,
     list: () => [...given_away.keys()].sort((one, other) => one - other),
-    guard: (shards, onGivenAway) => ({
+    guard: (shards) => ({
       ...shards,
       async use(shard, work) {
         const blocked = current(shard)
@@ -69,10 +69,7 @@ export function createGivenAwayShards(): GivenAwayShards {
           return result
         } catch (error) {
           // Every waiting command fails with the error. Only the first one gives the shard away.
-          if (error instanceof NewerBatchFormat && current(shard) === undefined) {
-            giveAway(error)
-            onGivenAway(shard)
-          }
+          if (error instanceof NewerBatchFormat && current(shard) === undefined) giveAway(error)
           throw error
         }
       },

@@ -2,14 +2,14 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { BATCH_FORMATS } from '../domain/batch-format.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'
-import { openShardLeases, type ShardLeases } from './shard-leases.ts'
+import { type Members, openMembers } from './members.ts'
 import { openVerifications, type Verifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
 export interface LedgerStore {
   readonly journal: Journal
   readonly checkpoints: Checkpoints
-  readonly leases: ShardLeases
+  readonly members: Members
   readonly verifications: Verifications
 }
 
@@ -18,7 +18,7 @@ export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Pr
   return {
     journal: await openJournal(store, formats),
     checkpoints: await openCheckpoints(store),
-    leases: await openShardLeases(store),
+    members: await openMembers(store),
     verifications: await openVerifications(store),
   }
 }

@@ -21,7 +21,7 @@ export async function decideForwarded(
   if (failed.length > 0 && !(first instanceof NewerBatchFormat)) {
     log.warn(
       { shard, count: failed.length, error: first },
-      'forwarded commands could not be decided; the process that sent them decides them',
+      'forwarded commands could not be decided; the process that sent them asks another one',
     )
   }
   return settled.map((result) => (result.status === 'fulfilled' ? result.value : 'unavailable'))

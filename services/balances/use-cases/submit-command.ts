@@ -3,18 +3,21 @@ import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { shardOf } from '../domain/shard.ts'
 import type { CommandForwarder } from '../forwarding/command-forwarder.ts'
-import type { ShardAffinity } from '../forwarding/shard-affinity.ts'
+import type { ShardPlacement } from '../forwarding/shard-placement.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
 
-/** How commands reach the process that holds the lease of their shard. */
+/** How commands reach the process that owns their shard. */
 export interface CommandRouting {
-  readonly affinity: ShardAffinity
+  readonly placement: ShardPlacement
   readonly forwarder: CommandForwarder
 }
 
+/** Most processes that one command is forwarded to, one after the other. It bounds the time until it is decided here. */
+const FORWARDS_MAX = 2
+
 /**
- * Decides a command in the process that holds the lease of its shard, or here when there is none or it fails. Without
- * `routing` every command is decided here.
+ * Decides a command in the process that owns its shard, or here when that fails. Without `routing` every command is
+ * decided here.
  */
 export async function submitCommand(
   shards: LoadedShards,
@@ -23,13 +26,14 @@ export async function submitCommand(
   command: Command,
 ): Promise<CommandResult> {
   const shard = shardOf(command.merchant_id, environment)
-  const address = await routing?.affinity.acquireOrFind(shard)
-  if (routing && address !== undefined) {
+  for (let forwards = 0; routing && forwards < FORWARDS_MAX; forwards += 1) {
+    const address = routing.placement.ownerOf(shard)
+    if (address === undefined) break
     try {
       return await routing.forwarder.submit(address, shard, command)
     } catch (error) {
       // The other process may have decided the command. Its id makes submitting it again harmless.
-      routing.affinity.markUnreachable(shard, error)
+      routing.placement.avoid(shard, address, error)
     }
   }
   return await decideHere(shards, shard, command)

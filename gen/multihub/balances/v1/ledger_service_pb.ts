@@ -540,7 +540,7 @@ export const LedgerService: GenService<{
     output: typeof ResolveHoldResponseSchema;
   },
   /**
-   * Forward sends commands to the process that holds the lease of their shard. Only balances processes call it.
+   * Forward sends commands to the process that owns their shard. Only balances processes call it.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.Forward
    */

@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { SHARDS } from '../domain/shard.ts'
+import { createShardPlacement, rankAddresses } from './shard-placement.ts'
+
+const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard)
+
+function owners(addresses: readonly string[]): (string | undefined)[] {
+  return ALL_SHARDS.map((shard) => rankAddresses(shard, addresses)[0])
+}
+
+test('every process has its share, whatever the order of the addresses', () => {
+  const addresses = ['balances-0:9000', 'balances-1:9000', 'balances-2:9000']
+  const placed = owners(addresses)
+  expect(owners(addresses.toReversed())).toEqual(placed)
+  for (const address of addresses) {
+    const share = placed.filter((owner) => owner === address).length
+    expect(share).toBeGreaterThan(SHARDS / 3 / 1.5)
+    expect(share).toBeLessThan((SHARDS / 3) * 1.5)
+  }
+})
+
+test('only the shards of a process move when it joins or leaves', () => {
+  const before = owners(['a:1', 'b:2'])
+  const after = owners(['a:1', 'b:2', 'c:3'])
+  const moved = ALL_SHARDS.filter((shard) => before[shard] !== after[shard])
+  expect(moved.length).toBeGreaterThan(0)
+  expect(moved.every((shard) => after[shard] === 'c:3')).toBe(true)
+})
+
+test('without live processes, or when this process is the first, it decides itself', () => {
+  let live: readonly string[] = []
+  const placement = createShardPlacement({ live: () => live }, 'a:1', () => false)
+  expect(placement.ownerOf(5)).toBeUndefined()
+  live = ['a:1']
+  expect(placement.ownerOf(5)).toBeUndefined()
+  live = ['b:2']
+  expect(placement.ownerOf(5)).toBe('b:2')
+})
+
+test('a process that failed for a shard is avoided for that shard for a while', async () => {
+  const clock = createManualClock()
+  const restoreClock = useClock(clock)
+  try {
+    const live = ['a:1', 'b:2', 'c:3']
+    const [first = '', second = '', third = ''] = rankAddresses(5, live)
+    const placement = createShardPlacement({ live: () => live }, third, () => false)
+    expect(placement.ownerOf(5)).toBe(first)
+    placement.avoid(5, first, new Error('no response'))
+    expect(placement.ownerOf(5)).toBe(second)
+    placement.avoid(5, second, new Error('no response'))
+    expect(placement.ownerOf(5)).toBeUndefined()
+    const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
+    expect(placement.ownerOf(other)).toBe(first)
+    await clock.advance(5_000)
+    expect(placement.ownerOf(5)).toBe(first)
+  } finally {
+    restoreClock()
+  }
+})
+
+test('the next process owns a shard that this one gives away', () => {
+  const live = ['a:1', 'b:2']
+  const [first = '', second = ''] = rankAddresses(5, live)
+  let is_given_away = false
+  const placement = createShardPlacement({ live: () => live }, first, () => is_given_away)
+  expect(placement.ownerOf(5)).toBeUndefined()
+  is_given_away = true
+  expect(placement.ownerOf(5)).toBe(second)
+})

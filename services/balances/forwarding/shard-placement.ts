@@ -1,0 +1,74 @@
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { clock } from '#lib/platform/time.ts'
+import { SHARDS } from '../domain/shard.ts'
+import type { Membership } from './membership.ts'
+
+/** How long no command of a shard is sent to a process that failed to decide one. */
+const AVOIDED_MS = 5_000
+
+/**
+ * Says which process should decide a shard. It serves speed only: any process may decide any shard, and the unique
+ * position in the journal keeps that safe.
+ */
+export interface ShardPlacement {
+  /** The address of the process that should decide the shard; `undefined` when that is this process. */
+  ownerOf(shard: number): string | undefined
+  /** Chooses the next process for a shard for a while, because this one failed to decide with `error`. */
+  avoid(shard: number, address: string, error: unknown): void
+}
+
+/**
+ * Places shards by rendezvous hashing over the live processes: each process ranks the addresses for a shard by the same
+ * hash, and the first one owns it. When a process joins or leaves, only the shards that it gets or had move. This process
+ * does not own a shard for which `isGivenAway`.
+ */
+export function createShardPlacement(
+  membership: Pick<Membership, 'live'>,
+  self_address: string,
+  isGivenAway: (shard: number) => boolean,
+): ShardPlacement {
+  const ranks: (readonly string[] | undefined)[] = Array.from({ length: SHARDS })
+  const avoided_until_ms = new Map<string, number>()
+  let ranked = membership.live()
+
+  function rankOf(shard: number): readonly string[] {
+    const live = membership.live()
+    if (live !== ranked) {
+      ranks.fill(undefined)
+      avoided_until_ms.clear()
+      ranked = live
+    }
+    const rank = ranks[shard] ?? rankAddresses(shard, live)
+    ranks[shard] = rank
+    return rank
+  }
+
+  function isAvoided(shard: number, address: string): boolean {
+    if (address === self_address) return isGivenAway(shard)
+    if (avoided_until_ms.size === 0) return false
+    return (avoided_until_ms.get(`${shard} ${address}`) ?? 0) > clock.monotonic_ms()
+  }
+
+  return {
+    ownerOf(shard) {
+      const owner = rankOf(shard).find((address) => !isAvoided(shard, address))
+      return owner === self_address ? undefined : owner
+    },
+    avoid(shard, address, error) {
+      // Many commands fail together. Only the first of them is logged.
+      if (isAvoided(shard, address)) return
+      avoided_until_ms.set(`${shard} ${address}`, clock.monotonic_ms() + AVOIDED_MS)
+      log.warn(
+        { shard, error },
+        'the process that owns a shard could not decide a command; other processes decide the shard for a while',
+      )
+    },
+  }
+}
+
+/** The addresses in the order in which they should own the shard. */
+export function rankAddresses(shard: number, addresses: readonly string[]): readonly string[] {
+  const hashed = addresses.map((address) => ({ address, hash: sha256Hex(`${shard} ${address}`) }))
+  return hashed.sort((one, other) => (one.hash < other.hash ? 1 : -1)).map(({ address }) => address)
+}
