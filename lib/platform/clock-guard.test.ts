@@ -33,6 +33,7 @@ test('trusts no clock before the first measurement', async () => {
   guard.assertTrusted()
 })
 
+// R8
 test('trusts a clock up to the bound on both sides, and names the offset beyond it', async () => {
   await guard.start(async () => storeNow())
   manual.stepWall(CLOCK_OFFSET_MAX_MS - AHEAD_MS)

@@ -3,7 +3,7 @@ import { log } from './telemetry/log.ts'
 import { gauge } from './telemetry/metrics.ts'
 import { clock, every, type Timer } from './time.ts'
 
-/** The largest difference between the clock of a process and that of its store, either way, with which it may act. */
+/** The largest difference between the clock of a process and that of its store, either way, with which it may act (R8). */
 export const CLOCK_OFFSET_MAX_MS = 5_000
 
 /** The pause between two measurements. */

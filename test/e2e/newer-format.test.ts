@@ -26,6 +26,7 @@ async function commitNewerBatch(home: string): Promise<void> {
   await store.close()
 }
 
+// R9
 test('a process that meets a newer format is ready, names the shard, logs it once and serves all others', async () => {
   const home = await mkdtemp(join(tmpdir(), 'multihub-newer-format-'))
   await commitNewerBatch(home)

@@ -8,7 +8,7 @@ export interface BatchFormats {
 
 /**
  * The formats of this release. WARNING: a new format needs two releases, because old and new processes run together
- * during an update. The first raises `read_max` and learns to read the format; only the next one raises `written`.
+ * during an update. The first raises `read_max` and learns to read the format; only the next one raises `written` (R9).
  */
 export const BATCH_FORMATS: BatchFormats = { written: 1, read_max: 1 }
 

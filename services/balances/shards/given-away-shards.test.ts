@@ -56,6 +56,7 @@ function countingReads(store: LedgerStore): LedgerStore {
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error)
 
+// R9
 describe('a batch of a newer format', () => {
   test('is met by the load of a shard: only that shard is left to others', async () => {
     expect(shardOf(OTHER, 'test')).not.toBe(SHARD)

@@ -9,6 +9,7 @@ import { bindExpirePayment } from './expire-payment.ts'
 
 const MINUTE_MS = 60_000
 
+// P8, R8
 test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that has 30 minutes left', async () => {
   const measuring = createClockGuard()
   await measuring.start(async () => new Date(Date.now()))
