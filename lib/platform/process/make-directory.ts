@@ -1,22 +1,29 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncDirectory } from './sync-directory.ts'
 import { systemErrorCode } from './system-error-code.ts'
 
 /**
- * Creates a directory and its missing parents, readable by their owner only. An existing directory keeps its mode.
+ * Creates a directory and its missing parents, readable by their owner only. Their names survive a power cut. An existing
+ * directory keeps its mode.
  * Throws the system's error. Node's own option `recursive` is not used: where no directory can be created, such as in
  * `/proc`, it never returns (seen with 24.21), and the process would hang at start without a message.
  */
 export async function makeDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path, { mode: 0o700 })
+    await makeDurable(path)
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
     if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
-    await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
+    await makeDurable(path).catch((again: unknown) => {
       // Another process may have created it meanwhile.
       if (systemErrorCode(again) !== 'EEXIST') throw again
     })
   }
+}
+
+async function makeDurable(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 })
+  await syncDirectory(dirname(path))
 }

@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import type { Database, RootDatabase } from 'lmdb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
+import { syncDirectory } from '#lib/platform/process/sync-directory.ts'
 import { checkDataFile } from './check-file.ts'
 import { createWriter, type PlannedWrite, type Writer } from './writer.ts'
 
@@ -121,6 +122,10 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
       // Our writer groups the writes. LMDB's own grouping has an internal promise that rejects on a full disk, cannot be
       // handled, and would end the process.
       eventTurnBatching: false,
+    })
+    await syncDirectory(path).catch(async (error: unknown) => {
+      await root.close()
+      throw error
     })
     return { root, writer: createWriter(root, timeout_ms) }
   } catch (error) {

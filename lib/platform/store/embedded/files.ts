@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { makeDirectory } from '#lib/platform/process/make-directory.ts'
+import { syncDirectory } from '#lib/platform/process/sync-directory.ts'
 import { systemErrorCode } from '#lib/platform/process/system-error-code.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
@@ -104,16 +105,6 @@ async function removeAbandoned(directory: string): Promise<void> {
 
 async function exists(path: string): Promise<boolean> {
   return (await disk(() => stat(path).catch(ignoreMissing))) !== undefined
-}
-
-/** Makes the names in a directory durable. */
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function disk<T>(action: () => Promise<T>): Promise<T> {
