@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
@@ -29,14 +30,9 @@ test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that 
   const { payments } = fixture.store
   await fixture.runner().insert({ ...payment, effects: [expiry] })
   const runner = fixture.runner([bindExpirePayment()], { clock_guard, sweep_ms: 20 })
-  const restoreClock = useClock({
-    now_ms: () => Date.now() + 31 * MINUTE_MS,
-    monotonic_ms: () => performance.now(),
-    after(delay_ms, action) {
-      const handle = setTimeout(action, delay_ms)
-      return { cancel: () => clearTimeout(handle) }
-    },
-  })
+  const adjustable = createAdjustableClock()
+  adjustable.stepWall(31 * MINUTE_MS)
+  const restoreClock = useClock(adjustable)
   const { merchant_id, environment, c_id } = payment
   const stored = () => payments.get({ merchant_id, environment, c_id })
   try {

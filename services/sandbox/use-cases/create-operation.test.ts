@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
 import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
@@ -13,22 +14,14 @@ import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 const http = createHttpClient({ allow: allowAnyAddress })
 const connector: Connector = createHttpConnector(http)
 const DAY_MS = 86_400_000
-/** How far the wall clock is ahead of the machine's. */
-let ahead_ms = 0
+const adjustable = createAdjustableClock()
 let restoreClock: () => void
 let directory: string
 let sandbox: TestSandbox
 let orders_made = 0
 
 beforeAll(async () => {
-  restoreClock = useClock({
-    now_ms: () => Date.now() + ahead_ms,
-    monotonic_ms: () => performance.now(),
-    after(delay_ms, action) {
-      const timer = setTimeout(action, delay_ms).unref()
-      return { cancel: () => clearTimeout(timer) }
-    },
-  })
+  restoreClock = useClock(adjustable)
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   sandbox = await startSandbox(directory)
 })
@@ -49,7 +42,7 @@ async function createPaid(): Promise<ProviderOrder> {
     amount: { minor: 100_908n, currency: 'INR' },
     method: 'upi',
     callback_url: 'http://127.0.0.1:9/',
-    expires_at: new Date(Date.now() + ahead_ms + 3_600_000),
+    expires_at: new Date(adjustable.now_ms() + 3_600_000),
     payer: {},
   }
   await create(deposit)
@@ -103,6 +96,6 @@ test('an operation and its key are kept permanently', async () => {
   const deposit = await createPaid()
   const created = await create(deposit)
   expect(created).toMatchObject({ kind: 'success', provider_id: expect.any(String) })
-  ahead_ms = 3_650 * DAY_MS
+  adjustable.stepWall(3_650 * DAY_MS)
   expect(await create(deposit)).toEqual(created)
 })
