@@ -11,6 +11,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   ledger: () => import('./ledger.ts'),
   gateway: () => import('./gateway.ts'),
   payment: () => import('./payment-in.ts'),
+  sweeper: () => import('./sweeper.ts'),
   start: () => import('./start.ts'),
 }
 

@@ -24,6 +24,8 @@ export interface TestRoles extends AsyncDisposable {
   /** The URLs that the roles opened, by name. */
   readonly urls: Readonly<Record<string, string>>
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
+  /** The store that a role has opened. */
+  storeOf(role: string): Store
   /** Makes the store of a role unavailable or available again. */
   setStoreUnavailable(role: string, unavailable: boolean): void
   /** Announces to the roles that the process will stop, without stopping them. */
@@ -43,14 +45,14 @@ export async function startRoles(
   const role_variables: Record<string, string> = { ...variables }
   const urls: Record<string, string> = {}
   const unavailable = new Set<string>()
-  const stores: Store[] = []
+  const stores = new Map<string, Store>()
   const running: RunningRole[] = []
   const end = async (): Promise<void> => {
     stopping.abort()
     for (const started of running.reverse()) await started.stop()
     await bus.close()
     rpc.close()
-    for (const store of stores) await store.close()
+    for (const store of stores.values()) await store.close()
     await rm(directory, { recursive: true, force: true })
   }
 
@@ -65,7 +67,7 @@ export async function startRoles(
       stopping: stopping.signal,
       async openStore() {
         const store = await openStore({ database: role.name, directory, timeout_ms: HANG_LIMIT_MS })
-        stores.push(store)
+        stores.set(role.name, store)
         return withOutages(store, () => unavailable.has(role.name))
       },
     })
@@ -79,6 +81,11 @@ export async function startRoles(
     keyring,
     urls,
     client: (service, caller) => rpc.clientsOf(caller)(service),
+    storeOf(role) {
+      const store = stores.get(role)
+      if (!store) throw new Error(`the role ${role} has no store`)
+      return store
+    },
     setStoreUnavailable: (role, is_unavailable) =>
       void (is_unavailable ? unavailable.add(role) : unavailable.delete(role)),
     announceStop: () => stopping.abort(),
