@@ -17,7 +17,7 @@ import {
 import { createVerifier } from '../../services/balances/verification/verifier.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
-import { stepWallClock } from '../support/stepped-clock.ts'
+import { stepWallClock } from '../support/wall-clock.ts'
 
 const CHILD = join(import.meta.dirname, 'verification-crash.child.ts')
 const BATCHES = 20 * Number(CHECKPOINT_INTERVAL_BATCHES)

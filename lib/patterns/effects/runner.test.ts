@@ -56,31 +56,6 @@ test('a stopped runner leases nothing, and the next process runs what is due', a
   await next.stop()
 })
 
-test('an outcome after the expiry of its lease changes nothing', async () => {
-  const gate = Promise.withResolvers<void>()
-  const slow = knownEffect.bind<Item>({
-    ...idleHandler,
-    lease_ms: 30,
-    async run() {
-      await gate.promise
-      return (current) => ({ ...current, by: 'first' })
-    },
-  })
-  const runner = fixture.runner([slow])
-  const running = runner.runEffects(await runner.insert(itemWith('one', knownEffect)))
-  const fast = knownEffect.bind<Item>({
-    ...idleHandler,
-    run: async () => (current) => ({ ...current, by: 'second' }),
-  })
-  const other = fixture.runner([fast])
-  other.start()
-  await fixture.untilDone('one')
-  gate.resolve()
-  await running
-  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
-  await Promise.all([runner.stop(), other.stop()])
-})
-
 describe('while the clock of the process is wrong', () => {
   test('the sweeper leases nothing, and goes on when the clock is right again', async () => {
     await fixture.items.insert(itemWith('one', knownEffect))

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { Collection } from '#lib/platform/store/store.ts'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { useWallClock } from '../../../test/support/wall-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
 import {
   defineKind,
@@ -45,17 +46,10 @@ function createGate() {
   }
 }
 
-/** Stops the wall clock, so that no effect becomes overdue while a test runs. Timers go on. */
-function freezeWall(): () => void {
+/** Stops the wall clock, so that no effect becomes overdue while a test runs. */
+function stopWallClock(): () => void {
   const wall_ms = Date.now()
-  return useClock({
-    now_ms: () => wall_ms,
-    monotonic_ms: () => performance.now(),
-    after(delay_ms, action) {
-      const timer = setTimeout(action, delay_ms)
-      return { cancel: () => clearTimeout(timer) }
-    },
-  })
+  return useWallClock(() => wall_ms)
 }
 
 /** One effect at a time for each letter that the id of a document begins with. */
@@ -77,7 +71,7 @@ test('many due effects of unknown kinds do not hide other effects, and are postp
 })
 
 test('an effect of an unknown kind that has just become due is left to other processes', async () => {
-  restoreClock = freezeWall()
+  restoreClock = stopWallClock()
   await fixture.items.insert(itemWith('one', unknownEffect, 1))
   const before = await fixture.items.get({ item_id: 'one' })
   await fixture.store(300, knownEffect, 1)
@@ -121,7 +115,7 @@ test('effects that hang delay neither money effects, nor events, nor other effec
 })
 
 test('a budget bounds what is leased at once, by sweeps and by writers', async () => {
-  restoreClock = freezeWall()
+  restoreClock = stopWallClock()
   for (const item_id of ['a1', 'a2', 'a3', 'b1']) await fixture.items.insert(itemWith(item_id, pollEffect, 1))
   const gate = createGate()
   const runner = fixture.runner([

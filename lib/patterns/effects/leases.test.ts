@@ -1,0 +1,213 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { stepWallClock } from '../../../test/support/wall-clock.ts'
+import { createBudget } from './budget.ts'
+import type { BoundEffect } from './define-effect.ts'
+import {
+  defineKind,
+  type Item,
+  type ItemsFixture,
+  idleHandler,
+  itemWith,
+  openItems,
+} from './items.fixture.ts'
+
+const LEASE_MS = 60_000
+const chargeEffect = defineKind('charge', 'money')
+
+let fixture: ItemsFixture
+const restores: (() => void)[] = []
+beforeEach(async () => {
+  fixture = await openItems()
+})
+afterEach(async () => {
+  for (const restore of restores.splice(0)) restore()
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** A handler that ends when its gate is released, and writes its name into the document. */
+function gatedCharge(name: string) {
+  const began = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const bound: BoundEffect<Item> = chargeEffect.bind<Item>({
+    ...idleHandler,
+    lease_ms: LEASE_MS,
+    async run() {
+      began.resolve()
+      await gate.promise
+      return (current) => ({ ...current, by: name })
+    },
+  })
+  return { bound, began: began.promise, release: gate.resolve }
+}
+
+test('an outcome is dropped when another process has the lease, also while that one is still acting', async () => {
+  const [first, second] = [gatedCharge('first'), gatedCharge('second')]
+  const runner = fixture.runner([first.bound])
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  await first.began
+  restores.push(stepWallClock(LEASE_MS + 1))
+  const other = fixture.runner([second.bound])
+  other.start()
+  await second.began
+  first.release()
+  const seen = await running
+  expect(seen).not.toHaveProperty('by')
+  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 2 }] })
+  second.release()
+  await fixture.untilDone('one')
+  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
+  await Promise.all([runner.stop(), other.stop()])
+})
+
+test('an outcome that comes after another process has ended the effect is dropped', async () => {
+  const [first, second] = [gatedCharge('first'), gatedCharge('second')]
+  const runner = fixture.runner([first.bound])
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  await first.began
+  restores.push(stepWallClock(LEASE_MS + 1))
+  const other = fixture.runner([second.bound])
+  other.start()
+  second.release()
+  await fixture.untilDone('one')
+  first.release()
+  await running
+  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
+  await Promise.all([runner.stop(), other.stop()])
+})
+
+test('an effect whose lease ran out before it began is not run', async () => {
+  let runs = 0
+  const counting = chargeEffect.bind<Item>({
+    ...idleHandler,
+    lease_ms: LEASE_MS,
+    async run() {
+      runs += 1
+      return (current) => current
+    },
+  })
+  const runner = fixture.runner([counting])
+  const leased = await runner.insert(itemWith('one', chargeEffect))
+  restores.push(stepWallClock(LEASE_MS + 1))
+  expect(await runner.runEffects(leased)).toMatchObject({ effects: [{ tries: 1 }] })
+  expect(runs).toBe(0)
+  // Its share of the work is free again, and so the sweeper runs it.
+  runner.start()
+  await fixture.untilDone('one')
+  expect(runs).toBe(1)
+  await runner.stop()
+})
+
+test('a valid lease is not taken over', async () => {
+  const [first, second] = [gatedCharge('first'), gatedCharge('second')]
+  const runner = fixture.runner([first.bound])
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  const other = fixture.runner([second.bound, defineKind('other', 'money').bind(idleHandler)])
+  other.start()
+  await fixture.store(20, defineKind('other', 'money'), 0)
+  for (let number = 0; number < 20; number += 1) await fixture.untilDone(`other-${number}`)
+  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 1 }] })
+  first.release()
+  expect(await running).toMatchObject({ by: 'first' })
+  await Promise.all([runner.stop(), other.stop()])
+})
+
+test('a lease is used once, however often the caller runs the document that it got', async () => {
+  const { bound, began, release } = gatedCharge('first')
+  let runs = 0
+  const counted: BoundEffect<Item> = {
+    ...bound,
+    run(...parameters) {
+      runs += 1
+      return bound.run(...parameters)
+    },
+  }
+  const runner = fixture.runner([counted])
+  const leased = await runner.insert(itemWith('one', chargeEffect))
+  const running = [runner.runEffects(leased), runner.runEffects(leased)]
+  await began
+  release()
+  await Promise.all(running)
+  expect(runs).toBe(1)
+  await runner.stop()
+})
+
+/** The items, whose writes fail while the test says so. */
+function withFailingWrites(): {
+  items: Collection<Item>
+  setFailing: (failing: boolean) => void
+  failures: () => number
+} {
+  let is_failing = false
+  let failures = 0
+  const guard = async <T>(write: () => Promise<T>): Promise<T> => {
+    if (!is_failing) return await write()
+    failures += 1
+    throw new Unavailable('the test made the store unavailable')
+  }
+  return {
+    items: {
+      ...fixture.items,
+      insert: (document) => guard(() => fixture.items.insert(document)),
+      replace: (document, version) => guard(() => fixture.items.replace(document, version)),
+    },
+    setFailing(failing) {
+      is_failing = failing
+    },
+    failures: () => failures,
+  }
+}
+
+test('a lease that could not be written gives its share of the budget back', async () => {
+  const { items, setFailing } = withFailingWrites()
+  const bound = chargeEffect.bind<Item>({ ...idleHandler, budget: createBudget(1) })
+  const runner = fixture.runner([bound], items)
+  setFailing(true)
+  await expect(runner.insert(itemWith('lost', chargeEffect))).rejects.toBeInstanceOf(Unavailable)
+  setFailing(false)
+  const stored = await runner.insert(itemWith('one', chargeEffect))
+  expect((await runner.runEffects(stored)).effects).toEqual([])
+  await runner.stop()
+})
+
+test('the outcome of an act is written again while the store is unavailable, so that the act is not repeated', async () => {
+  const { items, setFailing, failures } = withFailingWrites()
+  const { bound, began, release } = gatedCharge('first')
+  const runner = fixture.runner([bound], items)
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  await began
+  setFailing(true)
+  release()
+  await eventually(
+    async () => failures(),
+    (count = 0) => count >= 3,
+  )
+  setFailing(false)
+  expect(await running).toMatchObject({ by: 'first', effects: [] })
+  await runner.stop()
+})
+
+test.each<[string, (stop: () => void) => void]>([
+  ['the lease has run out', () => void restores.push(stepWallClock(LEASE_MS + 1))],
+  ['the process stops', (stop) => stop()],
+])('the outcome of an act is given up when %s', async (_, end) => {
+  const { items, setFailing, failures } = withFailingWrites()
+  const { bound, began, release } = gatedCharge('first')
+  const runner = fixture.runner([bound], items)
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  await began
+  setFailing(true)
+  release()
+  await eventually(
+    async () => failures(),
+    (count = 0) => count >= 2,
+  )
+  let stopped: Promise<void> | undefined
+  end(() => {
+    stopped = runner.stop()
+  })
+  await expect(running).rejects.toBeInstanceOf(Unavailable)
+  await (stopped ?? runner.stop())
+})
