@@ -97,7 +97,7 @@ function shareShards(
   { self_address, forward }: ForwardingDeps,
   given_away: GivenAwayShards,
 ): { readonly membership: Membership; readonly routing: CommandRouting } {
-  const membership = createMembership(members, self_address, clock_guard.isTrusted)
+  const membership = createMembership(members, self_address, clock_guard.isTrusted, given_away.list)
   const placement = createShardPlacement(membership, self_address, given_away.has)
   return { membership, routing: { placement, forwarder: createCommandForwarder(forward) } }
 }

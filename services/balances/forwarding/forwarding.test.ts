@@ -11,12 +11,12 @@ import { openLedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
 import { rankAddresses } from './shard-placement.ts'
 
-/** A merchant whose shard one of two processes owns. */
-function merchantOf(owner: BalancesProcess, other: BalancesProcess): string {
+/** A merchant whose shard one of two processes owns. It has another shard than `not_shard`. */
+function merchantOf(owner: BalancesProcess, other: BalancesProcess, not_shard?: number): string {
   const addresses = [owner.address, other.address]
   for (let number = 0; ; number += 1) {
-    const [first] = rankAddresses(shardOf(`m${number}`, 'test'), addresses)
-    if (first === owner.address) return `m${number}`
+    const shard = shardOf(`m${number}`, 'test')
+    if (shard !== not_shard && rankAddresses(shard, addresses)[0] === owner.address) return `m${number}`
   }
 }
 
@@ -79,7 +79,8 @@ test('decides commands itself when the owner of the shard stops, and none twice'
   expect(await verifyLedger(fixture.store)).toMatchObject({ problems: [], entries: 1_000n })
 })
 
-test('forwards the commands of a shard with a newer batch to the next owner, which asks the first one in vain', async () => {
+// R9
+test('the owner of a shard with a newer batch forwards its commands, and tells the others', async () => {
   await using fixture = await openFixture()
   const newer_store = await openLedgerStore(fixture.opened, { written: 2, read_max: 2 })
   await using older = await startProcess(fixture.store)
@@ -87,18 +88,30 @@ test('forwards the commands of a shard with a newer batch to the next owner, whi
   const merchant = merchantOf(older, newer)
   const shard = shardOf(merchant, 'test')
   const alone = createLedger(newer_store, trustedClock)
+  const another = merchantOf(older, newer, shard)
   await alone.submit('test', credit('first', 1n, merchant))
+  await alone.submit('test', credit('first', 1n, another))
   await alone.stop()
-  await expect(older.ledger.submit('test', credit('a', 1n, merchant))).rejects.toBeInstanceOf(
-    NewerBatchFormat,
-  )
   await eventually(
     () => older.ledger.submit('test', credit('a', 1n, merchant)).catch(() => undefined),
     (result) => result !== undefined,
   )
+  expect(older.ledger.limitations()).toEqual([`shard ${shard}: newer format`])
+  // From now on the older process knows the newer one, so not even the first command of a shard fails.
+  expect(await older.ledger.submit('test', credit('a', 1n, another))).toMatchObject({
+    recorded: { seq: 2n },
+  })
+  await eventually(
+    () => fixture.store.members.list(),
+    (heartbeats) => heartbeats?.get(older.address)?.given_away.includes(shard) === true,
+  )
   expect(await newer.ledger.submit('test', credit('b', 1n, merchant))).toMatchObject({
     recorded: { seq: 3n },
   })
-  expect(older.ledger.limitations()).toEqual([`shard ${shard}: newer format`])
   expect(await newer.ledger.accounts('test', merchant)).toMatchObject([{ available: 3n }])
+  await newer.stop()
+  await eventually(
+    () => older.ledger.submit('test', credit('c', 1n, merchant)).catch((error: unknown) => error),
+    (failure) => failure instanceof NewerBatchFormat,
+  )
 })

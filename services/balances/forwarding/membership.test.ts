@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import type { Members } from '../store/members.ts'
+import type { Heartbeat, Members } from '../store/members.ts'
 import { createMembership } from './membership.ts'
 
 let clock: ManualClock
@@ -15,25 +15,25 @@ afterEach(() => restoreClock())
 
 /** The documents of all processes in memory. While `isDown` is true, every call fails. */
 function createMembers(): Members & { isDown: boolean } {
-  const versions = new Map<string, number>()
+  const heartbeats = new Map<string, Heartbeat>()
   const assertUp = (): void => {
     if (members.isDown) throw new Error('the store is down, as the test says')
   }
   const members = {
     isDown: false,
-    async beat(address: string) {
+    async beat(address: string, given_away: readonly number[]) {
       assertUp()
-      const version = (versions.get(address) ?? 0) + 1
-      versions.set(address, version)
+      const version = (heartbeats.get(address)?.version ?? 0) + 1
+      heartbeats.set(address, { version, given_away })
       return version
     },
     async remove(address: string, version: number) {
       assertUp()
-      if (versions.get(address) === version) versions.delete(address)
+      if (heartbeats.get(address)?.version === version) heartbeats.delete(address)
     },
     async list() {
       assertUp()
-      return new Map(versions)
+      return new Map(heartbeats)
     },
   }
   return members
@@ -60,14 +60,14 @@ test('a process that joins is seen after one heartbeat, and one that leaves is n
 
 test('a process that does not beat any more is dead after five readings, also for a process that never saw it', async () => {
   const members = createMembers()
-  await members.beat('killed:9')
+  await members.beat('killed:9', [])
   const one = createMembership(members, 'one:1', isFit)
   await one.join()
   await clock.advance(4_000)
   expect(one.live()).toEqual(['killed:9', 'one:1'])
   await clock.advance(1_000)
   expect(one.live()).toEqual(['one:1'])
-  await members.beat('killed:9')
+  await members.beat('killed:9', [])
   await clock.advance(1_000)
   expect(one.live()).toEqual(['killed:9', 'one:1'])
 })
@@ -113,4 +113,23 @@ test('a process that is not fit takes no part until it is', async () => {
   expect(await members.list()).toEqual(new Map())
   await clock.advance(5_000)
   expect(await members.list()).toEqual(new Map())
+})
+
+// R9
+test('the others learn with a heartbeat which shards a process gives away, and which it takes back', async () => {
+  const members = createMembers()
+  let given_away: readonly number[] = []
+  const older = createMembership(members, 'older:1', isFit, () => given_away)
+  const newer = createMembership(members, 'newer:2', isFit)
+  await older.join()
+  await newer.join()
+  expect(newer.hasGivenAway('older:1', 5)).toBe(false)
+  given_away = [5]
+  await clock.advance(2_000)
+  expect(newer.hasGivenAway('older:1', 5)).toBe(true)
+  expect(newer.hasGivenAway('older:1', 6)).toBe(false)
+  expect(newer.hasGivenAway('newer:2', 5)).toBe(false)
+  given_away = []
+  await clock.advance(2_000)
+  expect(newer.hasGivenAway('older:1', 5)).toBe(false)
 })

@@ -6,6 +6,12 @@ import { createShardPlacement, rankAddresses } from './shard-placement.ts'
 
 const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard)
 
+/** A membership in which no process has given a shard away, unless `hasGivenAway` says so. */
+const membershipOf = (
+  live: () => readonly string[],
+  hasGivenAway: (address: string, shard: number) => boolean = () => false,
+) => ({ live, hasGivenAway })
+
 function owners(addresses: readonly string[]): (string | undefined)[] {
   return ALL_SHARDS.map((shard) => rankAddresses(shard, addresses)[0])
 }
@@ -31,7 +37,11 @@ test('only the shards of a process move when it joins or leaves', () => {
 
 test('without live processes, or when this process is the first, it decides itself', () => {
   let live: readonly string[] = []
-  const placement = createShardPlacement({ live: () => live }, 'a:1', () => false)
+  const placement = createShardPlacement(
+    membershipOf(() => live),
+    'a:1',
+    () => false,
+  )
   expect(placement.ownerOf(5)).toBeUndefined()
   live = ['a:1']
   expect(placement.ownerOf(5)).toBeUndefined()
@@ -45,7 +55,11 @@ test('a process that failed for a shard is avoided for that shard for a while', 
   try {
     const live = ['a:1', 'b:2', 'c:3']
     const [first = '', second = '', third = ''] = rankAddresses(5, live)
-    const placement = createShardPlacement({ live: () => live }, third, () => false)
+    const placement = createShardPlacement(
+      membershipOf(() => live),
+      third,
+      () => false,
+    )
     expect(placement.ownerOf(5)).toBe(first)
     placement.avoid(5, first, new Error('no response'))
     expect(placement.ownerOf(5)).toBe(second)
@@ -64,8 +78,28 @@ test('the next process owns a shard that this one gives away', () => {
   const live = ['a:1', 'b:2']
   const [first = '', second = ''] = rankAddresses(5, live)
   let is_given_away = false
-  const placement = createShardPlacement({ live: () => live }, first, () => is_given_away)
+  const placement = createShardPlacement(
+    membershipOf(() => live),
+    first,
+    () => is_given_away,
+  )
   expect(placement.ownerOf(5)).toBeUndefined()
   is_given_away = true
   expect(placement.ownerOf(5)).toBe(second)
+})
+
+// R9
+test('no command of a shard is sent to a process that has given it away', () => {
+  const live = ['a:1', 'b:2', 'c:3']
+  const [first = '', second = '', third = ''] = rankAddresses(5, live)
+  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
+  const membership = membershipOf(
+    () => live,
+    (address, shard) => address === first && shard === 5,
+  )
+  expect(createShardPlacement(membership, third, () => false).ownerOf(5)).toBe(second)
+  expect(createShardPlacement(membership, second, () => false).ownerOf(5)).toBeUndefined()
+  expect(createShardPlacement(membership, third, () => false).ownerOf(other)).toBe(
+    rankAddresses(other, live)[0] === third ? undefined : first,
+  )
 })

@@ -20,11 +20,11 @@ export interface ShardPlacement {
 
 /**
  * Places shards by rendezvous hashing over the live processes: each process ranks the addresses for a shard by the same
- * hash, and the first one owns it. When a process joins or leaves, only the shards that it gets or had move. This process
- * does not own a shard for which `isGivenAway`.
+ * hash, and the first one owns it. When a process joins or leaves, only the shards that it gets or had move. A process
+ * that has given a shard away does not own it; `isGivenAway` says that of this process at once.
  */
 export function createShardPlacement(
-  membership: Pick<Membership, 'live'>,
+  membership: Pick<Membership, 'live' | 'hasGivenAway'>,
   self_address: string,
   isGivenAway: (shard: number) => boolean,
 ): ShardPlacement {
@@ -46,6 +46,7 @@ export function createShardPlacement(
 
   function isAvoided(shard: number, address: string): boolean {
     if (address === self_address) return isGivenAway(shard)
+    if (membership.hasGivenAway(address, shard)) return true
     if (avoided_until_ms.size === 0) return false
     return (avoided_until_ms.get(`${shard} ${address}`) ?? 0) > clock.monotonic_ms()
   }

@@ -89,9 +89,9 @@ test('two processes that both think they own every shard decide no command twice
     const own = new Set<string>()
     return {
       ...members,
-      async beat(address) {
+      async beat(address, given_away) {
         own.add(address)
-        return await members.beat(address)
+        return await members.beat(address, given_away)
       },
       list: async () => new Map([...(await members.list())].filter(([address]) => own.has(address))),
     }

@@ -7,18 +7,26 @@ import { deleteUnchanged } from './guarded-writes.ts'
 interface Member {
   readonly role: 'balances'
   readonly address: string
+  /** The shards that it leaves to processes of a newer release. */
+  readonly given_away: readonly number[]
   /** When the document of a dead process is deleted. Whether a process is alive does not depend on it. */
   readonly expires_at: Date
+}
+
+/** What a heartbeat says. A process that is alive writes another version each time. */
+export interface Heartbeat {
+  readonly version: number
+  readonly given_away: readonly number[]
 }
 
 /** The stored list of the processes that share the shards. */
 export interface Members {
   /** Writes a heartbeat: the document of the process gets another version, which is returned. */
-  beat(address: string): Promise<number>
+  beat(address: string, given_away: readonly number[]): Promise<number>
   /** Deletes the document of a process, unless another process with the same address has written it since. */
   remove(address: string, version: number): Promise<void>
-  /** The version of each document, by address. */
-  list(): Promise<ReadonlyMap<string, number>>
+  /** The last heartbeat of each process, by address. */
+  list(): Promise<ReadonlyMap<string, Heartbeat>>
 }
 
 const ROLE = 'balances'
@@ -39,11 +47,12 @@ export async function openMembers(store: Store): Promise<Members> {
 
 function createMembers(members: Collection<Member>): Members {
   return {
-    async beat(address) {
+    async beat(address, given_away) {
       const expires_at = new Date(clock.now_ms() + KEPT_MS)
       const stored = await upsert(members, { role: ROLE, address }, () => ({
         role: ROLE,
         address,
+        given_away,
         expires_at,
       }))
       if (stored === undefined) throw new Error('a heartbeat was not written')
@@ -52,7 +61,7 @@ function createMembers(members: Collection<Member>): Members {
     remove: (address, version) => deleteUnchanged(members, { role: ROLE, address }, version),
     async list() {
       const found = await members.find('key', { equals: [ROLE] }, { limit: MEMBERS_MAX })
-      return new Map(found.map(({ address, version }) => [address, version]))
+      return new Map(found.map(({ address, version, given_away }) => [address, { version, given_away }]))
     },
   }
 }

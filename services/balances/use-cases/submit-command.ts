@@ -1,4 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { shardOf } from '../domain/shard.ts'
@@ -17,7 +18,7 @@ const FORWARDS_MAX = 2
 
 /**
  * Decides a command in the process that owns its shard, or here when that fails. Without `routing` every command is
- * decided here.
+ * decided here. Throws `NewerBatchFormat` when only processes of a newer release can decide it and there is none.
  */
 export async function submitCommand(
   shards: LoadedShards,
@@ -36,7 +37,14 @@ export async function submitCommand(
       routing.placement.avoid(shard, address, error)
     }
   }
-  return await decideHere(shards, shard, command)
+  try {
+    return await decideHere(shards, shard, command)
+  } catch (error) {
+    // This process has given the shard away now, so another one owns it if there is one.
+    const address = error instanceof NewerBatchFormat ? routing?.placement.ownerOf(shard) : undefined
+    if (routing === undefined || address === undefined) throw error
+    return await routing.forwarder.submit(address, shard, command)
+  }
 }
 
 /** Decides a command of a shard in this process. */
