@@ -118,6 +118,18 @@ function signatureV3(secret: string, { headers, raw }: Receiver['callbacks'][num
   return createHmac('sha512', secret).update(`${timestamp}.${nonce}.${id}.`).update(raw).digest('hex')
 }
 
+test('an event gets no receipt before it is stored, so the publisher keeps it', async () => {
+  const merchant_id = await newMerchant()
+  const receiver = await newReceiver()
+  await newEndpoint(merchant_id, receiver.url)
+  roles.setStoreUnavailable('notifier', true)
+  await expect(publish(merchant_id)).rejects.toThrow('no receipt')
+  roles.setStoreUnavailable('notifier', false)
+  const payment_id = await publish(merchant_id)
+  await waitForDelivery(merchant_id, payment_id, DELIVERED)
+  expect(receiver.callbacks).toHaveLength(1)
+})
+
 describe('a callback', () => {
   test('reaches each endpoint of the merchant that lists the event, signed with the secret of that endpoint', async () => {
     const merchant_id = await newMerchant()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from '@jest/globals'
 import { openStore } from '#lib/platform/store/open.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { CHECKPOINT_INTERVAL_BATCHES } from '../../services/balances/limits.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import {
@@ -15,9 +16,9 @@ import {
   writeJournal,
 } from '../../services/balances/verification/verification.fixture.ts'
 import { createVerifier } from '../../services/balances/verification/verifier.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
-import { stepWallClock } from '../support/wall-clock.ts'
 
 const CHILD = join(import.meta.dirname, 'verification-crash.child.ts')
 const BATCHES = 20 * Number(CHECKPOINT_INTERVAL_BATCHES)
@@ -51,7 +52,9 @@ test('a verification survives kill -9: another process continues at the mark', a
   const recording = withReads(store, (shard, seq) => {
     if (shard === batch?.shard) reads.push(seq)
   })
-  const restoreClock = stepWallClock(LEASE_MS)
+  const clock = createAdjustableClock()
+  clock.stepWall(LEASE_MS)
+  const restoreClock = useClock(clock)
   const verifier = createVerifier(recording, trustedClock, 'parent', 0)
   verifier.wake()
   const result = resultOf(await finishedVerification(store))

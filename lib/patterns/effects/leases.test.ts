@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { stepWallClock } from '../../../test/support/wall-clock.ts'
 import { createBudget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import {
@@ -18,13 +19,16 @@ const LEASE_MS = 60_000
 const chargeEffect = defineKind('charge', 'money')
 
 let fixture: ItemsFixture
-const restores: (() => void)[] = []
+let clock: AdjustableClock
+let restoreClock: () => void
 beforeEach(async () => {
+  clock = createAdjustableClock()
+  restoreClock = useClock(clock)
   fixture = await openItems()
 })
 afterEach(async () => {
-  for (const restore of restores.splice(0)) restore()
   await fixture[Symbol.asyncDispose]()
+  restoreClock()
 })
 
 /** A handler that ends when its gate is released, and writes its name into the document. */
@@ -48,7 +52,7 @@ test('an outcome is dropped when another process has the lease, also while that 
   const runner = fixture.runner([first.bound])
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
   await first.began
-  restores.push(stepWallClock(LEASE_MS + 1))
+  clock.stepWall(LEASE_MS + 1)
   const other = fixture.runner([second.bound])
   other.start()
   await second.began
@@ -67,7 +71,7 @@ test('an outcome that comes after another process has ended the effect is droppe
   const runner = fixture.runner([first.bound])
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
   await first.began
-  restores.push(stepWallClock(LEASE_MS + 1))
+  clock.stepWall(LEASE_MS + 1)
   const other = fixture.runner([second.bound])
   other.start()
   second.release()
@@ -90,7 +94,7 @@ test('an effect whose lease ran out before it began is not run', async () => {
   })
   const runner = fixture.runner([counting])
   const leased = await runner.insert(itemWith('one', chargeEffect))
-  restores.push(stepWallClock(LEASE_MS + 1))
+  clock.stepWall(LEASE_MS + 1)
   expect(await runner.runEffects(leased)).toMatchObject({ effects: [{ tries: 1 }] })
   expect(runs).toBe(0)
   // Its share of the work is free again, and so the sweeper runs it.
@@ -190,7 +194,7 @@ test('the outcome of an act is written again while the store is unavailable, so 
 })
 
 test.each<[string, (stop: () => void) => void]>([
-  ['the lease has run out', () => void restores.push(stepWallClock(LEASE_MS + 1))],
+  ['the lease has run out', () => clock.stepWall(LEASE_MS + 1)],
   ['the process stops', (stop) => stop()],
 ])('the outcome of an act is given up when %s', async (_, end) => {
   const { items, setFailing, failures } = withFailingWrites()

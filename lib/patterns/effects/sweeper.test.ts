@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { Collection } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { useWallClock } from '../../../test/support/wall-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
 import {
   defineKind,
@@ -48,8 +48,9 @@ function createGate() {
 
 /** Stops the wall clock, so that no effect becomes overdue while a test runs. */
 function stopWallClock(): () => void {
-  const wall_ms = Date.now()
-  return useWallClock(() => wall_ms)
+  const clock = createAdjustableClock()
+  clock.stopWall()
+  return useClock(clock)
 }
 
 /** One effect at a time for each letter that the id of a document begins with. */

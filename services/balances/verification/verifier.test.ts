@@ -1,8 +1,9 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { settled } from '../../../test/support/manual-clock.ts'
-import { stepWallClock } from '../../../test/support/wall-clock.ts'
 import type { Batch } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { SHARDS, shardOf } from '../domain/shard.ts'
@@ -25,10 +26,6 @@ import { createVerifier } from './verifier.ts'
 
 const SHARD = shardOf('1000', 'test')
 const LEASE_MS = 30_000
-const restores: (() => void)[] = []
-afterEach(() => {
-  for (const restore of restores.splice(0)) restore()
-})
 
 /** Starts a verifier, which begins at once. */
 function beginVerifier(store: LedgerStore, name = 'one', clock_guard = trustedClock) {
@@ -91,10 +88,13 @@ test('another process continues at the mark of one that was killed, once its lea
   await verifier.stop()
   expect(second.reads).toEqual([])
 
-  restores.push(stepWallClock(LEASE_MS))
+  const clock = createAdjustableClock()
+  const restoreClock = useClock(clock)
+  clock.stepWall(LEASE_MS)
   const later = beginVerifier(second.store, 'later')
   const progress = await finishedVerification(store)
   await later.stop()
+  restoreClock()
   expect(second.reads[0]).toBe(marked_seq + 1n)
   expect(resultOf(progress)).toEqual({ entries: count, problems: [] })
 })
