@@ -1,8 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { listen } from '#lib/platform/process/listen.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { testWith } from '../support/needs.ts'
@@ -57,7 +59,9 @@ describe('the examples of the authentication page', () => {
     system = await startOneProcess()
     receiver = await startReceiver()
   })
+  const forgers: (() => Promise<void>)[] = []
   afterAll(async () => {
+    for (const close of forgers) await close()
     await receiver?.stop()
     await system?.end()
   })
@@ -91,10 +95,35 @@ describe('the examples of the authentication page', () => {
     const { output, errors, code } = await run(name, [PING], variables(version))
     expect({ errors, code }).toEqual({ errors: '', code: 0 })
     expect(JSON.parse(output)).toMatchObject({ success: true, result: { message: 'pong' } })
-    const wrong_secret = { ...variables(version), SECRET: '0'.repeat(64) }
-    const refused = await run(name, [PING], wrong_secret)
-    expect(JSON.parse(refused.output)).toMatchObject({ error: { code: 3000 } })
-    expect(refused.errors).toContain('not signed')
+    await expectSilence(name, [PING], version)
+  }
+  /** Expects that an example fails, and prints no response, when the response is unsigned or has another signature. */
+  async function expectSilence(
+    name: string,
+    parameters: readonly string[],
+    version: 'v1' | 'v2',
+  ): Promise<void> {
+    const unsigned = { SECRET: '0'.repeat(64) }
+    const forged = { BASE_URL: await startForger() }
+    for (const changed of [unsigned, forged]) {
+      const refused = await run(name, parameters, { ...variables(version), ...changed })
+      expect(refused).toMatchObject({ code: 1, output: '' })
+      expect(refused.errors).toMatch(/^HTTP [24]00: the response is not signed with this secret\n$/)
+    }
+  }
+  /** A server between merchant and gateway, which does not know the secret. Returns its address. */
+  async function startForger(): Promise<string> {
+    const headers = {
+      'X-Data-Hash': 'a'.repeat(128),
+      'X-Data-Signature': 'a'.repeat(128),
+      'X-Request-ID': 'a',
+    }
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(200, headers).end('{"success":true}'))
+    })
+    const forger = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+    forgers.push(() => forger.close(0))
+    return `http://${forger.host_and_port}`
   }
   testInBash('a v1 request in bash', () => expectPing('v1.sh', 'v1'))
   test('a v1 request in TypeScript', () => expectPing('v1.ts', 'v1'))
@@ -113,6 +142,7 @@ describe('the examples of the authentication page', () => {
     await completedCallbacks(1)
     const queued = await run(resend, [h_id, `again-${h_id}`], variables('v1'))
     expect(JSON.parse(queued.output)).toMatchObject({ success: true, result: { status: 'queued' } })
+    await expectSilence(resend, [h_id, 'another'], 'v1')
     return completedCallbacks(2)
   }
   test('a deposit and a resend in TypeScript', async () => {

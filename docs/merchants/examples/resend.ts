@@ -25,4 +25,10 @@ const response = await fetch(BASE_URL + path, {
   },
   body,
 })
-console.log(await response.text())
+const response_body = Buffer.from(await response.arrayBuffer())
+const expected = hash('sha512', Buffer.concat([response_body, Buffer.from(SECRET)]))
+if (response.headers.get('X-Data-Hash') !== expected) {
+  console.error(`HTTP ${response.status}: the response is not signed with this secret`)
+  process.exit(1)
+}
+console.log(response_body.toString())

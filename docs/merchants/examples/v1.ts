@@ -1,4 +1,4 @@
-// Sends a v1 request and checks the signature of the response (Node.js 24):
+// Sends a v1 request and prints the response if its signature is right (Node.js 24):
 // node v1.ts '{"method":"gateway.ping","params":{}}'
 import { hash } from 'node:crypto'
 
@@ -20,6 +20,8 @@ const response = await fetch(`${BASE_URL}/public/api/multihub/v1`, {
   body,
 })
 const response_body = Buffer.from(await response.arrayBuffer())
-if (response.headers.get('X-Data-Hash') !== sign(response_body))
-  console.error('the response is not signed with this secret')
+if (response.headers.get('X-Data-Hash') !== sign(response_body)) {
+  console.error(`HTTP ${response.status}: the response is not signed with this secret`)
+  process.exit(1)
+}
 console.log(response_body.toString())

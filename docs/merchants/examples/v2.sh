@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a v2 request and checks the signature of the response: v2.sh '{"method":"gateway.ping","params":{}}'
+# Sends a v2 request and prints the response if its signature is right: v2.sh '{"method":"gateway.ping","params":{}}'
 # For trials only: openssl gets the secret as an argument, which other users of this machine could see.
 set -euo pipefail
 body=${1:?is missing: give the JSON body as the argument}
@@ -21,5 +21,8 @@ status=$(curl -sS "$BASE_URL$path" --data-binary "$body" -D "$folder/head" -o "$
 header() { tr -d '\r' <"$folder/head" | awk -v name="$1:" 'tolower($1) == name { print $2 }'; }
 expected=$(printf 'service-multihub-response-v2\n%s\n%s\n%s\n%s\n%s' \
   "$APPLICATION_ID" "$nonce" "$(header x-request-id)" "$status" "$(sha256 <"$folder/body")" | sign)
-[ "$(header x-data-signature)" = "$expected" ] || echo 'the response is not signed with this secret' >&2
+if [ "$(header x-data-signature)" != "$expected" ]; then
+  echo "HTTP $status: the response is not signed with this secret" >&2
+  exit 1
+fi
 cat "$folder/body"

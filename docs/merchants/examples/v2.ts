@@ -1,4 +1,4 @@
-// Sends a v2 request and checks the signature of the response (Node.js 24):
+// Sends a v2 request and prints the response if its signature is right (Node.js 24):
 // node v2.ts '{"method":"gateway.ping","params":{}}'
 import { createHmac, hash, randomBytes } from 'node:crypto'
 
@@ -44,6 +44,8 @@ const expected = sign(
   String(response.status),
   hash('sha256', response_body),
 )
-if (response.headers.get('X-Data-Signature') !== expected)
-  console.error('the response is not signed with this secret')
+if (response.headers.get('X-Data-Signature') !== expected) {
+  console.error(`HTTP ${response.status}: the response is not signed with this secret`)
+  process.exit(1)
+}
 console.log(response_body.toString())
