@@ -51,18 +51,16 @@ function clearFiles() {
   }
 }
 
-/** The HTTP status of the response, and the line to print. */
+/** The HTTP status of the response, and the line to print. Parses nothing that is not signed. */
 function check(headers, raw) {
-  let callback
-  try {
-    callback = JSON.parse(raw.toString())
-  } catch {
-    return [400, 'refused: the body is not JSON']
-  }
   if (!isAuthentic(headers, raw)) return [401, 'refused: signature V3 does not verify']
-  const { id, data } = callback
-  const { status, amount } = data.result.payment
-  return [200, `${id}  ${status.status}  ${amount.value} ${amount.currency}  signature V3 verified`]
+  try {
+    const { id, data } = JSON.parse(raw.toString())
+    const { status, amount } = data.result.payment
+    return [200, `${id}  ${status.status}  ${amount.value} ${amount.currency}  signature V3 verified`]
+  } catch {
+    return [400, 'refused: the body is not a callback']
+  }
 }
 
 async function receive(request, response) {

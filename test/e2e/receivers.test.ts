@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -65,7 +66,61 @@ function run(program: string, parameters: readonly string[], port = '0'): Promis
   return promise
 }
 
+/** Starts a receiver; returns its address. */
+async function startProgram(script: string, parameters: readonly string[] = []): Promise<string> {
+  const child = spawn(process.execPath, [script, ...parameters], { env: environment('0') })
+  running.push(child)
+  let stdout = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk
+  })
+  const port = await eventually(
+    async () => /(?:port: |:)(\d+)/.exec(stdout)?.[1],
+    (found) => found !== undefined,
+  )
+  return `http://127.0.0.1:${port}/`
+}
+
+/** Posts a callback that is signed with the secret derived from `api_secret`; returns the HTTP status. */
+async function deliver(url: string, api_secret: string, body = BODY): Promise<number> {
+  const bytes = Buffer.from(body)
+  const headers = signDelivery(bytes, new Secret(callbackSecret(api_secret)), 'a-delivery', now())
+  return (await fetch(url, { method: 'POST', headers, body: bytes })).status
+}
+
+/** Begins a request on a connection of its own, and resets the connection in the middle of the body. */
+async function resetInBody(url: string): Promise<void> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
+  socket.on('error', () => {})
+  // The receiver has read the head when it asks for the body.
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n')
+  await once(socket, 'data')
+  socket.write('{"half', () => socket.resetAndDestroy())
+  await once(socket, 'close')
+}
+
 describe.each(receivers)('%s', (_name, script) => {
+  test('goes on after a connection that is reset in the middle of a body', async () => {
+    const url = await startProgram(script)
+    await resetInBody(url)
+    expect(await deliver(url, API_SECRET)).toBeLessThan(300)
+    // The process has had the time to fail: it has answered two more requests since.
+    expect(await deliver(url, API_SECRET)).toBeLessThan(300)
+  })
+
+  test('refuses a body that is larger than any callback, also with a valid signature', async () => {
+    const url = await startProgram(script)
+    expect(await deliver(url, API_SECRET, BODY.padEnd(256 * 1024))).toBeLessThan(300)
+    expect(await deliver(url, API_SECRET, BODY.padEnd(256 * 1024 + 1))).toBe(413)
+    expect(await deliver(url, API_SECRET)).toBeLessThan(300)
+  })
+
+  test('verifies the signature before it parses the body', async () => {
+    const url = await startProgram(script)
+    expect(await deliver(url, 'cd'.repeat(32), 'not JSON')).toBe(401)
+    expect(await deliver(url, API_SECRET, 'not JSON')).toBe(400)
+  })
+
   test('fails with one line when its port is in use', async () => {
     const other = await listen(createServer(), { host: '127.0.0.1', port: 0, variable: 'none' })
     try {
@@ -84,13 +139,6 @@ describe.each(receivers)('%s', (_name, script) => {
 describe('scripts/receiver.mjs with a file name', () => {
   const [, script] = receivers[0]
 
-  /** Posts a callback that is signed with the secret derived from `api_secret`; returns the HTTP status. */
-  async function deliver(url: string, api_secret: string, body = BODY): Promise<number> {
-    const bytes = Buffer.from(body)
-    const headers = signDelivery(bytes, new Secret(callbackSecret(api_secret)), 'a-delivery', now())
-    return (await fetch(url, { method: 'POST', headers, body: bytes })).status
-  }
-
   /** The command of docs/merchants/callbacks.md. */
   const verify = (file: string): Promise<ProcessResult> => {
     const program = join(EXAMPLES, 'verify-callback.sh')
@@ -102,17 +150,7 @@ describe('scripts/receiver.mjs with a file name', () => {
     'saves the last callback in the form that verify-callback.sh reads',
     async () => {
       const file = join(home, 'callback')
-      const child = spawn(process.execPath, [script, file], { env: environment('0') })
-      running.push(child)
-      let stdout = ''
-      child.stdout.on('data', (chunk: Buffer) => {
-        stdout += chunk
-      })
-      const url = await eventually(
-        async () => /at (http:\S+)/.exec(stdout)?.[1],
-        (found) => found !== undefined,
-      )
-      if (url === undefined) throw new Error(`the receiver does not listen: ${stdout}`)
+      const url = await startProgram(script, [file])
       expect(await deliver(url, API_SECRET)).toBe(200)
       expect(await readFile(`${file}.body`, 'utf8')).toBe(BODY)
       expect(await verify(file)).toEqual({ code: 0, stdout: 'verified\n', stderr: '' })

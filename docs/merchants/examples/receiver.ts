@@ -1,6 +1,6 @@
 // Receives callbacks, verifies their signatures and prints the status of the payment (Node.js 24): node receiver.ts
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 
 const { SECRET = '', WEBHOOK_SECRET = '', PORT = '8099' } = process.env
 if (!SECRET && !WEBHOOK_SECRET) {
@@ -13,6 +13,7 @@ const derived_secret = createHmac('sha256', SECRET)
   .digest('hex')
 const callback_secret = WEBHOOK_SECRET || derived_secret
 const MAX_AGE_MS = 300_000
+const MAX_BODY_BYTES = 256 * 1024
 
 function isAuthentic(headers: IncomingHttpHeaders, raw: Buffer): boolean {
   const read = (name: string): string => String(headers[`x-webhook-${name}`] ?? '')
@@ -24,15 +25,37 @@ function isAuthentic(headers: IncomingHttpHeaders, raw: Buffer): boolean {
   return is_recent && received.length === expected.length && timingSafeEqual(received, expected)
 }
 
-const server = createServer(async (request, response) => {
+/** Reads the body of a request, but keeps no more of it than the largest callback has. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const raw = Buffer.concat(chunks)
-  if (!isAuthentic(request.headers, raw)) return void response.writeHead(401).end()
-  const { id, data } = JSON.parse(raw.toString())
-  // The same callback can arrive again, also much later: id and status together identify it.
-  console.log(`verified ${id} ${data.result.payment.status.status}`)
-  response.writeHead(204).end()
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length <= MAX_BODY_BYTES) chunks.push(chunk)
+  }
+  return length <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined
+}
+
+/** Returns the HTTP status of the response. Parses nothing that is not signed. */
+function handle(headers: IncomingHttpHeaders, raw: Buffer | undefined): number {
+  if (raw === undefined) return 413
+  if (!isAuthentic(headers, raw)) return 401
+  try {
+    const { id, data } = JSON.parse(raw.toString())
+    // The same callback can arrive again, also much later: id and status together identify it.
+    console.log(`verified ${id} ${data.result.payment.status.status}`)
+    return 204
+  } catch {
+    return 400
+  }
+}
+
+const server = createServer((request, response) => {
+  readBody(request).then(
+    (raw) => response.writeHead(handle(request.headers, raw)).end(),
+    // The connection broke in the middle of the body: Multihub sends the callback again.
+    () => response.destroy(),
+  )
 })
 server.on('error', (error: NodeJS.ErrnoException) => {
   const is_port_in_use = error.code === 'EADDRINUSE'
