@@ -40,9 +40,11 @@ describe('an enum map', () => {
   })
 
   test('throws a TypeError for an absent or unknown value of its own system', () => {
-    expect(statuses.known(3, 'status')).toBe('blocked')
+    expect(statuses.fromProtoOrThrow(3, 'status')).toBe('blocked')
     for (const value of [0, 2])
-      expect(() => statuses.known(value, 'status')).toThrow(new TypeError(`unknown status ${value}`))
+      expect(() => statuses.fromProtoOrThrow(value, 'status')).toThrow(
+        new TypeError(`unknown status ${value}`),
+      )
   })
 
   test('lists its names', () => {

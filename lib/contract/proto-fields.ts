@@ -12,7 +12,7 @@ export function requiredMessage<M extends object>(message: M | undefined, path: 
   return message
 }
 
-/** The two directions of one mapping between names in code and the values of a proto enum. */
+/** A mapping in both directions between names in code and the values of a proto enum. */
 export interface EnumMap<Name extends string, Value extends number> {
   toProto(name: Name): Value
   /** The name of a value; `undefined` for 0 and for values that this version does not know. */
@@ -20,7 +20,7 @@ export interface EnumMap<Name extends string, Value extends number> {
   /** All names, in the order of the record. */
   readonly names: readonly Name[]
   /** The name of a value that this system wrote itself. Throws `TypeError`, with `what`, for 0 and an unknown value. */
-  known(value: number, what: string): Name
+  fromProtoOrThrow(value: number, what: string): Name
   /** The name of a field that must be set. Throws 1005 for 0 and 9000 for an unknown value, both with its path. */
   required(value: number, path: string): Name
   /** The name of a field that may be absent: `undefined` for 0. Throws 9000 for an unknown value. */
@@ -44,7 +44,7 @@ export function createEnumMap<Name extends string, Value extends number>(
     toProto: (name) => values[name],
     fromProto: (value) => names.get(value),
     names: [...names.values()],
-    known(value, what) {
+    fromProtoOrThrow(value, what) {
       const name = names.get(value)
       if (name === undefined) throw new TypeError(`unknown ${what} ${value}`)
       return name

@@ -66,7 +66,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
       updated: instantText(payment.updateTime),
       ...finished,
     },
-    destination: DIRECTIONS.known(payment.direction, 'direction'),
+    destination: DIRECTIONS.fromProtoOrThrow(payment.direction, 'direction'),
     operations: payment.operations.map(operationObject),
   }
 }
@@ -75,7 +75,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
 export function operationObject(operation: Operation): OperationObject {
   return {
     id: operation.operationId,
-    operation_type: OPERATION_TYPES.known(operation.type, 'operation type'),
+    operation_type: OPERATION_TYPES.fromProtoOrThrow(operation.type, 'operation type'),
     amount: amountObject(operation.amount),
     timestamps: { created: instantText(operation.createTime) },
     status: { ...statusRow(operation.status), error: operation.errorCode ?? null },

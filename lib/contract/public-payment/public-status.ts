@@ -34,7 +34,7 @@ export const STATUS_ROWS: readonly StatusRow[] = Object.values(ROWS)
 
 /** The row of a status. Throws `TypeError` for a status that this version does not know. */
 export function statusRow(status: PaymentStatusProto): StatusRow {
-  return ROWS[PAYMENT_STATUSES.known(status, 'payment status')]
+  return ROWS[PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')]
 }
 
 /** The public type of an operation (P11). */
