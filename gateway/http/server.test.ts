@@ -51,12 +51,12 @@ afterEach(async () => {
 
 /** Sends the same request `count` times, on as few connections as possible; returns the codes in any order. */
 async function codesOfMany(count: number, text: string): Promise<readonly number[]> {
-  const talks = Array.from({ length: Math.ceil(count / HTTP_LIMITS.pending_responses_max) }, (_, at) => {
-    const left = count - at * HTTP_LIMITS.pending_responses_max
-    const here = Math.min(left, HTTP_LIMITS.pending_responses_max)
-    return sendBytes(app, text.repeat(here), here)
+  const { pending_responses_max: per_connection } = HTTP_LIMITS
+  const connections = Array.from({ length: Math.ceil(count / per_connection) }, (_, index) => {
+    const requests = Math.min(count - index * per_connection, per_connection)
+    return sendBytes(app, text.repeat(requests), requests)
   })
-  return (await Promise.all(talks)).flatMap(codesIn)
+  return (await Promise.all(connections)).flatMap(codesIn)
 }
 
 /** The codes of the responses, 0 for a success. */
@@ -64,8 +64,8 @@ const codesIn = ({ responses }: SocketResult): readonly number[] =>
   responses.map(({ body }) => JSON.parse(body).error?.code ?? 0)
 
 test('answers pipelined requests in their order', async () => {
-  const both = requestText(BALANCE) + requestText(PING) + requestText('{')
-  const pending = sendBytes(app, both, 3)
+  const requests = requestText(BALANCE) + requestText(PING) + requestText('{')
+  const pending = sendBytes(app, requests, 3)
   await balance_called
   release()
   const [balance, pong, refused] = (await pending).responses
@@ -101,16 +101,16 @@ test.each([
   ['a space before the colon', requestText(PING, { header_lines: ['x-a : b'] })],
   ['an unknown verb', requestText(PING, { verb: 'BREW' })],
 ])('refuses %s in the envelope and closes', async (_what, bytes) => {
-  const pending = await sendBytes(app, bytes)
-  expect(codesIn(pending)).toEqual([1003])
-  expect(pending.responses[0]).toMatchObject({
+  const result = await sendBytes(app, bytes)
+  expect(codesIn(result)).toEqual([1003])
+  expect(result.responses[0]).toMatchObject({
     http_status: 400,
     body: expect.stringMatching(/^\{"success":false,/),
   })
-  expect(pending.responses[0]?.headers.get('connection')).toBe('close')
+  expect(result.responses[0]?.headers.get('connection')).toBe('close')
 })
 
-test('answers HEAD with a head', async () => {
+test('answers HEAD without a body', async () => {
   const response = await fetch(`http://127.0.0.1:${portOf(app)}${V1_PATH}`, { method: 'HEAD' })
   expect([response.status, await response.text()]).toEqual([400, ''])
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')

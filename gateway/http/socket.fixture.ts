@@ -57,8 +57,8 @@ export interface SocketResult {
 }
 
 /**
- * Sends bytes on a new connection and reads until the gateway closes it. After `count` responses it ends its own side and
- * still reads what follows. Throws when the gateway sent anything but responses.
+ * Sends bytes on a new connection and reads until the gateway closes it. After `count` responses, or at once for 0, it
+ * ends its own side and still reads what follows. Throws when the gateway sent anything but responses.
  */
 export async function sendBytes(
   app: FastifyInstance,
