@@ -136,8 +136,16 @@ export function startGateways(
     return gateway
   }
   const gateways = Array.from({ length: GATEWAYS }, start)
-  const gatewayAt = (index: number): SimulatedGateway => gateways[index] ?? start()
-  const replace = (index: number): SimulatedGateway => gateways.splice(index, 1, start())[0] ?? start()
+  const gatewayAt = (index: number): SimulatedGateway => {
+    const gateway = gateways[index]
+    if (gateway === undefined) throw new RangeError(`there are gateways 0 to ${GATEWAYS - 1}, not ${index}`)
+    return gateway
+  }
+  const replace = (index: number): SimulatedGateway => {
+    const ended = gatewayAt(index)
+    gateways[index] = start()
+    return ended
+  }
   const kill = ({ limits, life }: SimulatedGateway): void => {
     life.over = true
     void limits.close()
