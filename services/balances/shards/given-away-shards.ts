@@ -9,7 +9,7 @@ import type { LoadedShards } from './loaded-shards.ts'
 export interface GivenAwayShards {
   /** Whether this process leaves the shard to others now: it must not take it, nor ask the store about it. */
   has(shard: number): boolean
-  /** Their numbers, in order. */
+  /** The numbers of those that have not been read again yet, in order, also while `has` is `false` for a new try. */
   list(): readonly number[]
   /**
    * Wraps the use of shards: a shard in which a newer batch is met is given away for `GIVEN_AWAY_MS`, and every use of it

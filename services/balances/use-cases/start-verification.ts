@@ -15,9 +15,9 @@ export async function startVerification(
   const next: LedgerVerification = { verification_id: uuidv7(), from_first_batch, started_at: now() }
   const shards = await verifications.listShards()
   const stored = await verifications.updateCurrent((current) => {
-    const is_served =
-      current && !isFinished(current, shards) && (current.from_first_batch || !from_first_batch)
-    return is_served ? undefined : next
+    const is_running = current && !isFinished(current, shards)
+    const covers_request = current?.from_first_batch || !from_first_batch
+    return is_running && covers_request ? undefined : next
   })
   return { verification: stored ?? next, is_finished: false, shards }
 }
