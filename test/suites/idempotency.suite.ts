@@ -13,8 +13,8 @@ import {
   CRASH_POINTS,
   type IdempotencySystem,
   keyNamed,
-  mutation,
   openIdempotencySystem,
+  runMutation,
   STEPS,
   stepOnce,
 } from './idempotency.system.ts'
@@ -45,7 +45,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     ): Promise<string> =>
       system.idempotency.run(KEY, hash, work, lifetime_ms).then((result) => Buffer.from(result).toString())
     const recorded = () => system.records.get({ ...KEY })
-    const mutate = (hash = 'hash'): Promise<string> => run((id) => mutation(system, id), hash)
+    const mutate = (hash = 'hash'): Promise<string> => run((id) => runMutation(system, id), hash)
     const refuse = (): Promise<string> =>
       run(async () => {
         throw refusal
@@ -67,7 +67,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     test('refuses another payload with 1013 during the work and afterwards', async () => {
       await run(async (id) => {
         await expect(mutate('another')).rejects.toEqual(CODE_1013)
-        return mutation(system, id)
+        return runMutation(system, id)
       })
       await expect(mutate('another')).rejects.toEqual(CODE_1013)
     })
@@ -77,12 +77,12 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       async (field) => {
         const first = await mutate()
         const other = { ...KEY, [field]: 'production' }
-        const result = await system.idempotency.run(other, 'another', (id) => mutation(system, id))
+        const result = await system.idempotency.run(other, 'another', (id) => runMutation(system, id))
         expect(Buffer.from(result).toString()).not.toBe(first)
       },
     )
 
-    test('gives 50 concurrent executions the same result and does the work once', async () => {
+    test('gives 50 concurrent executions the same result and stores each step once', async () => {
       const results = await Promise.all(Array.from({ length: 50 }, () => mutate()))
       expect(new Set(results).size).toBe(1)
       expect(await stepsDone()).toBe(STEPS.length)
@@ -111,7 +111,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     })
 
     test.each([
-      ['a result', (id: SeededId) => mutation(system, id)],
+      ['a result', (id: SeededId) => runMutation(system, id)],
       ['a fault', never],
       ['work that never ended', () => new Promise<Uint8Array>(() => {})],
     ])('keeps %s under a key with a lifetime until it ends, and no longer', async (what, work) => {
@@ -137,7 +137,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       const lifetime_ms = 3_600_000
       await expect(run(() => Promise.reject(refusal), 'hash', lifetime_ms)).rejects.toBe(refusal)
       const before = now().getTime()
-      await run((id) => mutation(system, id), 'another', lifetime_ms)
+      await run((id) => runMutation(system, id), 'another', lifetime_ms)
       const expires_ms = (await recorded())?.expires_at?.getTime() ?? 0
       expect(expires_ms - lifetime_ms).toBeGreaterThanOrEqual(before)
       expect(expires_ms - lifetime_ms).toBeLessThanOrEqual(now().getTime())
@@ -175,7 +175,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
           inside.resolve()
           await outcome.promise
           if (who === 'later') throw refusal
-          return mutation(system, id)
+          return runMutation(system, id)
         })
         await inside.promise
         const joined = who === 'earlier' ? refuse() : mutate()
@@ -265,7 +265,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
         const left = await stepsDone()
         const key = keyNamed('crash')
         const result = await system.idempotency.run(key, 'hash', (id) =>
-          point === 'complete' ? never() : mutation(system, id),
+          point === 'complete' ? never() : runMutation(system, id),
         )
         expect(left).toBe(Math.min(CRASH_POINTS.indexOf(point), STEPS.length))
         expect(await stepsDone()).toBe(STEPS.length)

@@ -62,17 +62,17 @@ export async function stepOnce({ steps }: IdempotencySystem, label: string, id: 
   return step_id
 }
 
-/** The whole mutation. Its result lists the ids of its steps. Calls `at` after each step. */
-export async function mutation(
+/** Does all steps. The result lists their ids. Calls `onPoint` before the first step and after each one. */
+export async function runMutation(
   system: IdempotencySystem,
   id: SeededId,
-  at: (point: (typeof CRASH_POINTS)[number]) => void = () => {},
+  onPoint: (point: (typeof CRASH_POINTS)[number]) => void = () => {},
 ): Promise<Uint8Array> {
-  at('begun')
+  onPoint('begun')
   const ids: string[] = []
   for (const label of STEPS) {
     ids.push(await stepOnce(system, label, id))
-    at(label)
+    onPoint(label)
   }
   return Buffer.from(ids.join(' '))
 }
