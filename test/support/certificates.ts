@@ -15,13 +15,8 @@ export interface Certificates {
   remove(): Promise<void>
 }
 
-/** Makes a certificate authority with `openssl`. Returns `undefined` if that program is not installed. */
-export async function makeAuthority(): Promise<Certificates | undefined> {
-  const found = await run('openssl', ['version']).then(
-    () => true,
-    () => false,
-  )
-  if (!found) return undefined
+/** Makes a certificate authority with the program `openssl`. */
+export async function makeAuthority(): Promise<Certificates> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-certificates-'))
   const path = (name: string): string => join(directory, name)
   const new_key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-batch']

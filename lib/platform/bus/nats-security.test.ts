@@ -1,12 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { makeAuthority } from '../../../test/support/certificates.ts'
+import { type Certificates, makeAuthority } from '../../../test/support/certificates.ts'
 import { makeNatsAccounts } from '../../../test/support/nats-accounts.ts'
+import { describeWith } from '../../../test/support/needs.ts'
 import { startPrivateNats } from '../../../test/support/servers.ts'
 import type { NatsSecurity } from './nats-security.ts'
 import { openBus } from './open.ts'
@@ -18,23 +19,30 @@ const open = async (url: string, security: NatsSecurity): Promise<'connected'> =
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'multihub-nats-security-'))
-const authority = await makeAuthority()
-const foreign = await makeAuthority()
 const accounts = makeNatsAccounts()
 const with_accounts = await startPrivateNats(accounts.server_config)
 afterAll(async () => {
   if ('stop' in with_accounts) await with_accounts.stop()
-  await authority?.remove()
-  await foreign?.remove()
   await rm(folder, { recursive: true })
 })
 
-if ('skip' in with_accounts || authority === undefined || foreign === undefined) {
-  const reason = 'skip' in with_accounts ? with_accounts.skip : 'openssl is not installed'
+if ('skip' in with_accounts) {
+  const reason = with_accounts.skip
   process.stderr.write(`skipped: TLS and credentials of NATS: ${reason}\n`)
   test.skip(`TLS and credentials of NATS: ${reason}`, () => {})
 } else {
-  describe('a server that requires TLS and client certificates', () => {
+  describeWith('openssl')('a server that requires TLS and client certificates', () => {
+    let authority: Certificates
+    let foreign: Certificates
+    beforeAll(async () => {
+      authority = await makeAuthority()
+      foreign = await makeAuthority()
+    })
+    afterAll(async () => {
+      await authority.remove()
+      await foreign.remove()
+    })
+
     test('accepts a client with the private authority and a certificate of it, and no other', async () => {
       const server = await authority.issue('localhost')
       const config = `tls { cert_file: "${server.certificate}", key_file: "${server.key}", ca_file: "${authority.ca}", verify: true }`

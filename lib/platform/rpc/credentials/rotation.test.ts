@@ -4,7 +4,7 @@ import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
@@ -13,21 +13,13 @@ import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { type Certificates, makeAuthority } from '../../../../test/support/certificates.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
+import { describeWith } from '../../../../test/support/needs.ts'
 import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../../../test/support/rpc.ts'
 import { startTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.ts'
-
-const old = await makeAuthority()
-const next = await makeAuthority()
-if (old === undefined)
-  process.stderr.write('skipped: rotation of keys (the program openssl is not installed)\n')
 
 const ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
-})
-afterAll(async () => {
-  await old?.remove()
-  await next?.remove()
 })
 
 const LOOK_MS = 10
@@ -120,19 +112,27 @@ const through = async (port: number): Promise<TcpProxy> => {
   return proxy
 }
 
-const withAuthorities = old === undefined || next === undefined ? describe.skip : describe
+describeWith('openssl')('files of TLS that are replaced under a running process', () => {
+  let old: Certificates
+  let next: Certificates
+  beforeAll(async () => {
+    old = await makeAuthority()
+    next = await makeAuthority()
+  })
+  afterAll(async () => {
+    await old.remove()
+    await next.remove()
+  })
 
-withAuthorities('files of TLS that are replaced under a running process', () => {
   async function setUp() {
-    if (old === undefined || next === undefined) throw new Error('the certificate authority is missing')
     const [server, client, late] = [await createFiles(), await createFiles(), await createFiles()]
     await server.install(old, 'merchants.internal')
     await client.install(old, 'gateway.internal')
-    return { old, next, server, client, late, served: await serve(server) }
+    return { server, client, late, served: await serve(server) }
   }
 
   test('are used for new connections, incoming and outgoing, and keep open connections', async () => {
-    const { next, server, client, late, served } = await setUp()
+    const { server, client, late, served } = await setUp()
     const proxy = await through(served.grpc_port)
     const rpc = await clientOf(client, proxy.port)
     expect(await callerSeen(rpc)).toBe('gateway')
@@ -156,7 +156,7 @@ withAuthorities('files of TLS that are replaced under a running process', () => 
   })
 
   test('are not used while they do not match or cannot be read; each change logs this once', async () => {
-    const { old, next, server, client, served } = await setUp()
+    const { server, client, served } = await setUp()
     const in_use = await fingerprintOf(server.path('certificate'))
     const good = await old.issue('merchants.internal')
     const bad = await next.issue('merchants.internal')

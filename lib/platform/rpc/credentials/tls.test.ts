@@ -9,7 +9,8 @@ import { ConfigError, readConfig } from '#lib/platform/config/config.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
-import { makeAuthority } from '../../../../test/support/certificates.ts'
+import { type Certificates, makeAuthority } from '../../../../test/support/certificates.ts'
+import { describeWith } from '../../../../test/support/needs.ts'
 import {
   merchantService,
   recordingLog,
@@ -20,37 +21,35 @@ import {
 } from '../../../../test/support/rpc.ts'
 import { openTls, type TlsFiles } from './tls.ts'
 
-const ours = await makeAuthority()
-const foreign = await makeAuthority()
-const whenFound = ours === undefined || foreign === undefined ? describe.skip : describe
-if (ours === undefined) process.stderr.write('skipped: RPC over TLS (the program openssl is not installed)\n')
-
-whenFound('RPC over TLS', () => {
+describeWith('openssl')('RPC over TLS', () => {
+  let trusted: Certificates
+  let foreign: Certificates
   let served: TestProcess
-  const open: Rpc[] = []
+  const clients: Rpc[] = []
 
   beforeAll(async () => {
+    trusted = await makeAuthority()
+    foreign = await makeAuthority()
     const service = merchantService({
       getMerchant: async () => ({
         merchant: { merchantId: '1', name: currentRequest()?.caller ?? 'nobody' },
       }),
     })
     const environment = {
-      ...(await tlsOf(ours, 'merchants.internal')),
+      ...(await tlsOf(trusted, 'merchants.internal')),
       MULTIHUB_RPC_CERTIFICATES: 'gateway:gateway.internal',
     }
     served = await serveProcess([service], { config: rpcConfig(environment) })
   })
 
   afterAll(async () => {
-    for (const rpc of open) rpc.close()
+    for (const rpc of clients) rpc.close()
     await served.close()
-    await ours?.remove()
-    await foreign?.remove()
+    await trusted.remove()
+    await foreign.remove()
   })
 
-  async function tlsOf(certificates: typeof ours, name: string): Promise<Record<string, string>> {
-    if (certificates === undefined) throw new Error('the certificate authority is missing')
+  async function tlsOf(certificates: Certificates, name: string): Promise<Record<string, string>> {
     const { key, certificate } = await certificates.issue(name)
     return {
       MULTIHUB_TLS_KEY: key,
@@ -62,7 +61,7 @@ whenFound('RPC over TLS', () => {
   async function call(environment: Record<string, string>): Promise<string | number> {
     const address = { MULTIHUB_MERCHANTS_ADDRESS: `127.0.0.1:${served.serving.grpc_port}` }
     const rpc = await createRpc(readConfig(RPC_SETTINGS, { ...address, ...environment }))
-    open.push(rpc)
+    clients.push(rpc)
     try {
       const { merchant } = await rpc.clientsOf('gateway')(MerchantService).getMerchant({})
       return merchant?.name ?? ''
@@ -73,11 +72,11 @@ whenFound('RPC over TLS', () => {
   }
 
   test('a certificate identifies its caller', async () => {
-    expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
+    expect(await call(await tlsOf(trusted, 'gateway.internal'))).toBe('gateway')
   })
 
   test('a certificate that the settings do not name identifies no caller, but a token with it does', async () => {
-    const environment = await tlsOf(ours, 'stranger.internal')
+    const environment = await tlsOf(trusted, 'stranger.internal')
     expect(await call(environment)).toBe(2001)
     expect(await call({ ...environment, MULTIHUB_RPC_TOKEN: tokenOf('payments') })).toBe('payments')
   })
@@ -88,50 +87,52 @@ whenFound('RPC over TLS', () => {
   })
 
   test('the Connect port requires a certificate or a token for RPCs, but not for the TLS connection', async () => {
-    const own = await ours?.issue('gateway.internal')
-    const key = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
     const path = '/multihub.merchants.v1.MerchantService/GetMerchant'
     expect(await https('GET', '/')).toBe(404)
     expect(await https('POST', path)).toBe(401)
-    expect(await https('POST', path, key)).toBe(200)
-    const other = await foreign?.issue('gateway.internal')
-    const forged = other && { key: await readFile(other.key), cert: await readFile(other.certificate) }
-    expect(await https('POST', path, forged)).toBe(401)
+    expect(await https('POST', path, await identityOf(trusted))).toBe(200)
+    expect(await https('POST', path, await identityOf(foreign))).toBe(401)
   })
 
   test('the gRPC port survives clients without TLS or HTTP/2, and clients that disconnect during the handshake', async () => {
-    const own = await ours?.issue('gateway.internal')
-    const place = { host: '127.0.0.1', port: served.serving.grpc_port }
-    const secrets = own && { key: await readFile(own.key), cert: await readFile(own.certificate) }
-    const ends = [
-      connect(place).end('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
-      connect(place).end('\x16\x03\x01\x00\x05', 'latin1'),
-      connectTls({ ...place, ...secrets, rejectUnauthorized: false }).end('GET / HTTP/1.1\r\n\r\n'),
-      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }),
-      connectTls({ ...place, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] }).end('\0\xff'),
+    const address = { host: '127.0.0.1', port: served.serving.grpc_port }
+    const tls = { ...(await identityOf(trusted)), rejectUnauthorized: false }
+    const sockets = [
+      connect(address).end('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+      connect(address).end('\x16\x03\x01\x00\x05', 'latin1'),
+      connectTls({ ...address, ...tls }).end('GET / HTTP/1.1\r\n\r\n'),
+      connectTls({ ...address, ...tls, ALPNProtocols: ['http/1.1'] }),
+      connectTls({ ...address, ...tls, ALPNProtocols: ['h2'] }).end('\0\xff'),
     ]
-    const raw = connect(place)
-    const cut = connectTls({ socket: raw, ...secrets, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
-    cut.once('secureConnect', () => raw.resetAndDestroy())
+    const raw = connect(address)
+    const aborted = connectTls({ socket: raw, ...tls, ALPNProtocols: ['h2'] })
+    aborted.once('secureConnect', () => raw.resetAndDestroy())
     await Promise.all(
-      [...ends, cut].map((socket) => {
+      [...sockets, aborted].map((socket) => {
         socket.on('error', () => {}).resume()
         return new Promise((resolve) => socket.once('close', resolve))
       }),
     )
-    expect(await call(await tlsOf(ours, 'gateway.internal'))).toBe('gateway')
+    expect(await call(await tlsOf(trusted, 'gateway.internal'))).toBe('gateway')
   })
 
+  /** The key and certificate of a client, as Node's TLS takes them. */
+  async function identityOf(certificates: Certificates): Promise<{ key: Buffer; cert: Buffer }> {
+    const { key, certificate } = await certificates.issue('gateway.internal')
+    return { key: await readFile(key), cert: await readFile(certificate) }
+  }
+
+  /** The HTTP status of a request to the Connect port, from a client with a certificate or without one. */
   async function https(
     method: string,
     path: string,
     identity: { key?: Buffer; cert?: Buffer } = {},
   ): Promise<number> {
-    const ca = await readFile(ours?.ca ?? '')
+    const ca = await readFile(trusted.ca)
     return new Promise((resolve, reject) => {
-      const place = { host: '127.0.0.1', port: served.serving.connect_port, agent: false as const }
+      const address = { host: '127.0.0.1', port: served.serving.connect_port, agent: false as const }
       const headers = { 'content-type': 'application/json' }
-      const sent = request({ ...place, method, path, headers, ca, ...identity }, (response) => {
+      const sent = request({ ...address, method, path, headers, ca, ...identity }, (response) => {
         response.resume().on('end', () => resolve(response.statusCode ?? 0))
       })
       sent.on('error', reject).end(method === 'POST' ? '{}' : undefined)
