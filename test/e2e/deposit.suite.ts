@@ -44,12 +44,12 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       await system?.end()
     })
 
-    const ended = (c_id: string) =>
+    const waitForFinal = (c_id: string) =>
       eventually(
         async () => (await alpha.status(c_id)).body.result.payment,
         (payment) => payment?.status.final,
       )
-    const calledBack = (c_id: string, event: string) =>
+    const waitForCallback = (c_id: string, event: string) =>
       eventually(
         async () => receiver.of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
         (callback) => callback !== undefined,
@@ -71,7 +71,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
         amount: { value: 12_300, currency: 'INR' },
       })
 
-      const callback = await calledBack(c_id, 'payment.completed')
+      const callback = await waitForCallback(c_id, 'payment.completed')
       expect(callback.body.data).toMatchObject({ success: true, next: null })
       expect(callback.body.data.result.payment).toMatchObject({ status: { status: 'success', final: true } })
       expect(isSignedWith(callback, callbackSecret(alpha.credential.secret))).toBe(true)
@@ -92,9 +92,9 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       )
       let paid = 0
       for (const { c_id, status, error, value, digits } of deposits) {
-        const payment = await ended(c_id)
+        const payment = await waitForFinal(c_id)
         expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
-        const { body } = await calledBack(c_id, EVENT_OF[status])
+        const { body } = await waitForCallback(c_id, EVENT_OF[status])
         expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
         if (status === 'success') paid += value
       }
@@ -106,15 +106,18 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
       const moved = await alpha.deposit(5_000, { route: { purpose: 'failover' } })
       expect(moved.body.result.payment.status).toMatchObject({ status: 'processing' })
-      expect((await ended(moved.c_id)).status.status).toBe('success')
+      expect((await waitForFinal(moved.c_id)).status.status).toBe('success')
     })
 
-    test('an unpaid deposit expires, and a route can give 18-digit ids', async () => {
-      const short = await alpha.deposit(7_905, { route: { purpose: 'short_expiry' } })
-      const numeric = await alpha.deposit(7_000, { route: { purpose: 'numeric_id' } })
-      expect(numeric.body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
-      expect((await ended(numeric.c_id)).status.status).toBe('success')
-      expect((await ended(short.c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
+    test('an unpaid deposit expires', async () => {
+      const { c_id } = await alpha.deposit(7_905, { route: { purpose: 'short_expiry' } })
+      expect((await waitForFinal(c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
+    })
+
+    test('a route can give 18-digit ids', async () => {
+      const { c_id, body } = await alpha.deposit(7_000, { route: { purpose: 'numeric_id' } })
+      expect(body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
+      expect((await waitForFinal(c_id)).status.status).toBe('success')
     })
 
     test('repeated and concurrent requests with one c_id create one payment', async () => {
@@ -157,7 +160,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       const operator = operatorOf(system.demo())
       const { c_id, body } = await alpha.deposit(8_800, { webhook_url: receiver.url })
       const payment_id = body.result.payment.identifiers.h_id
-      await calledBack(c_id, 'payment.completed')
+      await waitForCallback(c_id, 'payment.completed')
       const shown = await operator('multihub.payments.v1.PaymentService/GetPayment', { payment_id })
       expect(shown.payment).toMatchObject({
         cId: c_id,
@@ -178,6 +181,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
         (seen) =>
           seen?.deliveries?.every((one: { status: string }) => one.status === 'DELIVERY_STATUS_DELIVERED'),
       )
+      // One of `payment.created` and one of `payment.completed`.
       expect(deliveries.deliveries).toHaveLength(2)
       expect(await verifyLedgerOf(operator)).toMatchObject({ consistent: true })
     })
