@@ -45,7 +45,7 @@ function open(bytes: string) {
   return state
 }
 
-const until = (isDone: () => boolean) =>
+const waitUntil = (isDone: () => boolean) =>
   eventually(
     async () => isDone(),
     (done) => done === true,
@@ -53,19 +53,21 @@ const until = (isDone: () => boolean) =>
 
 test('a verified signature protects a connection from half-sent requests; a wrong one does not', async () => {
   const wrong = open(requestText(PING, { header_lines: [`x-data-hash: ${'a'.repeat(128)}`] }))
-  await until(() => wrong.received.includes('3002'))
+  await waitUntil(() => wrong.received.includes('3002'))
   const verified = open(requestText(PING))
-  await until(() => verified.received.includes('pong'))
+  await waitUntil(() => verified.received.includes('pong'))
   await manual.advance(HTTP_LIMITS.unauthenticated_grace_ms)
   const most = HTTP_LIMITS.network_unauthenticated_connections_max
   const half_sent = Array.from({ length: most }, () => open('POST / HTTP/1.1\r\n'))
-  await until(() => accepted === most + 2)
-  await until(() => !wrong.is_open)
+  await waitUntil(() => accepted === most + 2)
+  await waitUntil(() => !wrong.is_open)
+  // The connection with the wrong signature counted as unauthenticated: it was the oldest, so it was closed.
   expect(half_sent.filter(({ is_open }) => !is_open)).toEqual([])
   await manual.advance(HTTP_LIMITS.unauthenticated_grace_ms)
+  // One more closes the oldest half-sent one, although the verified connection is older.
   half_sent.push(open('POST / HTTP/1.1\r\n'))
-  await until(() => half_sent[0]?.is_open === false)
+  await waitUntil(() => half_sent[0]?.is_open === false)
   verified.received = ''
   verified.socket.write(requestText(PING))
-  await until(() => verified.received.includes('pong'))
+  await waitUntil(() => verified.received.includes('pong'))
 })
