@@ -5,10 +5,10 @@ import { described, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
 import {
+  EXISTING_PAYMENT_PARAMS,
   IGNORED_SERVICE_ID,
   MERCHANT_REFERENCE,
   METHOD,
-  NAMED_PAYMENT,
   optionalText,
 } from './request-fields.ts'
 
@@ -34,7 +34,7 @@ export const paymentNotification = defineMethod({
     method: METHOD,
     service_id: IGNORED_SERVICE_ID,
     operation_id: described(OPERATION_ID, optionalText(MERCHANT_REFERENCE)),
-    params: NAMED_PAYMENT,
+    params: EXISTING_PAYMENT_PARAMS,
   }),
   result: PAYMENT_RESULT,
   result_components: PAYMENT_COMPONENTS,

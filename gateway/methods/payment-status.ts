@@ -3,7 +3,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { notApplicable, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
-import { IGNORED_SERVICE_ID, METHOD, NAMED_PAYMENT } from './request-fields.ts'
+import { EXISTING_PAYMENT_PARAMS, IGNORED_SERVICE_ID, METHOD } from './request-fields.ts'
 
 /** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost response to a create (P2). */
 export const paymentStatus = defineMethod({
@@ -19,7 +19,7 @@ export const paymentStatus = defineMethod({
     method: METHOD,
     service_id: IGNORED_SERVICE_ID,
     operation_id: notApplicable(),
-    params: NAMED_PAYMENT,
+    params: EXISTING_PAYMENT_PARAMS,
   }),
   result: PAYMENT_RESULT,
   result_components: PAYMENT_COMPONENTS,

@@ -24,8 +24,8 @@ export const IGNORED_SERVICE_ID = described(
   optional(serviceId()),
 )
 
-/** The parameters that identify a payment. If both identifiers are given, both must match the same payment (P16). */
-export const NAMED_PAYMENT = object({
+/** The parameters of a request for an existing payment. If both identifiers are given, both must match the same payment (P16). */
+export const EXISTING_PAYMENT_PARAMS = object({
   payment: object({
     identifiers: object(
       {
