@@ -68,11 +68,11 @@ export async function createPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
 ): Promise<Payment> {
-  const route = await findPermittedRoute(deps, request)
+  const { route, account_id } = await findPermittedRoute(deps, request)
   const { payments, runner } = deps
   // The insert of the runner also leases the effects, so that this process runs them.
   const leasing_collection = { get: payments.get, insert: runner.insert }
-  const payment = newPayment(deps, request, route)
+  const payment = newPayment(deps, request, route, account_id)
   const { stored, is_new } = await insertOrGet(leasing_collection, keyOfPayment(payment), payment)
   if (!is_new) throw duplicateError(request.policy, stored)
   try {
@@ -88,36 +88,40 @@ export async function createPayment(
   }
 }
 
-/** Finds the route and throws the first refusal in the order of E9. */
+/** Finds the route and its first provider account, and throws the first refusal in the order of E9. */
 async function findPermittedRoute(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
-): Promise<PaymentRoute> {
+): Promise<{ readonly route: PaymentRoute; readonly account_id: string }> {
   const { merchant_id, environment } = request
   const route = await deps.findRoute(request.service_id)
   if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
   if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
   const { provider_accounts } = route
+  const [account_id] = provider_accounts
   const are_configured = provider_accounts.every((account) =>
     deps.hasAccount(account, environment, route.connector),
   )
-  if (!route.enabled || !are_configured || provider_accounts.length === 0 || route.direction === 'out')
+  if (!route.enabled || !are_configured || account_id === undefined || route.direction === 'out')
     throw new PublicError(1002)
   const { amount } = request
   if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
     throw fieldError(6001, 'params.payment.amount.value')
   if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
-  return route
+  return { route, account_id }
 }
 
-function newPayment(deps: CreatePaymentDeps, request: CreatePaymentRequest, route: PaymentRoute): Payment {
+function newPayment(
+  deps: CreatePaymentDeps,
+  request: CreatePaymentRequest,
+  route: PaymentRoute,
+  account_id: string,
+): Payment {
   const { policy: _policy, ...fields } = request
   const at = now()
   const payment_id = uuidv7()
   const h_id = route.numeric_h_id ? deps.nextNumericId() : payment_id
-  const [account_id] = route.provider_accounts
-  if (account_id === undefined) throw new PublicError(1002)
   const expires_at = new Date(at.getTime() + route.expires_in_seconds * 1_000)
   const payment: Payment = {
     ...fields,
