@@ -9,14 +9,16 @@ export interface LeasePermit {
   readonly release: Release
 }
 
+/** Reserves room for an effect that is about to be leased; `undefined` when this process cannot run it now. */
+export type Admit<D> = (document: D, effect: Effect) => LeasePermit | undefined
+
 /** Decides which effects this process may lease now. */
 export interface Admission<D extends EffectDocument> {
   /** Whether effects of this lane may be leased at all: a kind of the lane has room, and the process leases effects. */
   hasRoom(lane: Lane): boolean
   /** Whether this process has a handler for the effect, and room for it. Reserves nothing. */
   canRun(document: D, effect: Effect): boolean
-  /** Reserves room for the effect; `undefined` when this process cannot run it now. */
-  admit(document: D, effect: Effect): LeasePermit | undefined
+  readonly admit: Admit<D>
   /** Whether all tries are used up. Of an unknown kind they never are. */
   isExhausted(effect: Effect): boolean
 }

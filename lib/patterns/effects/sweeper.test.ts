@@ -3,7 +3,9 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
+import { withDueTimes } from './effect.ts'
 import {
   defineKind,
   type Item,
@@ -113,6 +115,42 @@ test('effects that hang delay neither money effects, nor events, nor other effec
   gate.release()
   await runner.stop()
   expect(gate.running).toHaveLength(600)
+})
+
+test('a hanging effect takes no place in the lane of another effect of its document', async () => {
+  const at = new Date(now().getTime() - 60_000)
+  const insertBoth = (item_id: string) => {
+    const effects = [knownEffect, pollEffect].map((effect) => effect.newEffect({ item_id }, {}, { at }))
+    return fixture.items.insert(withDueTimes({ item_id, effects }, at))
+  }
+  await Promise.all(Array.from({ length: 2_000 }, (_, number) => insertBoth(`poll-${number}`)))
+  await fixture.items.insert(itemWith('one', knownEffect))
+  const gate = createGate()
+  const polls = { ...idleHandler, lease_ms: 60_000, budget: createBudget(3_000), run: gate.run }
+  const runner = fixture.runner([knownEffect.bind(idleHandler), pollEffect.bind<Item>(polls)])
+  runner.start()
+  await eventually(
+    async () => gate.running.length,
+    (count) => count === 2_000,
+  )
+  await fixture.untilDone('one')
+  gate.release()
+  await runner.stop()
+})
+
+test('a lease that its writer never uses gives its room back when it expires', async () => {
+  const clock = createManualClock()
+  restoreClock = useClock(clock)
+  const runner = fixture.runner([
+    pollEffect.bind<Item>({ ...idleHandler, lease_ms: 1_000, budget: oneEach() }),
+  ])
+  const triesOf = async (item_id: string) =>
+    (await runner.insert(itemWith(item_id, pollEffect))).effects.map(({ tries }) => tries)
+  expect(await triesOf('a1')).toEqual([1])
+  expect(await triesOf('a2')).toEqual([0])
+  await clock.advance(1_000)
+  expect(await triesOf('a3')).toEqual([1])
+  await runner.stop()
 })
 
 test('a budget bounds what is leased at once, by sweeps and by writers', async () => {

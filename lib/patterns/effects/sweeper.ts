@@ -1,8 +1,8 @@
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import type { Admission } from './admission.ts'
-import { once } from './budget.ts'
+import type { Admission, Admit } from './admission.ts'
+import { createBudget } from './budget.ts'
 import { createDueWalk } from './due-walk.ts'
 import { type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
 import { dueEffects } from './lease-due.ts'
@@ -19,8 +19,8 @@ export interface SweepOptions<D extends EffectDocument> {
 }
 
 /**
- * The number of documents from sweeps of one lane whose effects may run at once. The lane `external` has none of its own:
- * each of its kinds has a budget, so that one party that hangs cannot use up what others need.
+ * The number of effects of one lane that sweeps have leased and that may run at once. The lane `external` has no limit of
+ * its own: each of its kinds has a budget, so that one party that hangs cannot use up what others need.
  */
 const RUNNING_MAX: Readonly<Record<Lane, number>> = {
   money: 512,
@@ -43,39 +43,48 @@ export function createSweep<D extends EffectDocument>(
   lane: Lane,
   { collection, admission, writes, runEffects }: SweepOptions<D>,
 ): () => Promise<void> {
-  let running = 0
-  const hasRoom = (): boolean => running < RUNNING_MAX[lane] && admission.hasRoom(lane)
+  const lane_budget = createBudget(RUNNING_MAX[lane])
 
-  // A visit ends with the lease. The effects run in the background, because they may take as long as a provider call.
-  async function visit(document: Stored<D>): Promise<void> {
-    running += 1
-    const leave = once(() => {
-      running -= 1
-    })
-    try {
-      const leased = await writes.takeOver(document, settleDue(lane, admission, document))
-      if (leased) void runEffects(leased).finally(leave)
-      else leave()
-    } catch (error) {
-      leave()
-      throw error
+  /** Admits effects of this lane only, so that an effect which hangs in another lane keeps no room here. */
+  const admitToLane: Admit<D> = (document, effect) => {
+    const release = effect.lane === lane ? lane_budget.reserve(document) : undefined
+    if (!release) return undefined
+    const permit = admission.admit(document, effect)
+    if (!permit) {
+      release()
+      return undefined
+    }
+    return {
+      ...permit,
+      release() {
+        release()
+        permit.release()
+      },
     }
   }
 
-  return createDueWalk(collection, `by_${lane}_due`, { visit, hasRoom })
+  return createDueWalk(collection, `by_${lane}_due`, {
+    // A visit ends with the lease. The effects run in the background, because they may take as long as a provider call.
+    async visit(document) {
+      const leased = await writes.takeOver(document, settleDue(lane, admission, document), admitToLane)
+      if (leased) void runEffects(leased)
+    },
+    hasRoom: () => lane_budget.hasRoom() && admission.hasRoom(lane),
+  })
 }
 
 /**
- * Changes the due effects that must not be leased here: one whose last try ended in a crash becomes stuck, and one that
+ * Changes the due effects of a lane that must not be leased here: one whose last try ended in a crash becomes stuck, and one that
  * this process cannot run and no other took is postponed. Returns the same document when there are none.
  */
 function settleDue<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
   const at = now()
   let next = document
   for (const effect of dueEffects(document, at)) {
+    if (effect.lane !== lane) continue
     if (admission.isExhausted(effect)) {
       next = recordFailure<D>(effect, 0, 0, new Error('the process ended during the last try'))(next)
-    } else if (effect.lane === lane && !admission.canRun(document, effect) && isLeft(effect, at)) {
+    } else if (!admission.canRun(document, effect) && isLeft(effect, at)) {
       next = postpone(next, effect, at)
     }
   }

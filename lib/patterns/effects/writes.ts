@@ -5,11 +5,12 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { now, sleep } from '#lib/platform/time.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, Admit } from './admission.ts'
 import type { Release } from './budget.ts'
 import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
 import { leaseDue } from './lease-due.ts'
 import type { EffectOutcome } from './outcome-batcher.ts'
+import { createUnusedLeases } from './unused-leases.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
 export interface EffectWrites<D extends EffectDocument> {
@@ -25,10 +26,10 @@ export interface EffectWrites<D extends EffectDocument> {
     just_read?: Stored<D>,
   ): Promise<Stored<D> | undefined>
   /**
-   * Replaces a document that was just found by `next`, which may be the same. `undefined` when that changes nothing and
-   * leases nothing, or when another writer was faster.
+   * Replaces a document that was just found by `next`, which may be the same, and leases what `admit` accepts.
+   * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
    */
-  takeOver(found: Stored<D>, next: D): Promise<Stored<D> | undefined>
+  takeOver(found: Stored<D>, next: D, admit: Admit<D>): Promise<Stored<D> | undefined>
   /**
    * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
    * them, so the write is repeated until the leases expire while the store is unavailable.
@@ -56,23 +57,27 @@ export function createEffectWrites<D extends EffectDocument>(
   options: EffectWritesOptions<D>,
 ): EffectWrites<D> {
   const { collection, keyOf, admission, isStopping } = options
-  /** The releases of leases that this process wrote and has not used yet, by lease token. */
-  const unused_leases = new Map<string, Release>()
+  const unused_leases = createUnusedLeases()
 
   /** Leases what is due. `releases` has what was reserved for that, by effect id. */
-  function lease(document: D, at: Date): { leased: D; releases: ReadonlyMap<string, Release> } {
+  function lease(
+    document: D,
+    at: Date,
+    admit: Admit<D>,
+  ): { leased: D; releases: ReadonlyMap<string, Release> } {
+    unused_leases.dropExpired(at)
     const releases = new Map<string, Release>()
     const leased = leaseDue(document, at, (candidate) => {
-      const admitted = admission.admit(document, candidate)
-      if (admitted) releases.set(candidate.id, admitted.release)
-      return admitted?.lease_ms
+      const permit = admit(document, candidate)
+      if (permit) releases.set(candidate.id, permit.release)
+      return permit?.lease_ms
     })
     return { leased, releases }
   }
 
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
     const at = now()
-    const { leased, releases } = lease(document, at)
+    const { leased, releases } = lease(document, at, admission.admit)
     return writeLeased(withDueTimes(leased, at), releases, put)
   }
 
@@ -83,9 +88,9 @@ export function createEffectWrites<D extends EffectDocument>(
   ): Promise<Stored<D>> {
     try {
       const stored = await put(leased)
-      for (const { id, lease } of leased.effects) {
-        const release = releases.get(id)
-        if (release && lease) unused_leases.set(lease.token, release)
+      for (const effect of leased.effects) {
+        const release = releases.get(effect.id)
+        if (release) unused_leases.add(effect, release)
       }
       return stored
     } catch (error) {
@@ -104,9 +109,9 @@ export function createEffectWrites<D extends EffectDocument>(
   return {
     insert: (document) => write(document, (leased) => collection.insert(leased)),
     update: (key, decide, just_read) => update(leasing, key, decide, just_read),
-    async takeOver(found, next) {
+    async takeOver(found, next, admit) {
       const at = now()
-      const { leased, releases } = lease(next, at)
+      const { leased, releases } = lease(next, at, admit)
       if (leased === found) return undefined
       const replace = (changed: D): Promise<Stored<D>> => collection.replace(changed, found.version)
       try {
@@ -116,11 +121,7 @@ export function createEffectWrites<D extends EffectDocument>(
         throw error
       }
     },
-    consumeLease({ lease: { token } = { token: '' } }) {
-      const release = unused_leases.get(token)
-      unused_leases.delete(token)
-      return release
-    },
+    consumeLease: unused_leases.take,
     async writeOutcomes(document, outcomes) {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
       const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
