@@ -2,11 +2,12 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
 import { HttpFailure } from '#lib/platform/http/http-failure.ts'
+import type { AttemptFailure } from '../domain/delivery.ts'
 
 /** The result of one POST: the HTTP status of the response, or why the attempt failed. */
 export interface PostResult {
   readonly http_status?: number
-  readonly failure?: string
+  readonly failure?: AttemptFailure
 }
 
 /** Posts a body to a callback URL once. */

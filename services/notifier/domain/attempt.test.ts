@@ -11,7 +11,7 @@ function record(number: number, changes: Partial<AttemptRecord> = {}): AttemptRe
   return { number, started_at: AT, duration_ms: 12, http_status: 200, ...changes }
 }
 
-const failure = { http_status: 500, failure: 'http_status' }
+const failure = { http_status: 500, failure: 'http_status' } as const
 
 describe('recording an attempt', () => {
   test('sets the delivery to delivered after a success', () => {

@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { FailureReason } from '#lib/platform/http/http-failure.ts'
 
 /** Where one copy of an event goes. It is fixed when the event is first stored. */
 export interface Destination {
@@ -17,14 +18,25 @@ export interface Destination {
 /** The status of a delivery. A `dead` one has failed its first attempt and all its retries (N6). */
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead'
 
+/**
+ * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing could be sent, because the event is
+ * no longer stored, its body is too large (N4), or there is no secret to sign it with.
+ */
+export type AttemptFailure =
+  | FailureReason
+  | 'http_status'
+  | 'event_expired'
+  | 'payload_too_large'
+  | 'no_secret'
+
 /** One attempt, as the operator sees it. */
 export interface AttemptRecord {
   readonly number: number
   readonly started_at: Date
   readonly duration_ms: number
   readonly http_status?: number
-  /** Why it failed, as one identifier such as `timeout`; absent after a success. */
-  readonly failure?: string
+  /** Absent after a success. */
+  readonly failure?: AttemptFailure
 }
 
 /** One event for one destination, with its attempts so far. */

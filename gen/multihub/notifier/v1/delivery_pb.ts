@@ -44,7 +44,9 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   httpStatus: number;
 
   /**
-   * failure is the reason as one identifier, such as timeout; empty after a success.
+   * failure is the reason as one identifier; empty after a success. There was no response: dns, refused_address, refused,
+   * tls, timeout_connect, timeout, reset, too_large, bad_response, bad_request, busy or aborted. The status was not 2xx:
+   * http_status. Nothing could be sent: event_expired, payload_too_large or no_secret.
    *
    * @generated from field: string failure = 4;
    */
