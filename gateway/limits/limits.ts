@@ -49,18 +49,18 @@ export function createLimits(
       if (daily_limit === 0n) return
       const limit = Number(daily_limit)
       const day = Math.floor(clock.now_ms() / DAY_MS)
-      const make = () =>
+      const createLease = () =>
         createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
-      await getOrCreate(`${application_id} ${day} ${limit}`, make).acquire()
+      await getOrCreate(`${application_id} ${day} ${limit}`, createLease).acquire()
     },
     async useMethodQuota(method, { application_id, rate_limits }) {
       const limit = rate_limits.get(method) ?? DEFAULT_QUOTAS.get(method)
       if (limit === undefined) return
-      const make = () => {
+      const createLease = () => {
         const quota = { application_id, name: method, limit, window_ms: MINUTE_MS }
         return createTokenLease({ counters, bucket: method, quota })
       }
-      await getOrCreate(`${application_id} ${method} ${limit}`, make).acquire()
+      await getOrCreate(`${application_id} ${method} ${limit}`, createLease).acquire()
     },
     close,
   }
