@@ -43,10 +43,10 @@ export function createCheckpointer(
   const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= state.rowCount()
 
   function isDue(): boolean {
-    const is_long =
+    const is_interval_over =
       state.head().seq - saved_seq >= CHECKPOINT_INTERVAL_BATCHES ||
       newEntries() >= CHECKPOINT_INTERVAL_ENTRIES
-    return is_long && isAffordable()
+    return is_interval_over && isAffordable()
   }
 
   async function save(): Promise<void> {
