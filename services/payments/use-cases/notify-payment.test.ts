@@ -1,15 +1,18 @@
 import { create } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { QueueEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type NotificationRequest, notifyPayment } from './notify-payment.ts'
 
 const DAY_MS = 86_400_000
 const payment = newDeposit()
+const CREDITED_AT = new Date(payment.created_at.getTime() + 1_000)
 const request: NotificationRequest = {
   merchant_id: payment.merchant_id,
   environment: payment.environment,
@@ -32,19 +35,23 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
+/** The events that the notifier was asked to queue. */
+const queued: unknown[] = []
+
 /** Requests a notification, while the notifier is unavailable or not. */
-function notify(operation_id?: string, is_unavailable = false) {
+function notify(operation_id?: string, is_unavailable = false, named = request) {
   const deps = {
     payments: fixture.store.payments,
     idempotency: createIdempotency(fixture.store.idempotency_records),
     notifier: {
-      queueEvent: async () => {
+      queueEvent: async ({ event }: { readonly event?: unknown }) => {
         if (is_unavailable) throw new Error('notifier unavailable')
+        queued.push(event)
         return create(QueueEventResponseSchema)
       },
     },
   }
-  return notifyPayment(deps, operation_id === undefined ? request : { ...request, operation_id })
+  return notifyPayment(deps, operation_id === undefined ? named : { ...named, operation_id })
 }
 
 const recordOf = (method: string, key: string) =>
@@ -77,4 +84,18 @@ describe('the idempotency record of a notification', () => {
     expect(record?.result).toBeDefined()
     expect(record).not.toHaveProperty('expires_at')
   })
+})
+
+// P9
+test('is refused for now while the ledger entry of the status is not posted', async () => {
+  const { payments } = fixture.store
+  const succeeded = transition(newDeposit({ c_id: 'just-paid' }), 'success', { at: CREDITED_AT })
+  const { version } = await payments.insert(succeeded)
+  const named = { ...request, c_id: 'just-paid' }
+  const before = queued.length
+  await expect(notify('early', false, named)).rejects.toThrow(Unavailable)
+  expect(queued).toHaveLength(before)
+  await payments.replace({ ...succeeded, effects: [] }, version)
+  await notify('early', false, named)
+  expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
 })
