@@ -189,6 +189,14 @@ export function findSuite(subject: StoreUnderTest): void {
       }
     })
 
+    test('finds the same documents by a linearizable read', async () => {
+      const items = await subject.collection()
+      for (const id of [1, 2, 3]) await items.insert({ shop: 'a', id, rank: -id })
+      const found = await items.find('by_rank', { equals: ['a'] }, { limit: 2, linearizable: true })
+      expect(found).toEqual(await items.find('by_rank', { equals: ['a'] }, { limit: 2 }))
+      expect(found.map(({ id }) => id)).toEqual([3, 2])
+    })
+
     test('finds existing documents by an index that a later release adds', async () => {
       const name = subject.name()
       const old = await subject.store().collection<Item>({ ...ITEMS, name, indexes: {} })

@@ -60,22 +60,22 @@ export interface Range {
 }
 
 /**
- * The page of a range to read. `after` is the position of the last document of the previous page: its index and key
- * fields; a whole document works too. `limit` is 1 to 1,000.
- */
-export interface FindOptions {
-  readonly limit: number
-  readonly after?: Readonly<Record<string, unknown>>
-  readonly reverse?: boolean
-}
-
-/**
- * How to read one document. A linearizable read sees every write that was acknowledged before it began, also while a
+ * How to read. A linearizable read sees every write that was acknowledged before it began, also while a
  * database fails over: then a former primary may still answer other reads with an older state. It costs a round trip to
  * a majority, so use it where a decision rests on the absence of a document.
  */
 export interface GetOptions {
   readonly linearizable?: boolean
+}
+
+/**
+ * The page of a range to read. `after` is the position of the last document of the previous page: its index and key
+ * fields; a whole document works too. `limit` is 1 to 1,000. `linearizable` is that of `GetOptions`.
+ */
+export interface FindOptions extends GetOptions {
+  readonly limit: number
+  readonly after?: Readonly<Record<string, unknown>>
+  readonly reverse?: boolean
 }
 
 /**

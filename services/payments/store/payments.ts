@@ -28,15 +28,18 @@ export function keyOfPayment({ merchant_id, environment, c_id }: PaymentKey): {
   return { merchant_id, environment, c_id }
 }
 
-/** The merchant's payment with this public id. */
+/** The merchant's payment with this public id. Absence is confirmed by a linearizable read (P2). */
 export async function findByHId(
   payments: Collection<Payment>,
   merchant_id: string,
   environment: string,
   h_id: string,
 ): Promise<Stored<Payment> | undefined> {
-  const [payment] = await payments.find('by_h_id', { equals: [merchant_id, environment, h_id] }, { limit: 1 })
-  return payment
+  const range = { equals: [merchant_id, environment, h_id] }
+  const [payment] = await payments.find('by_h_id', range, { limit: 1 })
+  if (payment !== undefined) return payment
+  const [confirmed] = await payments.find('by_h_id', range, { limit: 1, linearizable: true })
+  return confirmed
 }
 
 /** The payment of any merchant with this `payment_id` or `h_id`. */

@@ -56,6 +56,25 @@ describe('a lookup by a merchant', () => {
     await expect(lookUp(request)).rejects.toMatchObject({ code: 6010 })
   })
 
+  // P2
+  test.each(['c_id', 'h_id'])(
+    'finds a payment by its %s also while a former primary does not',
+    async (name) => {
+      const { payments } = fixture.store
+      const behind: typeof payments = {
+        ...payments,
+        get: async (key, options) => (options?.linearizable ? payments.get(key) : undefined),
+        find: async (index, range, options) =>
+          options.linearizable ? payments.find(index, range, options) : [],
+      }
+      const named = { [name]: name === 'c_id' ? plain.c_id : plain.h_id }
+      expect(await lookUpPayment(behind, { ...OWNER, ...named })).toEqual(plain)
+      await expect(lookUpPayment(behind, { ...OWNER, [name]: 'unknown' })).rejects.toMatchObject({
+        code: 6010,
+      })
+    },
+  )
+
   test('refuses a request without an identifier with 1005', async () => {
     await expect(lookUp({})).rejects.toMatchObject({
       code: 1005,

@@ -33,7 +33,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
     },
     async get(key, { linearizable = false } = {}) {
       const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(layout) }
-      const concern = linearizable ? ({ readConcern: { level: 'linearizable' } } as const) : {}
+      const concern = concernOf(linearizable)
       const found = await calls.read((options) => documents.findOne(filter, { ...options, ...concern }))
       return found === null ? undefined : typed(found)
     },
@@ -41,9 +41,8 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const index_range = parseIndexRange(layout, index, range, options)
       const { filter, sort, hint } = rangeQuery(layout, index_range)
       const { limit } = index_range
-      const found = await calls.read((options) =>
-        documents.find(filter, { ...options, sort: new Map(sort), hint, limit, batchSize: limit }).toArray(),
-      )
+      const page = { sort: new Map(sort), hint, limit, batchSize: limit, ...concernOf(options.linearizable) }
+      const found = await calls.read((limits) => documents.find(filter, { ...limits, ...page }).toArray())
       return found.map(typed)
     },
     async replace(document, expected_version) {
@@ -68,6 +67,11 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
   }
+}
+
+/** The read concern of a linearizable read. Every other read has the one of the client. */
+function concernOf(linearizable = false): { readonly readConcern?: { readonly level: 'linearizable' } } {
+  return linearizable ? { readConcern: { level: 'linearizable' } } : {}
 }
 
 /** Makes the same checks as the embedded store, so that both stores accept the same documents. */
