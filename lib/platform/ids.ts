@@ -1,4 +1,5 @@
 import { randomBytes } from './crypto/random.ts'
+import { processState } from './process-state.ts'
 import { clock } from './time.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -8,8 +9,8 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-let last_ms = 0
-let sequence = 0
+/** The time and the counter of the newest UUID of this process. */
+const newest = processState(() => ({ last_ms: 0, sequence: 0 }))
 
 /**
  * A UUIDv7. The first 48 bits are the wall time in milliseconds and the next 12 a counter, so the ids of one process
@@ -18,16 +19,17 @@ let sequence = 0
 export function uuidv7(): string {
   const now_ms = Math.floor(clock.now_ms())
   const bytes = randomBytes(10)
-  if (now_ms > last_ms) {
-    last_ms = now_ms
-    sequence = ((bytes[0] as number) << 2) | ((bytes[1] as number) >> 6)
-  } else if (++sequence > 0xfff) {
-    last_ms += 1
-    sequence = 0
+  const state = newest()
+  if (now_ms > state.last_ms) {
+    state.last_ms = now_ms
+    state.sequence = ((bytes[0] as number) << 2) | ((bytes[1] as number) >> 6)
+  } else if (++state.sequence > 0xfff) {
+    state.last_ms += 1
+    state.sequence = 0
   }
   bytes[2] = ((bytes[2] as number) & 0x3f) | 0x80
   const random = bytes.toString('hex', 2)
-  return `${timeText(last_ms)}-${(0x7000 | sequence).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`
+  return `${timeText(state.last_ms)}-${(0x7000 | state.sequence).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`
 }
 
 let text_of_ms = Number.NaN

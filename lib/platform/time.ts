@@ -14,6 +14,8 @@ export interface Clock {
   monotonic_ms(): number
   /** Runs `action` once after `delay_ms`; does not keep the process alive. */
   after(delay_ms: number, action: () => void): Timer
+  /** Runs `action` in the next turn of the event loop. A clock without it uses that of the machine. */
+  nextTurn?(action: () => void): void
 }
 
 const machine: Clock = {
@@ -33,6 +35,12 @@ export const clock: Clock = {
   now_ms: () => current.now_ms(),
   monotonic_ms: () => current.monotonic_ms(),
   after: (delay_ms, action) => current.after(delay_ms, action),
+}
+
+/** Runs `action` in the next turn of the event loop, after the work that is ready now. Keeps the process alive. */
+export function nextTurn(action: () => void): void {
+  if (current.nextTurn === undefined) setImmediate(action)
+  else current.nextTurn(action)
 }
 
 /** Replaces the clock of this process, for simulation and tests only, until the returned function is called. */

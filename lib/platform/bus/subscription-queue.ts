@@ -1,6 +1,7 @@
 import { withoutRequest } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { nextTurn } from '#lib/platform/time.ts'
 import type { Handler, Message } from './bus.ts'
 
 /** The messages that one subscription has received and not handled yet. */
@@ -79,7 +80,7 @@ export function createSubscriptionQueue(
     if (is_scheduled) return
     is_scheduled = true
     withoutRequest(() =>
-      setImmediate(() => {
+      nextTurn(() => {
         is_scheduled = false
         starts_left = STARTS_PER_TURN_MAX
         startHandlers()

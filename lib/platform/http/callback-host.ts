@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Environment } from '#lib/contract/environment.ts'
 import { clock, withTimeout } from '#lib/platform/time.ts'
 import type { AddressPolicy } from './address-policy.ts'
+import { simulatedNetwork } from './network.ts'
 
 /**
  * Whether a callback URL that `checkCallbackUrl` accepted has a host without refused addresses (N9). A host that has no
@@ -60,6 +61,8 @@ export function createCallbackHostCheck(
 
 /** Asks the name servers of the machine directly, as deliveries do, and only once, because the time is short. */
 function nameServerLookups(): readonly Lookup[] {
+  const network = simulatedNetwork()
+  if (network !== undefined) return [network.lookup]
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 })
   return [(hostname) => resolver.resolve4(hostname), (hostname) => resolver.resolve6(hostname)]
 }

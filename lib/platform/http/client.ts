@@ -1,8 +1,9 @@
-import { Agent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { withTimeout } from '#lib/platform/time.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { createConnect } from './connect.ts'
 import { HttpFailure } from './http-failure.ts'
+import { simulatedNetwork } from './network.ts'
 import { createHostResolver, type ResolveHost } from './resolve-host.ts'
 import { type HttpRequest, type HttpResponse, sendRequest } from './send-request.ts'
 
@@ -38,8 +39,35 @@ const CLOSE_TIMEOUT_MS = 2_000
  * nothing, repeats nothing, and ignores proxy settings in the environment.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { in_progress_max = 10_000, connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
-  const agent = new Agent({
+  const { in_progress_max = 10_000 } = options
+  const dispatcher = simulatedNetwork()?.createDispatcher() ?? createAgent(options)
+  const closing = new AbortController()
+  const in_progress = new Set<Promise<unknown>>()
+
+  return {
+    async request(request) {
+      const url = URL.parse(request.url)
+      if (url === null || !isHttpWithoutUserInfo(url)) throw new HttpFailure('not_sent', 'bad_request')
+      if (in_progress.size >= in_progress_max) throw new HttpFailure('not_sent', 'busy')
+      const response = sendRequest(dispatcher, url, request, closing.signal)
+      in_progress.add(response)
+      try {
+        return await response
+      } finally {
+        in_progress.delete(response)
+      }
+    },
+    async close() {
+      await withTimeout(Promise.allSettled(in_progress), CLOSE_TIMEOUT_MS)
+      closing.abort()
+      await dispatcher.destroy()
+    },
+  }
+}
+
+function createAgent(options: HttpClientOptions): Dispatcher {
+  const { connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
+  return new Agent({
     connect: createConnect(options.allow, options.resolve ?? createHostResolver(), connect_timeout_ms),
     connections: options.connections_per_host ?? 64,
     pipelining: keep_alive_ms === 0 ? 0 : 1,
@@ -52,28 +80,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     bodyTimeout: 0,
     allowH2: false,
   })
-  const closing = new AbortController()
-  const in_progress = new Set<Promise<unknown>>()
-
-  return {
-    async request(request) {
-      const url = URL.parse(request.url)
-      if (url === null || !isHttpWithoutUserInfo(url)) throw new HttpFailure('not_sent', 'bad_request')
-      if (in_progress.size >= in_progress_max) throw new HttpFailure('not_sent', 'busy')
-      const response = sendRequest(agent, url, request, closing.signal)
-      in_progress.add(response)
-      try {
-        return await response
-      } finally {
-        in_progress.delete(response)
-      }
-    },
-    async close() {
-      await withTimeout(Promise.allSettled(in_progress), CLOSE_TIMEOUT_MS)
-      closing.abort()
-      await agent.destroy()
-    },
-  }
 }
 
 function isHttpWithoutUserInfo({ protocol, username, password }: URL): boolean {

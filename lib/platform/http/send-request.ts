@@ -40,7 +40,7 @@ const INTERIM_MAX = 16
  * aborted by `closing` or by the request's own signal.
  */
 export function sendRequest(
-  dispatcher: Dispatcher,
+  dispatcher: Pick<Dispatcher, 'dispatch'>,
   url: URL,
   request: HttpRequest,
   closing: AbortSignal,

@@ -1,6 +1,7 @@
 import { Server as HttpServer, type ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { Server, Socket } from 'node:net'
+import { simulatedNetwork } from '#lib/platform/http/network.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import { StartError } from './start-error.ts'
 
@@ -33,6 +34,8 @@ const LOOK_AGAIN_MS = 25
 
 /** Starts to listen. Throws `StartError` when the port is taken or forbidden, or the host is not of this machine. */
 export async function listen(server: Server, address: Address): Promise<Listening> {
+  const network = simulatedNetwork()
+  if (network !== undefined) return await network.listen(server, address)
   const close = trackConnections(server, address.draining)
   await new Promise<void>((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => reject(explainListen(error, address))

@@ -34,6 +34,11 @@ export function standardError(): LineWriter {
   return shared
 }
 
+/** Replaces standard error as the destination of logs, for simulation only. Call it before the first log is made. */
+export function useLineWriter(writer: LineWriter): void {
+  shared = writer
+}
+
 function createStandardError(): LineWriter {
   let waiting: (() => string)[] = []
   let scheduled = false
