@@ -1,0 +1,151 @@
+import { log } from '#lib/platform/telemetry/log.ts'
+import { sleep } from '#lib/platform/time.ts'
+import type { Choices } from '../parts/random.ts'
+import type { Place } from '../world/cluster.ts'
+import type { World } from '../world/world.ts'
+import type { FaultKind, Plan } from './plan.ts'
+
+/** Switches the faults of a plan on until `isOver`, then repairs everything. Resolves when every process serves again. */
+export async function injectFaults(world: World, plan: Plan, isOver: () => boolean): Promise<void> {
+  setRates(world, (kind) => plan.faults.get(kind) ?? 0)
+  const restarts = new Set<Promise<void>>()
+  const disturbances = DISTURBANCES.flatMap(([kind, act]) => {
+    const rate = plan.faults.get(kind)
+    if (rate === undefined) return []
+    const choices = world.choicesOf(kind)
+    return [
+      (async () => {
+        // Between 100 ms at the highest rate and 10 s at the lowest.
+        const pause_ms = 300 * rate ** -0.5
+        for (;;) {
+          await sleep(-Math.log(1 - choices.fraction()) * pause_ms)
+          if (isOver()) return
+          const restart = act(world, choices)
+          if (restart === undefined) continue
+          const tracked = restart.finally(() => restarts.delete(tracked))
+          restarts.add(tracked)
+        }
+      })(),
+    ]
+  })
+  await Promise.all(disturbances)
+  while (!isOver()) await sleep(100)
+  setRates(world, () => 0)
+  world.bus.faults.is_down = false
+  while (restarts.size > 0) await Promise.all(restarts)
+}
+
+/** Sets the probabilities of all faults that happen by themselves. */
+function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
+  const { stores, rpc, http, bus, provider, receivers } = world
+  Object.assign(stores.faults, {
+    refused: rateOf('store refuses'),
+    lost_command: rateOf('store loses commands'),
+    lost_result: rateOf('store loses results'),
+    slow: rateOf('store is slow'),
+    slow_max_ms: 8_000,
+  })
+  Object.assign(rpc.faults, {
+    lost_request: rateOf('rpc loses requests'),
+    lost_response: rateOf('rpc loses responses'),
+    late: rateOf('rpc is late'),
+    late_max_ms: 4_000,
+  })
+  Object.assign(http.faults, {
+    refused: rateOf('http refuses'),
+    lost_request: rateOf('http loses requests'),
+    lost_response: rateOf('http loses responses'),
+    late: rateOf('http is late'),
+    late_max_ms: 12_000,
+  })
+  Object.assign(bus.faults, {
+    lost: rateOf('bus loses'),
+    repeated: rateOf('bus repeats'),
+    late: rateOf('bus is late'),
+    late_max_ms: 5_000,
+  })
+  Object.assign(provider.faults, {
+    bad_response: rateOf('provider responds badly'),
+    slow_response: rateOf('provider is slow'),
+    slow_max_ms: 40_000,
+    lost_callback: rateOf('provider loses callbacks'),
+    repeated_callback: rateOf('provider repeats callbacks'),
+    contradiction: rateOf('provider contradicts itself'),
+    late_success: rateOf('provider succeeds late'),
+  })
+  Object.assign(receivers.faults, {
+    failure: rateOf('receiver fails'),
+    silence: rateOf('receiver is silent'),
+    slow: rateOf('receiver is slow'),
+    slow_max_ms: 15_000,
+  })
+}
+
+/** Does something to the system once. Returns the restart of what it ended. */
+type Disturb = (world: World, choices: Choices) => Promise<void> | undefined
+
+/** The faults that happen at a moment. */
+const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
+  [
+    'store stops',
+    ({ stores, databases }, choices) => {
+      stores.stop(choices.pick([...databases.keys()]), choices.between(100, 7_000))
+      return undefined
+    },
+  ],
+  [
+    'store fails over',
+    ({ stores, databases }, choices) => {
+      stores.failOver(choices.pick([...databases.values()]), choices.between(1_000, 10_000))
+      return undefined
+    },
+  ],
+  [
+    'bus stops',
+    ({ bus }, choices) => {
+      bus.faults.is_down = true
+      return sleep(choices.between(100, 5_000)).then(() => {
+        bus.faults.is_down = false
+      })
+    },
+  ],
+  [
+    'process is killed',
+    (world, choices) => {
+      const place = choices.pick(world.cluster.places)
+      if (place.stop === undefined) return undefined
+      world.cluster.kill(place)
+      return restart(world, place, choices.pick([10, 500, 5_000]))
+    },
+  ],
+  [
+    'process stops in order',
+    (world, choices) => {
+      const place = choices.pick(world.cluster.places)
+      if (place.stop === undefined) return undefined
+      return world.cluster.stop(place, 20_000).then(() => restart(world, place, choices.pick([10, 1_000])))
+    },
+  ],
+  [
+    'process is paused',
+    ({ cluster }, choices) => {
+      cluster.pause(choices.pick(cluster.places), choices.pick([100, 2_000, 8_000, 20_000]))
+      return undefined
+    },
+  ],
+  [
+    'clock steps',
+    ({ cluster }, choices) => {
+      const { clock_error, name } = choices.pick(cluster.places)
+      clock_error.offset_ms = choices.between(-900, 900)
+      log.debug({ part: name }, 'the clock of a simulated machine steps')
+      return undefined
+    },
+  ],
+]
+
+async function restart({ cluster }: World, place: Place, delay_ms: number): Promise<void> {
+  await sleep(delay_ms)
+  // Another fault may have ended the process while it started.
+  if (place.process === undefined) await cluster.start(place)
+}

@@ -1,0 +1,68 @@
+import type { Choices } from '../parts/random.ts'
+
+/** The kinds of faults. A seed switches each kind on or off, and chooses how often it happens. */
+export const FAULT_KINDS = [
+  'store refuses',
+  'store loses commands',
+  'store loses results',
+  'store is slow',
+  'store stops',
+  'store fails over',
+  'rpc loses requests',
+  'rpc loses responses',
+  'rpc is late',
+  'http refuses',
+  'http loses requests',
+  'http loses responses',
+  'http is late',
+  'bus loses',
+  'bus repeats',
+  'bus is late',
+  'bus stops',
+  'process is killed',
+  'process stops in order',
+  'process is paused',
+  'clock steps',
+  'provider responds badly',
+  'provider is slow',
+  'provider loses callbacks',
+  'provider repeats callbacks',
+  'provider contradicts itself',
+  'provider succeeds late',
+  'receiver fails',
+  'receiver is silent',
+  'receiver is slow',
+] as const
+
+/** The name of a kind of faults. */
+export type FaultKind = (typeof FAULT_KINDS)[number]
+
+/** How a seed is simulated. */
+export interface Plan {
+  /** The kinds that are on, each with its rate between 0 and 1. */
+  readonly faults: ReadonlyMap<FaultKind, number>
+  /** How many processes each role has, and whether each process has all roles. */
+  readonly copies: number
+  readonly is_combined: boolean
+  readonly merchants: number
+  readonly customers: number
+  readonly load_ms: number
+}
+
+/** Chooses the plan of a seed. */
+export function choosePlan(choices: Choices): Plan {
+  const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
+  const faults = new Map<FaultKind, number>()
+  for (const kind of FAULT_KINDS) {
+    // From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones.
+    if (choices.chance(share)) faults.set(kind, 10 ** choices.between(-3, -0.6))
+  }
+  return {
+    faults,
+    copies: choices.pick([1, 2, 2, 3]),
+    is_combined: choices.chance(0.2),
+    merchants: choices.integer(1, 3),
+    customers: choices.integer(1, 16),
+    load_ms: choices.pick([1_000, 3_000, 8_000]),
+  }
+}

@@ -1,0 +1,134 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { SimulatedMerchant } from '../workload/merchants.ts'
+import type { ReceivedCallback } from '../world/receiver.ts'
+import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
+
+interface StoredEvent {
+  readonly merchant_id: string
+  readonly event_key: string
+  readonly event: string
+  readonly body: Uint8Array
+  readonly destinations: readonly { readonly delivery_id: string; readonly url: string }[]
+}
+
+interface StoredDelivery {
+  readonly delivery_id: string
+  readonly event_key: string
+  readonly status: string
+  readonly url: string
+  readonly max_retries: number
+  readonly attempts: readonly object[]
+  readonly effects: readonly object[]
+}
+
+/** The event of each status. It is written here again, so that a fault in the product's own table is found. */
+const EVENTS: Readonly<Record<string, string>> = {
+  created: 'payment.created',
+  success: 'payment.completed',
+  error: 'payment.failed',
+  declined: 'payment.failed',
+  canceled: 'payment.cancelled',
+}
+
+/** Every event that followed a transition is delivered to each of its destinations, once faults have stopped. */
+export const eventsAreDelivered: Invariant = function* (evidence) {
+  const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))
+  const deliveries = new Map(storedDeliveries(evidence).map((delivery) => [delivery.delivery_id, delivery]))
+  for (const payment of paymentsOf(evidence)) {
+    const merchant = evidence.merchants.find(({ merchant_id }) => merchant_id === payment.merchant_id)
+    for (const [index, { status }] of payment.history.entries()) {
+      const name = EVENTS[status]
+      if (name === undefined) continue
+      const key = `${payment.payment_id}:${index + 1}`
+      const event = events.get(key)
+      if (event === undefined) {
+        yield `the event ${name} ${key} was not stored`
+        continue
+      }
+      if (event.event !== name) yield `the event ${key} is ${event.event} instead of ${name}`
+      const urls = event.destinations.map(({ url }) => url).toSorted()
+      const expected = expectedUrls(merchant, payment.webhook?.url)
+      if (urls.join() !== expected.join()) yield `the event ${key} goes to ${urls} instead of ${expected}`
+    }
+  }
+  for (const { event_key, destinations } of events.values()) {
+    // A crash may leave a callback on request without deliveries: then the merchant got no response.
+    if (!/:[0-9]+$/.test(event_key)) continue
+    for (const { delivery_id } of destinations) {
+      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${event_key} does not exist`
+    }
+  }
+  for (const [operation_id, delivery_ids] of evidence.history.resends) {
+    for (const delivery_id of delivery_ids.split(',')) {
+      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${operation_id} does not exist`
+    }
+  }
+}
+
+function expectedUrls(
+  merchant: SimulatedMerchant | undefined,
+  webhook: string | undefined,
+): readonly string[] {
+  if (webhook !== undefined) return [webhook]
+  return (merchant?.endpoints ?? []).map(({ origin }) => `${origin}/callbacks`).toSorted()
+}
+
+/** Each delivery has ended: its receiver acknowledged the stored bytes, or failed all its attempts. */
+export const deliveriesHaveEnded: Invariant = function* (evidence) {
+  const bodies = new Map(
+    storedEvents(evidence).map(({ event_key, body }) => [event_key, Buffer.from(body).toString()]),
+  )
+  const received = new Map<string, ReceivedCallback[]>()
+  for (const callback of evidence.callbacks) {
+    const id = callback.headers['x-webhook-id'] ?? ''
+    received.set(id, [...(received.get(id) ?? []), callback])
+  }
+  for (const { delivery_id, event_key, status, attempts, max_retries, effects, url } of storedDeliveries(
+    evidence,
+  )) {
+    const callbacks = received.get(delivery_id) ?? []
+    received.delete(delivery_id)
+    const name = `the delivery ${delivery_id} of ${event_key}`
+    if (effects.length > 0 || status === 'pending') yield `${name} is still ${status}`
+    if (status === 'delivered' && !callbacks.some(({ answered }) => answered === 200)) {
+      yield `${name} is delivered, and no receiver acknowledged it`
+    }
+    if (status === 'dead' && attempts.length !== max_retries + 1)
+      yield `${name} is dead after ${attempts.length} attempts`
+    if (attempts.length > max_retries + 1) yield `${name} had ${attempts.length} attempts`
+    for (const { body, origin } of callbacks) {
+      if (body !== bodies.get(event_key)) yield `${name} arrived with another body than was stored`
+      if (!url.startsWith(origin)) yield `${name} arrived at ${origin} instead of ${url}`
+    }
+  }
+  for (const id of received.keys()) yield `a callback arrived with the unknown delivery id ${id}`
+}
+
+/** Every callback has a valid signature of the merchant's endpoint or of its `webhook_url`. */
+export const callbacksAreSigned: Invariant = function* ({ callbacks, merchants }) {
+  for (const { body, headers, origin } of callbacks) {
+    const merchant = merchants.find(({ merchant_id }) => merchant_id === JSON.parse(body).merchant_id)
+    const secrets = [
+      ...(merchant?.endpoints ?? [])
+        .filter((endpoint) => endpoint.origin === origin)
+        .map(({ secret }) => secret),
+      ...(merchant?.credentials ?? []).map(({ secret }) => webhookSecret(secret)),
+    ]
+    const isValid = (secret: string): boolean =>
+      headers['x-data-hash'] === createHash('sha512').update(body).update(secret).digest('hex')
+    if (!secrets.some(isValid)) yield `the callback ${headers['x-webhook-id']} has no valid signature`
+  }
+}
+
+/** The secret of a payment's `webhook_url`, derived as a merchant derives it (spec: Callback signatures). */
+function webhookSecret(api_secret: string): string {
+  return createHmac('sha256', api_secret).update('service:merchant-webhook-signing:v1').digest('hex')
+}
+
+function storedEvents({ databases }: Evidence): readonly StoredEvent[] {
+  return documentsOf<StoredEvent>(databases, 'notifier', 'events')
+}
+
+function storedDeliveries({ databases }: Evidence): readonly StoredDelivery[] {
+  return documentsOf<StoredDelivery>(databases, 'notifier', 'deliveries')
+}

@@ -1,0 +1,49 @@
+import type { RoleName } from '#lib/platform/process/role.ts'
+import type { Database } from '../parts/store/database.ts'
+import type { StoredBody } from '../parts/store/memory-collection.ts'
+import type { History } from '../workload/history.ts'
+import type { SimulatedMerchant } from '../workload/merchants.ts'
+import type { ProviderOperation } from '../world/provider/operation.ts'
+import type { ReceivedCallback } from '../world/receiver.ts'
+
+/** What the invariants compare: the databases, the outside world, and what merchants know. */
+export interface Evidence {
+  readonly databases: ReadonlyMap<RoleName, Database>
+  readonly operations: readonly ProviderOperation[]
+  readonly callbacks: readonly ReceivedCallback[]
+  readonly history: History
+  readonly merchants: readonly SimulatedMerchant[]
+}
+
+/** Finds violations in the evidence at the end of a simulation. */
+export type Invariant = (evidence: Evidence) => Iterable<string>
+
+/** The fields of a stored payment that the invariants read. */
+export interface StoredPayment {
+  readonly merchant_id: string
+  readonly c_id: string
+  readonly payment_id: string
+  readonly h_id: string
+  readonly amount: bigint
+  readonly currency: string
+  readonly status: string
+  readonly transition_number: number
+  readonly history: readonly { readonly status: string }[]
+  readonly effects: readonly { readonly id: string; readonly kind: string; readonly stuck?: boolean }[]
+  readonly webhook?: { readonly url: string }
+}
+
+/** The documents of a collection, by the type that the caller expects. */
+export function documentsOf<T>(
+  databases: ReadonlyMap<RoleName, Database>,
+  role: RoleName,
+  collection: string,
+): readonly (T & StoredBody)[] {
+  // The product stored them in this form.
+  return [...(databases.get(role)?.named(collection)?.all() ?? [])] as (T & StoredBody)[]
+}
+
+/** All payments. */
+export function paymentsOf({ databases }: Pick<Evidence, 'databases'>): readonly StoredPayment[] {
+  return documentsOf<StoredPayment>(databases, 'payments', 'payments')
+}

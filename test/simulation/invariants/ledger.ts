@@ -1,0 +1,101 @@
+import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
+
+/** An entry of the journal. */
+interface JournalEntry {
+  readonly id: string
+  readonly kind: string
+  readonly merchant_id: string
+  readonly currency: string
+  readonly debit: string
+  readonly credit: string
+  readonly amount: bigint
+  readonly payment_id?: string
+  readonly refused_code?: number
+  readonly available: bigint
+  readonly held: bigint
+}
+
+interface JournalBatch {
+  readonly shard: number
+  readonly seq: bigint
+  readonly entries: readonly JournalEntry[]
+}
+
+/** The entries of all shards, each shard in its order. */
+export function entriesOf({ databases }: Pick<Evidence, 'databases'>): readonly JournalEntry[] {
+  return batchesOf(databases).flatMap(({ entries }) => entries)
+}
+
+function batchesOf(databases: Evidence['databases']): readonly JournalBatch[] {
+  return documentsOf<JournalBatch>(databases, 'balances', 'journal').toSorted(
+    (one, other) => one.shard - other.shard || Number(one.seq - other.seq),
+  )
+}
+
+/** Each successful payment has one credit over its amount, and no other payment has any. */
+export const creditsMatchPayments: Invariant = function* (evidence) {
+  const credits = new Map<string, JournalEntry[]>()
+  for (const entry of entriesOf(evidence)) {
+    if (entry.kind !== 'transfer' || entry.payment_id === undefined) continue
+    credits.set(entry.payment_id, [...(credits.get(entry.payment_id) ?? []), entry])
+  }
+  for (const { payment_id, status, amount, currency, merchant_id } of paymentsOf(evidence)) {
+    const entries = credits.get(payment_id) ?? []
+    credits.delete(payment_id)
+    if (entries.length !== (status === 'success' ? 1 : 0)) {
+      yield `${payment_id} is ${status} and has ${entries.length} entries`
+    }
+    for (const entry of entries) {
+      const is_right =
+        entry.amount === amount &&
+        entry.currency === currency &&
+        entry.merchant_id === merchant_id &&
+        entry.debit === 'clearing' &&
+        entry.credit === 'available' &&
+        entry.refused_code === undefined
+      if (!is_right) yield `${payment_id} over ${amount} ${currency} has the entry ${describe(entry)}`
+    }
+  }
+  for (const payment_id of credits.keys())
+    yield `the ledger has entries of ${payment_id}, which does not exist`
+}
+
+/**
+ * The journal replays: batches follow one another, each id occurs once, the balances in the entries are those of the
+ * entries before, nothing is negative that may not be, a hold ends once, and debits equal credits.
+ */
+export const journalReplays: Invariant = function* ({ databases }) {
+  const ids = new Set<string>()
+  const balances = new Map<string, { available: bigint; held: bigint }>()
+  let previous: JournalBatch | undefined
+  for (const batch of batchesOf(databases)) {
+    const expected = previous?.shard === batch.shard ? previous.seq + 1n : 1n
+    if (batch.seq !== expected)
+      yield `shard ${batch.shard} continues with ${batch.seq} instead of ${expected}`
+    previous = batch
+    for (const entry of batch.entries) {
+      if (ids.has(entry.id)) yield `the entry ${entry.id} occurs twice`
+      ids.add(entry.id)
+      const account = `${entry.merchant_id} ${entry.currency}`
+      const balance = balances.get(account) ?? { available: 0n, held: 0n }
+      balances.set(account, balance)
+      if (entry.refused_code === undefined) {
+        if (entry.debit === 'available') balance.available -= entry.amount
+        if (entry.debit === 'held') balance.held -= entry.amount
+        if (entry.credit === 'available') balance.available += entry.amount
+        if (entry.credit === 'held') balance.held += entry.amount
+      }
+      if (balance.held < 0n) yield `held of ${account} is ${balance.held} after ${entry.id}`
+      if (entry.kind === 'hold' && entry.refused_code === undefined && balance.available < 0n) {
+        yield `available of ${account} is ${balance.available} after the hold ${entry.id}`
+      }
+      if (entry.currency !== '' && (entry.available !== balance.available || entry.held !== balance.held)) {
+        yield `${describe(entry)} should leave ${balance.available} and ${balance.held}`
+      }
+    }
+  }
+}
+
+function describe({ id, kind, amount, currency, debit, credit, available, held }: JournalEntry): string {
+  return `${kind} ${id} ${amount} ${currency} ${debit} to ${credit}, leaving ${available} and ${held}`
+}

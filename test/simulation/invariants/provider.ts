@@ -1,0 +1,38 @@
+import type { ProviderOperation } from '../world/provider/operation.ts'
+import { documentsOf, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
+
+/** The provider's books agree with ours for every final payment, and no payment is paid twice. */
+export const booksAgree: Invariant = function* (evidence) {
+  const operations = new Map<string, ProviderOperation[]>()
+  for (const operation of evidence.operations) {
+    const payment_id = operation.idempotency_key.split(':')[0] ?? ''
+    operations.set(payment_id, [...(operations.get(payment_id) ?? []), operation])
+  }
+  const anomalies = documentsOf<{ payment_id: string }>(evidence.databases, 'payments', 'anomalies')
+  for (const payment of paymentsOf(evidence)) {
+    const of_payment = operations.get(payment.payment_id) ?? []
+    operations.delete(payment.payment_id)
+    const has_anomaly = anomalies.some(({ payment_id }) => payment_id === payment.payment_id)
+    yield* compare(payment, of_payment, has_anomaly)
+  }
+  for (const payment_id of operations.keys())
+    yield `the provider has operations of ${payment_id}, which does not exist`
+}
+
+function* compare(
+  { payment_id, amount, currency, status }: StoredPayment,
+  operations: readonly ProviderOperation[],
+  has_anomaly: boolean,
+): Iterable<string> {
+  const paid = operations.filter((operation) => operation.status === 'success')
+  if (paid.length > 1) yield `${payment_id} was paid ${paid.length} times`
+  const [operation] = paid
+  if (status === 'success') {
+    if (operation === undefined) yield `${payment_id} is success, and the provider was never paid`
+    else if (BigInt(operation.amount) !== amount || operation.currency !== currency) {
+      yield `${payment_id} is success over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
+    }
+  } else if (operation?.is_success_acknowledged === true && !has_anomaly) {
+    yield `${payment_id} is ${status}, the provider's success was acknowledged, and there is no anomaly`
+  }
+}

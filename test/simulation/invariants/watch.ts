@@ -1,0 +1,86 @@
+import type { Change } from '../parts/store/memory-collection.ts'
+import { type History, recordKey } from '../workload/history.ts'
+import { mayFollow, observePayment } from '../workload/observe.ts'
+import type { StoredPayment } from './judge.ts'
+
+/** The invariants that hold at every moment. */
+export interface Watch {
+  readonly problems: readonly string[]
+  onChange(database: string, collection: string, change: Change): void
+  /** Judges a callback when it arrives at its receiver. */
+  onCallback(body: string): void
+}
+
+/** What never changes once it is written. */
+const PERMANENT = ['balances.journal', 'notifier.events']
+
+/** The fields of a payment that never change. */
+const FIXED = [
+  'merchant_id',
+  'environment',
+  'c_id',
+  'payment_id',
+  'h_id',
+  'amount',
+  'currency',
+  'service_id',
+] as const
+
+/** Makes the watch of one simulation. */
+export function createWatch(history: History): Watch {
+  const problems: string[] = []
+  const payment_ids = new Map<string, string>()
+  const credited = new Set<string>()
+  return {
+    problems,
+    onChange(database, collection, change) {
+      const name = `${database}.${collection}`
+      const { key, before, after } = change
+      if (PERMANENT.includes(name) && before !== undefined) problems.push(`${name} ${key} was changed`)
+      if (name === 'payments.payments') {
+        problems.push(...paymentProblems(change))
+        const payment = after as unknown as StoredPayment | undefined
+        if (payment !== undefined)
+          payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
+      }
+      if (name === 'balances.journal' && after !== undefined) {
+        const { entries } = after as unknown as { entries: readonly { payment_id?: string }[] }
+        for (const entry of entries) if (entry.payment_id !== undefined) credited.add(entry.payment_id)
+      }
+    },
+    onCallback(text) {
+      const { id, merchant_id, data } = JSON.parse(text)
+      const { payment } = data.result
+      const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
+      if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
+      observePayment(history, record, payment)
+      if (payment.status.status !== 'success') return
+      history.announce(record)
+      const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
+      if (!credited.has(payment_id ?? '')) {
+        problems.push(`the callback ${id} arrived before the ledger had its entry`)
+      }
+    },
+  }
+}
+
+/** What is wrong with one change of a payment. */
+function* paymentProblems({ key, before: old_body, after: new_body }: Change): Iterable<string> {
+  const [before, after] = [old_body, new_body] as unknown as (StoredPayment | undefined)[]
+  if (after === undefined) return yield `the payment ${key} was deleted`
+  if (before === undefined) {
+    if (after.status !== 'created') yield `the payment ${key} begins as ${after.status}`
+    return
+  }
+  if (!mayFollow(before.status, after.status))
+    yield `the payment ${key} went from ${before.status} to ${after.status}`
+  for (const field of FIXED) {
+    if (old_body?.[field] !== new_body?.[field]) yield `the payment ${key} changed its ${field}`
+  }
+  const steps = after.transition_number - before.transition_number
+  if (steps !== (before.status === after.status ? 0 : 1))
+    yield `the payment ${key} made ${steps} transitions at once`
+  if (before.history.some(({ status }, index) => after.history[index]?.status !== status)) {
+    yield `the payment ${key} changed its history`
+  }
+}

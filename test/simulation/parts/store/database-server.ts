@@ -1,0 +1,147 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Ambiguous } from '#lib/platform/store/errors.ts'
+import type { Choices } from '../random.ts'
+import type { Machine, SimulatedProcess } from '../simulated-process.ts'
+import type { Trace } from '../trace.ts'
+import type { Database } from './database.ts'
+import type { MemoryCollection } from './memory-collection.ts'
+import type { CarryCommand, StoreCommand } from './store.ts'
+
+/** What can go wrong with store commands, as probabilities. */
+export interface StoreFaults {
+  /** The server refuses the command, so it certainly did not happen. */
+  refused: number
+  /** The command never arrives. */
+  lost_command: number
+  /** The command happens, but its result never arrives. */
+  lost_result: number
+  slow: number
+  slow_max_ms: number
+}
+
+/** The servers of all databases. */
+export interface DatabaseServers {
+  readonly faults: StoreFaults
+  /** Carries the commands of one database from any process. */
+  readonly carry: CarryCommand
+  /** No command of a database succeeds for this time. Those on their way may have happened. */
+  stop(database: string, time_ms: number): void
+  /**
+   * Makes another server the primary. For a time some processes still read from the former one, which does not get the
+   * new writes; linearizable reads never do.
+   */
+  failOver(database: Database, time_ms: number): void
+}
+
+/** The time limit of a command, as in production. */
+const LIMIT_MS = 5_000
+
+type ReadSource = Pick<MemoryCollection, 'get' | 'find'>
+
+/** A server that is no longer the primary and does not know it yet. */
+interface FormerPrimary {
+  readonly until_ms: number
+  readonly collections: ReadonlyMap<string, ReadSource>
+  readonly readers: ReadonlyMap<SimulatedProcess | undefined, boolean>
+}
+
+/** The result of `apply` at the server. */
+type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+/** Makes servers without faults. `processes` lists those that could read from a former primary. */
+export function createDatabaseServers(
+  machine: Machine,
+  choices: Choices,
+  trace: Trace,
+  processes: () => readonly SimulatedProcess[],
+): DatabaseServers {
+  const { scheduler } = machine
+  const faults: StoreFaults = { refused: 0, lost_command: 0, lost_result: 0, slow: 0, slow_max_ms: 0 }
+  const down_until_ms = new Map<string, number>()
+  const former = new Map<string, FormerPrimary>()
+
+  const delayMs = (): number =>
+    choices.chance(faults.slow) ? choices.between(1, faults.slow_max_ms) : choices.between(0.1, 1)
+  const isDown = (database: string): boolean => scheduler.now_ms() < (down_until_ms.get(database) ?? 0)
+
+  function sourceOf(command: StoreCommand, process: SimulatedProcess | undefined): ReadSource | undefined {
+    const primary = former.get(command.database)
+    if (command.is_linearizable || primary === undefined || scheduler.now_ms() >= primary.until_ms)
+      return undefined
+    return primary.readers.get(process) === true ? primary.collections.get(command.collection) : undefined
+  }
+
+  const carry: CarryCommand = (command, apply) => {
+    const client = machine.current()
+    const { kind, database, collection, subject } = command
+    const is_write = kind === 'insert' || kind === 'replace' || kind === 'delete'
+    const name = `store ${client?.name ?? 'outside'} ${database}.${collection} ${kind} ${subject}`
+    const sent_ms = scheduler.now_ms()
+    return new Promise((resolve, reject) => {
+      const fail = (delay_ms: number, error: Error): void =>
+        void machine.schedule(client, scheduler.now_ms() + delay_ms, () => {
+          trace.add(`${name}: ${error.name}`)
+          reject(error)
+        })
+      /** The client gets no result: it sees a broken connection, or waits for its time limit. */
+      const lose = (): void => {
+        const wait_ms = choices.chance(0.5) ? delayMs() : sent_ms + LIMIT_MS - scheduler.now_ms()
+        fail(wait_ms, is_write ? new Ambiguous('the write may have happened') : new Unavailable('no result'))
+      }
+      if (isDown(database) || choices.chance(faults.refused)) {
+        return fail(delayMs(), new Unavailable('the server refused the command'))
+      }
+      if (choices.chance(faults.lost_command)) return lose()
+      const arrival_ms = sent_ms + delayMs()
+      scheduler.at(
+        arrival_ms,
+        () => {
+          if (isDown(database)) return lose()
+          const outcome = outcomeOf(() => apply(sourceOf(command, client)))
+          const result_ms = scheduler.now_ms() + delayMs()
+          if (choices.chance(faults.lost_result) || result_ms > sent_ms + LIMIT_MS) return lose()
+          machine.schedule(client, result_ms, () => {
+            if ('error' in outcome) {
+              trace.add(`${name}: ${outcome.error instanceof Error ? outcome.error.name : 'failed'}`)
+              reject(outcome.error)
+            } else {
+              if (is_write) trace.add(`${name}: ok`)
+              resolve(outcome.value)
+            }
+          })
+        },
+        true,
+      )
+    })
+  }
+
+  return {
+    faults,
+    carry,
+    stop(database, time_ms) {
+      trace.add(`store ${database} stops for ${time_ms} ms`)
+      down_until_ms.set(database, scheduler.now_ms() + time_ms)
+    },
+    failOver(database, time_ms) {
+      trace.add(`store ${database.name} fails over, with a former primary for ${time_ms} ms`)
+      const copies = [...database.collections()].map(
+        (source) => [source.layout.name, source.snapshot()] as const,
+      )
+      former.set(database.name, {
+        until_ms: scheduler.now_ms() + time_ms,
+        collections: new Map(copies),
+        readers: new Map(processes().map((process) => [process, choices.chance(0.5)])),
+      })
+      // No server is the primary until the others have elected one.
+      down_until_ms.set(database.name, scheduler.now_ms() + choices.between(0, Math.min(3_000, time_ms)))
+    },
+  }
+}
+
+function outcomeOf<T>(work: () => T): Outcome<T> {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { error }
+  }
+}

@@ -1,0 +1,35 @@
+import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import type { Blobs } from '#lib/platform/store/store.ts'
+
+/** Opens the blobs of a name in a set of all blobs of a database. */
+export function openMemoryBlobs(all: Map<string, Uint8Array>, name: string): Blobs {
+  checkBlobName(name)
+  const pathOf = (id: string): string => `${name}/${checkBlobId(id)}`
+  return {
+    async put(id, bytes) {
+      const path = pathOf(id)
+      const chunks: Uint8Array[] = []
+      let size_bytes = 0
+      for await (const chunk of bytes) {
+        size_bytes += chunk.length
+        if (size_bytes > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
+        chunks.push(Buffer.from(chunk))
+      }
+      if (all.has(path)) throw new Duplicate(name, 'key')
+      all.set(path, Buffer.concat(chunks))
+      return size_bytes
+    },
+    async get(id) {
+      const bytes = all.get(pathOf(id))
+      return bytes && chunksOf(bytes)
+    },
+    async delete(id) {
+      all.delete(pathOf(id))
+    },
+  }
+}
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(bytes)
+}

@@ -1,0 +1,90 @@
+import { toJsonString } from '@bufbuild/protobuf'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
+import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { sleep } from '#lib/platform/time.ts'
+import { documentsOf, paymentsOf } from './invariants/judge.ts'
+import type { SimulatedMerchant } from './workload/merchants.ts'
+import { isFinalStatus } from './workload/observe.ts'
+import type { PublicApi } from './workload/public-api.ts'
+import type { World } from './world/world.ts'
+
+/** Within this time after the last fault everything is final: an expiry, and the longest back-off that faults cause. */
+const SETTLE_MAX_MS = 400_000
+
+/** The time within which the verification of the ledger ends. */
+const VERIFICATION_MAX_MS = 120_000
+
+/** Waits until nothing is left to do, but not longer than the limit. */
+export async function settle(world: World): Promise<void> {
+  const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS
+  while (world.scheduler.now_ms() < end_ms) {
+    await sleep(1_000)
+    const deliveries = documentsOf<{ effects: readonly object[] }>(world.databases, 'notifier', 'deliveries')
+    const is_settled =
+      paymentsOf(world).every(({ status, effects }) => isFinalStatus(status) && effects.length === 0) &&
+      deliveries.every(({ effects }) => effects.length === 0)
+    // A callback of the provider may still come after a payment is final.
+    if (is_settled) return sleep(1_000)
+  }
+}
+
+/** Compares what the public door and the operator's RPCs show in the end with what is stored. */
+export async function* finalReads(
+  world: World,
+  api: PublicApi,
+  merchants: readonly SimulatedMerchant[],
+): AsyncIterable<string> {
+  const balances = world.operator(BalanceService)
+  const verification = await verify(world)
+  if (verification?.consistent !== true)
+    yield `the verification of the ledger found ${describe(verification)}`
+  for (const { merchant_id, credentials } of merchants) {
+    const [credential] = credentials
+    if (credential === undefined) continue
+    const sums = new Map<string, bigint>()
+    for (const payment of paymentsOf(world)) {
+      if (payment.merchant_id !== merchant_id) continue
+      if (payment.status === 'success')
+        sums.set(payment.currency, (sums.get(payment.currency) ?? 0n) + payment.amount)
+      const shown = await api.call(credential, {
+        method: 'payment.status',
+        params: { payment: { identifiers: { c_id: payment.c_id } } },
+      })
+      const status =
+        shown.kind === 'success'
+          ? (shown.result['payment'] as { status: { status: string } }).status.status
+          : shown
+      if (status !== payment.status)
+        yield `${payment.c_id} is ${payment.status}, and is shown as ${JSON.stringify(status)}`
+    }
+    const { balances: stored } = await balances.getBalances({
+      merchantId: merchant_id,
+      environment: Environment.TEST,
+    })
+    for (const [currency, sum] of sums) {
+      const balance = stored.find((one) => one.currency === currency)
+      if (balance?.available !== sum)
+        yield `${merchant_id} has ${balance?.available} ${currency} instead of ${sum}`
+    }
+  }
+}
+
+/** The result of a verification of the whole ledger. */
+async function verify({ operator, scheduler }: World): Promise<Verification | undefined> {
+  const client = operator(VerificationService)
+  const end_ms = scheduler.now_ms() + VERIFICATION_MAX_MS
+  let { verification } = await client.startVerification({ fromFirstBatch: true })
+  while (verification?.endTime === undefined && scheduler.now_ms() < end_ms) {
+    await sleep(1_000)
+    verification = (await client.getVerification({})).verification
+  }
+  return verification
+}
+
+function describe(verification: Verification | undefined): string {
+  return verification === undefined
+    ? 'nothing'
+    : toJsonString(VerificationSchema, verification).slice(0, 1_000)
+}

@@ -1,0 +1,152 @@
+import { sleep } from '#lib/platform/time.ts'
+import { injectFaults } from './faults/inject.ts'
+import { choosePlan, type Plan } from './faults/plan.ts'
+import { callbacksAreSigned, deliveriesHaveEnded, eventsAreDelivered } from './invariants/callbacks.ts'
+import type { Invariant } from './invariants/judge.ts'
+import { creditsMatchPayments, journalReplays } from './invariants/ledger.ts'
+import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
+import { booksAgree } from './invariants/provider.ts'
+import { createWatch } from './invariants/watch.ts'
+import { faultIn, watchLog } from './log-lines.ts'
+import { finalReads, settle } from './settle.ts'
+import { runCustomer } from './workload/customer.ts'
+import { createHistory, type History } from './workload/history.ts'
+import { createMerchant, type SimulatedMerchant } from './workload/merchants.ts'
+import { createPublicApi, type PublicApi } from './workload/public-api.ts'
+import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
+
+/** The result of one seed. */
+export interface SeedResult {
+  readonly seed: number
+  /** What was violated; empty when the seed passed. */
+  readonly problems: readonly string[]
+  readonly plan: Plan
+  /** The hash of the whole trace. */
+  readonly digest: string
+  readonly last_lines: readonly string[]
+  readonly payments: number
+  readonly events: number
+  readonly simulated_ms: number
+}
+
+/** The invariants that are judged in the end. */
+const INVARIANTS: Readonly<Record<string, Invariant>> = {
+  acceptedPaymentsExist,
+  paymentsAreFinal,
+  shownStatusesAreTrue,
+  booksAgree,
+  creditsMatchPayments,
+  journalReplays,
+  eventsAreDelivered,
+  deliveriesHaveEnded,
+  callbacksAreSigned,
+}
+
+/** The end of a simulation: the time after which it is wrong, even if nothing else is. */
+const END_MS = 3_600_000
+
+/** Simulates one seed from its start to its end. `onLine` gets each line of the trace. */
+export async function simulateSeed(seed: number, onLine?: (line: string) => void): Promise<SeedResult> {
+  const history = createHistory()
+  const watch = createWatch(history)
+  const problems: string[] = []
+  const world = await createWorld(seed, {
+    onChange: watch.onChange,
+    onCallback: watch.onCallback,
+    ...(onLine === undefined ? {} : { onLine }),
+  })
+  const plan = choosePlan(world.choicesOf('plan'))
+  const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
+  const onRejection = (error: unknown): void => {
+    problems.push(`a promise was rejected without a handler: ${describe(error)}`)
+  }
+  process.on('unhandledRejection', onRejection)
+  watchLog((line) => {
+    world.trace.add(`log ${world.machine.current()?.name ?? 'outside'} ${line.trimEnd()}`)
+    const fault = faultIn(line)
+    if (fault !== undefined) problems.push(`a fault was logged: ${fault}`)
+  })
+  try {
+    let is_over = false
+    let merchants: readonly SimulatedMerchant[] = []
+    const story = async (): Promise<void> => {
+      merchants = await prepare(world, plan)
+      await load(world, plan, { history, api, merchants })
+      await settle(world)
+      for await (const problem of finalReads(world, api, merchants)) problems.push(problem)
+    }
+    story()
+      .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
+      .finally(() => {
+        is_over = true
+      })
+    await world.scheduler.run(() => is_over || world.scheduler.now_ms() > END_MS)
+    if (!is_over) problems.push('the simulation did not end')
+    const evidence = {
+      databases: world.databases,
+      operations: [...world.provider.operations()],
+      callbacks: world.receivers.callbacks,
+      history,
+      merchants,
+    }
+    for (const [name, invariant] of Object.entries(INVARIANTS)) {
+      for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
+    }
+    return {
+      seed,
+      problems: [
+        ...watch.problems,
+        ...history.problems,
+        ...api.problems,
+        ...world.provider.problems,
+        ...problems,
+      ],
+      plan,
+      digest: world.trace.digest(),
+      last_lines: world.trace.lastLines(30),
+      payments: history.payments.size,
+      events: world.scheduler.eventCount(),
+      simulated_ms: world.scheduler.now_ms(),
+    }
+  } finally {
+    process.off('unhandledRejection', onRejection)
+    world.restore()
+  }
+}
+
+/** Starts all processes and creates the merchants. Nothing fails yet. */
+async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerchant[]> {
+  const choices = world.choicesOf('merchants')
+  addPlaces(world, plan.copies, plan.is_combined)
+  await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
+  const merchants: SimulatedMerchant[] = []
+  for (let number = 0; number < plan.merchants; number += 1) {
+    merchants.push(await createMerchant(world.operator, choices, number))
+  }
+  return merchants
+}
+
+/** What makes requests, and what they are compared with. */
+interface Workload {
+  readonly history: History
+  readonly api: PublicApi
+  readonly merchants: readonly SimulatedMerchant[]
+}
+
+/** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
+async function load(world: World, plan: Plan, { history, api, merchants }: Workload): Promise<void> {
+  await sleep(1_500)
+  const end_ms = world.scheduler.now_ms() + plan.load_ms
+  const isOpen = (): boolean => world.scheduler.now_ms() < end_ms
+  const customers = merchants.flatMap((merchant, index) =>
+    Array.from({ length: plan.customers }, (_, number) => {
+      const choices = world.choicesOf(`customer ${index} ${number}`)
+      return runCustomer({ api, history, choices, isOpen }, merchant, number)
+    }),
+  )
+  await Promise.all([...customers, injectFaults(world, plan, () => !isOpen())])
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

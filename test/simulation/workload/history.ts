@@ -1,0 +1,58 @@
+/** What a merchant knows of one of its payments. */
+export interface PaymentRecord {
+  readonly merchant_id: string
+  readonly c_id: string
+  readonly service_id: number
+  readonly amount: number
+  readonly currency: string
+  readonly webhook_origin: string | undefined
+  /** The public id, once a response contained it. */
+  h_id?: string
+  /** Whether a response proved that the payment exists. */
+  is_accepted: boolean
+  /** The code of a refusal that says that nothing was stored. */
+  refused_code?: number
+  /** How many creates under this `c_id` got no conclusive response. */
+  open_creates: number
+  /** How many creates succeeded: at most one may. */
+  created_responses: number
+  /** The statuses in the order in which responses showed them. */
+  readonly statuses: string[]
+}
+
+/** What all merchants know, in the order in which they learned it. */
+export interface History {
+  readonly payments: Map<string, PaymentRecord>
+  /** The delivery ids of each resend, by its operation id. */
+  readonly resends: Map<string, string>
+  /** What contradicts something that a merchant was shown before. */
+  readonly problems: string[]
+  /** The sum of all deposits whose success a callback has announced, by currency. */
+  creditedOf(merchant_id: string): ReadonlyMap<string, number>
+  /** Records that a callback announced a success. */
+  announce(record: PaymentRecord): void
+}
+
+/** Makes an empty history. */
+export function createHistory(): History {
+  const announced = new Set<PaymentRecord>()
+  return {
+    payments: new Map(),
+    resends: new Map(),
+    problems: [],
+    announce: (record) => void announced.add(record),
+    creditedOf(merchant_id) {
+      const sums = new Map<string, number>()
+      for (const record of announced) {
+        if (record.merchant_id !== merchant_id) continue
+        sums.set(record.currency, (sums.get(record.currency) ?? 0) + record.amount)
+      }
+      return sums
+    },
+  }
+}
+
+/** The name of a payment in the history. */
+export function recordKey(merchant_id: string, c_id: string): string {
+  return `${merchant_id} ${c_id}`
+}

@@ -1,0 +1,147 @@
+import { createHash, createHmac } from 'node:crypto'
+import { PATHS, signResend, signV1, signV2 } from '../../support/public-client.ts'
+import type { HttpNetwork } from '../parts/http/http-network.ts'
+import type { WireResponse } from '../parts/http/serve-in-memory.ts'
+import type { Choices } from '../parts/random.ts'
+import type { Machine } from '../parts/simulated-process.ts'
+import type { SimulatedCredential } from './merchants.ts'
+
+/** The response to a request of the public API, or that none arrived. */
+export type PublicOutcome =
+  | { readonly kind: 'success'; readonly result: Record<string, unknown> }
+  | { readonly kind: 'error'; readonly code: number; readonly http_status: number; readonly context: unknown }
+  | { readonly kind: 'none'; readonly was_sent: boolean }
+
+/** Sends requests to the public API as a merchant does, and checks the form and the signature of every response. */
+export interface PublicApi {
+  /** A method of the v1 or v2 path. */
+  call(credential: SimulatedCredential, body: object): Promise<PublicOutcome>
+  resend(credential: SimulatedCredential, payment_id: string, body: object): Promise<PublicOutcome>
+  /** What is wrong with the responses so far. */
+  readonly problems: readonly string[]
+  /** The number of requests so far. */
+  requests(): number
+}
+
+/** How long a client waits. Documentation says at least 35 s for a create. */
+const TIMEOUT_MS = 45_000
+
+/** Makes the client of all merchants. */
+export function createPublicApi(
+  machine: Machine,
+  network: HttpNetwork,
+  choices: Choices,
+  origin: string,
+): PublicApi {
+  const problems: string[] = []
+  let requests = 0
+
+  async function send(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    text: string,
+    isSigned: (response: WireResponse) => boolean,
+  ): Promise<PublicOutcome> {
+    requests += 1
+    const request = {
+      method: 'POST',
+      path,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: Buffer.from(text),
+    }
+    try {
+      const response = await network.request(origin, request, TIMEOUT_MS)
+      return read(response, isSigned)
+    } catch (error) {
+      return { kind: 'none', was_sent: !(error instanceof Error && error.message === 'ECONNREFUSED') }
+    }
+  }
+
+  function read(response: WireResponse, isSigned: (response: WireResponse) => boolean): PublicOutcome {
+    // A gateway that does not serve yet, or no longer.
+    if (response.status === 503 && response.body.length === 0) return { kind: 'none', was_sent: false }
+    const body = parse(response.body)
+    if (body === undefined || body['request_id'] !== response.headers['x-request-id']) {
+      problems.push(`a response is not an envelope: ${response.status} ${response.body}`)
+      return { kind: 'none', was_sent: true }
+    }
+    if (!isSigned(response))
+      problems.push(`a response has no valid signature: ${response.status} ${response.body}`)
+    const { success, result, error } = body as {
+      success: boolean
+      result: Record<string, unknown>
+      error?: { code: number; context: unknown }
+    }
+    if (success && response.status === 200) return { kind: 'success', result }
+    const { code = 0, context = null } = error ?? {}
+    if (code === 0) problems.push(`a response has no code: ${response.status} ${response.body}`)
+    return { kind: 'error', code, http_status: response.status, context }
+  }
+
+  const pair = () => ({
+    timestamp: String(Math.floor(machine.now_ms() / 1_000)),
+    nonce: `${choices.integer(0, 2 ** 31)}-${choices.integer(0, 2 ** 31)}-${requests}-nonce`,
+  })
+
+  return {
+    problems,
+    requests: () => requests,
+    call(credential, body) {
+      const text = JSON.stringify(body)
+      if (credential.api_version === 'v1') {
+        const isSigned = signedV1(credential)
+        return send(
+          PATHS.v1,
+          signV1(credential, text, choices.chance(0.5) ? pair() : undefined),
+          text,
+          isSigned,
+        )
+      }
+      const used = pair()
+      return send(PATHS.v2, signV2(credential, text, used), text, signedV2(credential, used.nonce))
+    },
+    resend(credential, payment_id, body) {
+      const path = PATHS.resend(payment_id)
+      const text = JSON.stringify(body)
+      return send(path, signResend(credential, path, text, pair()), text, signedV1(credential))
+    },
+  }
+}
+
+function signedV1({ secret }: SimulatedCredential): (response: WireResponse) => boolean {
+  return ({ headers, body }) =>
+    headers['x-data-hash'] === createHash('sha512').update(body).update(secret).digest('hex') ||
+    isBeforeProof(body)
+}
+
+function signedV2(
+  { application_id, secret }: SimulatedCredential,
+  nonce: string,
+): (response: WireResponse) => boolean {
+  return ({ status, headers, body }) => {
+    const digest = createHash('sha256').update(body).digest('hex')
+    const lines = [
+      'service-multihub-response-v2',
+      application_id,
+      nonce,
+      headers['x-request-id'],
+      status,
+      digest,
+    ]
+    const expected = createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
+    return headers['x-data-signature'] === expected || isBeforeProof(body)
+  }
+}
+
+/** A response to a caller whose signature was not verified yet has no signature. With a good one, only 2002 is that early. */
+function isBeforeProof(body: Buffer): boolean {
+  return (parse(body) as { error?: { code?: number } } | undefined)?.error?.code === 2002
+}
+
+function parse(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,71 @@
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
+import { sleep } from '#lib/platform/time.ts'
+import type { HttpNetwork } from '../../parts/http/http-network.ts'
+import type { Choices } from '../../parts/random.ts'
+import type { Machine } from '../../parts/simulated-process.ts'
+import type { ProviderFaults } from './faults.ts'
+import { type ProviderOperation, type ProviderReport, reportOf } from './operation.ts'
+
+/** What sending callbacks needs. */
+export interface CallbackSenderDeps {
+  readonly machine: Machine
+  readonly network: HttpNetwork
+  readonly choices: Choices
+  readonly faults: ProviderFaults
+  readonly key: Secret
+  readonly onProblem: (problem: string) => void
+}
+
+const TRIES_MAX = 12
+const TIMEOUT_MS = 10_000
+
+/** Makes the function that sends the callbacks of an operation that has ended: in order, late, twice, or wrong. */
+export function createCallbackSender(
+  deps: CallbackSenderDeps,
+): (operation: ProviderOperation) => Promise<void> {
+  const { choices, faults, machine } = deps
+
+  function contradictionOf(operation: ProviderOperation): ProviderReport {
+    const report = reportOf(operation)
+    const completed_at = new Date(machine.now_ms()).toISOString()
+    const wrong_amount = { ...report, amount: operation.amount + 1, status: 'success', completed_at }
+    return choices.pick<ProviderReport>([
+      wrong_amount,
+      { ...report, status: 'pending' },
+      ...(operation.status === 'success' ? [] : [{ ...report, status: 'canceled' }]),
+    ])
+  }
+
+  return async (operation) => {
+    if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
+    if (!choices.chance(faults.lost_callback)) await send(deps, operation, reportOf(operation))
+    if (choices.chance(faults.repeated_callback)) await send(deps, operation, reportOf(operation))
+    if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
+  }
+}
+
+/** Sends one report until it is acknowledged. */
+async function send(
+  { network, choices, key, onProblem }: CallbackSenderDeps,
+  operation: ProviderOperation,
+  report: ProviderReport,
+): Promise<void> {
+  const { account_id, idempotency_key, callback_url } = operation
+  const { origin, pathname: path } = new URL(callback_url)
+  const body = Buffer.from(JSON.stringify(report))
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const headers = signRequest(key, { account_id, method: 'POST', path, body })
+    const status = await network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS).then(
+      (response) => response.status,
+      () => 0,
+    )
+    if (status >= 200 && status <= 299) {
+      const is_true = report.status === operation.status && report.amount === operation.amount
+      if (is_true && report.status === 'success') operation.is_success_acknowledged = true
+      return
+    }
+    if (status === 401) onProblem(`a callback of ${idempotency_key} was refused as unsigned`)
+    await sleep(choices.between(500, 1_000 * tries))
+  }
+}

@@ -1,0 +1,27 @@
+/** How often the provider misbehaves, as probabilities. */
+export interface ProviderFaults {
+  /** A response that says nothing: silence, a closed connection, HTTP 500, JSON of another protocol. */
+  bad_response: number
+  slow_response: number
+  slow_max_ms: number
+  /** A callback that is not sent, or sent twice. */
+  lost_callback: number
+  repeated_callback: number
+  /** A callback that contradicts the books: another amount, another status, or `pending` after the end. */
+  contradiction: number
+  /** A success after the time at which the customer can no longer pay. */
+  late_success: number
+}
+
+/** No faults. */
+export function noProviderFaults(): ProviderFaults {
+  return {
+    bad_response: 0,
+    slow_response: 0,
+    slow_max_ms: 0,
+    lost_callback: 0,
+    repeated_callback: 0,
+    contradiction: 0,
+    late_success: 0,
+  }
+}

@@ -1,0 +1,37 @@
+/** An operation in the provider's own books. It is the judge of what was paid. */
+export interface ProviderOperation {
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly provider_id: string
+  readonly amount: number
+  readonly currency: string
+  readonly method: string
+  readonly callback_url: string
+  readonly expires_ms: number
+  status: 'pending' | 'success' | 'declined' | 'canceled'
+  completed_ms?: number
+  /** Whether Multihub acknowledged, in a callback, that the operation succeeded. */
+  is_success_acknowledged: boolean
+}
+
+/** An operation as the provider reports it. */
+export interface ProviderReport {
+  readonly status: string
+  readonly amount: number
+  readonly [field: string]: unknown
+}
+
+/** The report of an operation with its present status. */
+export function reportOf(operation: ProviderOperation): ProviderReport {
+  const { idempotency_key, provider_id, status, amount, currency, completed_ms } = operation
+  return {
+    kind: 'deposit',
+    idempotency_key,
+    provider_id,
+    status,
+    amount,
+    currency,
+    ...(status === 'success' ? { completed_at: new Date(completed_ms ?? 0).toISOString() } : {}),
+    ...(status === 'declined' ? { code: 6044 } : {}),
+  }
+}

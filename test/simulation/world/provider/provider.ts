@@ -1,0 +1,140 @@
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { claimedAccount, verifySignedRequest } from '#lib/platform/crypto/signed-request.ts'
+import { sleep } from '#lib/platform/time.ts'
+import type { HttpNetwork } from '../../parts/http/http-network.ts'
+import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory.ts'
+import type { Choices } from '../../parts/random.ts'
+import type { Machine } from '../../parts/simulated-process.ts'
+import type { Trace } from '../../parts/trace.ts'
+import { createCallbackSender } from './callbacks.ts'
+import { noProviderFaults, type ProviderFaults } from './faults.ts'
+import { type ProviderOperation, reportOf } from './operation.ts'
+
+/** The provider of the simulation. */
+export interface Provider {
+  readonly faults: ProviderFaults
+  operations(): Iterable<ProviderOperation>
+  /** What is wrong with the requests so far, such as one key for two operations. */
+  readonly problems: readonly string[]
+}
+
+/** What the provider runs on. All its accounts share the key. */
+export interface ProviderDeps {
+  readonly machine: Machine
+  readonly network: HttpNetwork
+  readonly choices: Choices
+  readonly trace: Trace
+  readonly key: Secret
+}
+
+/** Makes the provider and its servers at the given origins. */
+export function createProvider(deps: ProviderDeps, origins: readonly string[]): Provider {
+  const { network, choices, key } = deps
+  const operations = new Map<string, ProviderOperation>()
+  const problems: string[] = []
+  const faults = noProviderFaults()
+  const onProblem = (problem: string): void => void problems.push(problem)
+  const decide = createDecision(deps, faults, createCallbackSender({ ...deps, faults, onProblem }))
+
+  function create(account_id: string, { body }: WireRequest): WireResponse {
+    const order = JSON.parse(Buffer.from(body).toString())
+    const { idempotency_key, amount, currency, method, callback_url } = order
+    const name = `${account_id} ${idempotency_key}`
+    const existing = operations.get(name)
+    if (existing !== undefined) {
+      const is_same =
+        existing.amount === amount && existing.currency === currency && existing.method === method
+      if (is_same) return json(200, { accepted: true, ...reportOf(existing) })
+      onProblem(`the key ${idempotency_key} was sent for two different operations`)
+      return json(409, { accepted: false, code: 1013 })
+    }
+    const operation: ProviderOperation = {
+      account_id,
+      idempotency_key,
+      provider_id: `p-${operations.size + 1}`,
+      amount,
+      currency,
+      method,
+      callback_url,
+      expires_ms: Date.parse(order.expires_at),
+      status: 'pending',
+      is_success_acknowledged: false,
+    }
+    operations.set(name, operation)
+    decide(operation)
+    const is_refused = operation.status === 'declined' && choices.chance(0.5)
+    return is_refused
+      ? json(422, { accepted: false, code: 7001 })
+      : json(200, { accepted: true, ...reportOf(operation) })
+  }
+
+  function lookUp(account_id: string, { path }: WireRequest): WireResponse {
+    const operation = operations.get(`${account_id} ${path.split('/').at(-1)}`)
+    if (operation === undefined) return json(404, { accepted: false, code: 6010 })
+    return json(200, { accepted: true, ...reportOf(operation) })
+  }
+
+  async function handle(request: WireRequest): Promise<WireResponse | undefined> {
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+    const account_id = claimedAccount(headers)
+    if (account_id === undefined || !verifySignedRequest(key, { account_id, ...request }, headers)) {
+      onProblem(`a request to ${request.path} has no valid signature`)
+      return json(401, { accepted: false, code: 4001 })
+    }
+    const response = request.method === 'POST' ? create(account_id, request) : lookUp(account_id, request)
+    if (choices.chance(faults.slow_response)) await sleep(choices.between(1, faults.slow_max_ms))
+    return choices.chance(faults.bad_response) ? badResponse(choices) : response
+  }
+
+  for (const origin of origins) network.addServer(origin, handle)
+  return { faults, problems, operations: () => operations.values() }
+}
+
+/** Makes the function that chooses what happens to a new operation, and when. */
+function createDecision(
+  { machine, choices, trace }: ProviderDeps,
+  faults: ProviderFaults,
+  sendCallbacks: (operation: ProviderOperation) => Promise<void>,
+): (operation: ProviderOperation) => void {
+  const complete = (operation: ProviderOperation, status: ProviderOperation['status']): void => {
+    operation.status = status
+    operation.completed_ms = machine.now_ms()
+    trace.add(`provider ${operation.idempotency_key} ${status}`)
+  }
+  return (operation) => {
+    const result = choices.weighted<ProviderOperation['status']>([
+      [70, 'success'],
+      [10, 'declined'],
+      [8, 'canceled'],
+      [8, 'pending'],
+    ])
+    const at_once = choices.chance(0.2)
+    if (result === 'pending') return
+    if (at_once) {
+      complete(operation, result)
+      return
+    }
+    const delay_ms = choices.chance(0.8) ? choices.between(50, 3_000) : choices.between(3_000, 40_000)
+    machine.schedule(undefined, machine.scheduler.now_ms() + delay_ms, () => {
+      const is_late = machine.now_ms() >= operation.expires_ms
+      if (result === 'success' && is_late && !choices.chance(faults.late_success)) return
+      complete(operation, result)
+      void sendCallbacks(operation)
+    })
+  }
+}
+
+/** A response that says nothing about the operation; `undefined` closes the connection. */
+function badResponse(choices: Choices): WireResponse | undefined {
+  return choices.pick([
+    undefined,
+    { status: 500, headers: {}, body: Buffer.from('Fault') },
+    json(200, { result: 'of another protocol' }),
+  ])
+}
+
+function json(status: number, body: object): WireResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }
+}

@@ -1,0 +1,161 @@
+import { useRandomness } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { useNetwork } from '#lib/platform/http/network.ts'
+import type { RoleName } from '#lib/platform/process/role.ts'
+import { useProcessStates } from '#lib/platform/process-state.ts'
+import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { loadRoles } from '../../../roles.ts'
+import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
+import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
+import { type Choices, createChoices } from '../parts/random.ts'
+import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
+import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
+import { createMachine, type Machine, type SimulatedProcess } from '../parts/simulated-process.ts'
+import { createDatabase, type Database } from '../parts/store/database.ts'
+import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
+import type { Change } from '../parts/store/memory-collection.ts'
+import { createTrace, type Trace } from '../parts/trace.ts'
+import { RECEIVERS_MAX, receiverOrigin } from '../workload/merchants.ts'
+import { type Cluster, createCluster } from './cluster.ts'
+import { createProvider, type Provider } from './provider/provider.ts'
+import { createReceivers, type Receivers } from './receiver.ts'
+
+/** The roles that are simulated. The provider of the simulation takes the place of the sandbox. */
+export const SIMULATED_ROLES = ['merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
+
+/** The origin at which merchants reach the gateways. */
+export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
+
+const PROVIDER_ORIGINS = ['http://provider.example.com:9092', 'http://127.0.0.1:1']
+const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
+const PROVIDER_KEY = 'k'.repeat(64)
+
+/** Everything of one simulation: the system, and the world around it. */
+export interface World {
+  readonly seed: number
+  readonly scheduler: Scheduler
+  readonly machine: Machine
+  readonly trace: Trace
+  readonly databases: ReadonlyMap<RoleName, Database>
+  readonly stores: DatabaseServers
+  readonly bus: SimulatedBus
+  readonly rpc: RpcNetwork
+  readonly http: HttpNetwork
+  readonly cluster: Cluster
+  readonly provider: Provider
+  readonly receivers: Receivers
+  readonly operator: ClientOf
+  /** The choices of one part of the simulation. */
+  choicesOf(name: string): Choices
+  /** Puts the clock, the randomness and the network of the machine back. */
+  restore(): void
+}
+
+/** What is observed while a simulation runs. */
+export interface WorldObservers {
+  readonly onChange: (database: string, collection: string, change: Change) => void
+  readonly onCallback: (body: string) => void
+  readonly onLine?: (line: string) => void
+}
+
+/** Makes a world without processes and without faults, and puts it in the place of the real one. */
+export async function createWorld(seed: number, observers: WorldObservers): Promise<World> {
+  const choicesOf = (name: string): Choices => createChoices(seed, name)
+  const scheduler = createScheduler()
+  const machine = createMachine(scheduler)
+  const lines = createTrace(observers.onLine)
+  const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
+  const http = createHttpNetwork(machine, choicesOf('http'), trace)
+  const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
+  const bus = createSimulatedBus(machine, choicesOf('bus'), trace)
+  const databases = new Map<RoleName, Database>(
+    SIMULATED_ROLES.map((role) => [
+      role,
+      createDatabase(role, (collection, change) => observers.onChange(role, collection, change)),
+    ]),
+  )
+  const processes = (): readonly SimulatedProcess[] =>
+    cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
+  const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes)
+  const restores = replaceSurroundings(machine, http, choicesOf('product'))
+  const provider = createProvider(
+    { machine, network: http, choices: choicesOf('provider'), trace, key: new Secret(PROVIDER_KEY) },
+    PROVIDER_ORIGINS,
+  )
+  const receiver_origins = Array.from({ length: RECEIVERS_MAX }, (_, number) => receiverOrigin(number))
+  const receivers = createReceivers(
+    machine,
+    http,
+    choicesOf('receivers'),
+    receiver_origins,
+    observers.onCallback,
+  )
+  const roles = await loadRoles(SIMULATED_ROLES)
+  const cluster = createCluster({
+    machine,
+    trace,
+    rpc,
+    http,
+    bus,
+    carry: stores.carry,
+    databaseOf(role) {
+      const database = databases.get(role)
+      if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
+      return database
+    },
+    variables: {
+      MULTIHUB_SANDBOX_URL: PROVIDER_ORIGINS[0] ?? '',
+      MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
+      MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
+    },
+    roles: new Map(roles.map((role) => [role.name, role])),
+  })
+  return {
+    seed,
+    scheduler,
+    machine,
+    trace,
+    databases,
+    stores,
+    bus,
+    rpc,
+    http,
+    cluster,
+    provider,
+    receivers,
+    operator: rpc.operator(),
+    choicesOf,
+    restore() {
+      for (const restore of restores) restore()
+    },
+  }
+}
+
+function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choices): readonly (() => void)[] {
+  return [
+    useClock(machine.clock),
+    useRandomness(choices.fill),
+    useProcessStates(machine.states),
+    useNetwork(http),
+  ]
+}
+
+/** Adds the places of a cluster: `copies` processes per role, or as many with all roles. */
+export function addPlaces(world: World, copies: number, is_combined: boolean): void {
+  const { cluster, http } = world
+  const choices = world.choicesOf('clocks')
+  const groups: readonly (readonly [name: string, roles: readonly RoleName[]])[] = is_combined
+    ? [['all', SIMULATED_ROLES]]
+    : SIMULATED_ROLES.map((role) => [role, [role]])
+  for (const [index, [name, roles]] of groups.entries()) {
+    for (let copy = 1; copy <= copies; copy += 1) {
+      const clock_error = { offset_ms: choices.between(-500, 500), rate: 1 + choices.between(-1e-4, 1e-4) }
+      cluster.add(`${name}-${copy}`, `10.0.${index}.${copy}`, roles, clock_error)
+    }
+  }
+  const originsOf = (role: RoleName, port: number): readonly string[] =>
+    cluster.places.filter(({ roles }) => roles.includes(role)).map(({ host }) => `http://${host}:${port}`)
+  http.addBalancer(PUBLIC_ORIGIN, originsOf('gateway', 8080))
+  http.addBalancer(CALLBACK_ORIGIN, originsOf('payments', 9093))
+}
