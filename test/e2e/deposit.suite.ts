@@ -55,6 +55,13 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
         (callback) => callback !== undefined,
       ) as Promise<ReceivedCallback>
 
+    test('a deposit that is paid at once has no links and no QR payload, because nothing is left to pay', async () => {
+      const { payment } = (await alpha.deposit(12_908)).body.result
+      expect(payment.status.status).toBe('success')
+      expect(payment).not.toHaveProperty('redirect')
+      expect(payment.receiver ?? {}).toEqual({})
+    })
+
     test('a deposit gets a response, is completed, is called back with a signature, and is in the balance', async () => {
       const before = await alpha.available()
       const { c_id, body, http_status } = await alpha.deposit(12_300, { webhook_url: receiver.url })
