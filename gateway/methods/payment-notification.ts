@@ -13,8 +13,9 @@ import {
 } from './request-fields.ts'
 
 const OPERATION_ID =
-  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013. ' +
-  'Without a key, the same request queues at most one callback per minute.'
+  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, ' +
+  'also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 ' +
+  'to second 59) queue one callback.'
 
 /** `payment.notification`: queues the callback of the payment's current status and answers as `payment.status` (P15). */
 export const paymentNotification = defineMethod({

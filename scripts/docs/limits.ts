@@ -1,11 +1,12 @@
-import { BODY_MAX_BYTES } from '../../gateway/http/http-limits.ts'
+import { BODY_MAX_BYTES, HTTP_LIMITS } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
 import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
-const MIB = 1024 * 1024
+const KIB = 1024
+const MIB = 1024 * KIB
 
 /** The default quota of each bucket. */
 export function quotaTable(): string {
@@ -24,10 +25,56 @@ export function sizeTable(): string {
   return [
     '| What | At most |',
     '|---|---|',
+    `| head of a request | ${HTTP_LIMITS.head_max_bytes / KIB} KiB, ${HTTP_LIMITS.headers_max} headers |`,
     `| body of a request | ${BODY_MAX_BYTES / MIB} MiB, nested ${DEPTH_MAX} deep |`,
+    `| fragments of a body (TCP segments or chunks) | ${HTTP_LIMITS.body_fragments_base}, and one more for each ${HTTP_LIMITS.bytes_per_fragment} bytes |`,
     ...lines,
     `| \`receiver.qr_payload\` in responses | ${characters(QR_PAYLOAD_MAX)} |`,
   ].join('\n')
+}
+
+/** The limits of connections and of requests in progress in one gateway process. */
+export function connectionTable(): string {
+  const rows: readonly (readonly [what: string, count: number])[] = [
+    ['open connections from one network', HTTP_LIMITS.network_connections_max],
+    [
+      'of these, connections without a correctly signed request yet',
+      HTTP_LIMITS.network_unauthenticated_connections_max,
+    ],
+    ['open connections of all clients', HTTP_LIMITS.connections_max],
+    [
+      'of these, connections without a correctly signed request yet',
+      HTTP_LIMITS.unauthenticated_connections_max,
+    ],
+    ['requests on one connection that wait for their responses', HTTP_LIMITS.pending_responses_max],
+    ['requests in progress of one merchant and environment', HTTP_LIMITS.merchant_requests_max],
+    ['of these, only for `payment.status` and `balance.get`', HTTP_LIMITS.merchant_requests_for_reads],
+    ['requests in progress of all merchants', HTTP_LIMITS.requests_max],
+  ]
+  const lines = rows.map(([what, count]) => `| ${what} | ${NUMBER.format(count)} |`)
+  return ['| What | At most |', '|---|---|', ...lines].join('\n')
+}
+
+/** How long the parts of an exchange over HTTP may take. */
+export function timeTable(): string {
+  const short_body = `${HTTP_LIMITS.short_body_bytes / KIB} KiB`
+  const rows: readonly (readonly [what: string, time_ms: number, more: string])[] = [
+    ['the head of a request has to arrive', HTTP_LIMITS.head_timeout_ms, ''],
+    [
+      `a body up to ${short_body}, or the first ${short_body} of a longer one, has to arrive`,
+      HTTP_LIMITS.short_body_timeout_ms,
+      ' after the head',
+    ],
+    ['a whole request has to arrive', HTTP_LIMITS.request_timeout_ms, ''],
+    ['an unused connection stays open', HTTP_LIMITS.idle_timeout_ms, ''],
+    [
+      'a connection on which nothing is transferred stays open',
+      HTTP_LIMITS.inactivity_timeout_ms,
+      ', also while a response is awaited',
+    ],
+  ]
+  const lines = rows.map(([what, time_ms, more]) => `| ${what} | ${time_ms / 1000} seconds${more} |`)
+  return ['| What | How long |', '|---|---|', ...lines].join('\n')
 }
 
 interface Bound {

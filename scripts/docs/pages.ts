@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { callbackUrlTable } from './callback-urls.ts'
 import { ENVELOPE_METHODS_PATH, envelopeMethodsText } from './envelope-methods.ts'
 import { errorTable } from './errors.ts'
-import { quotaTable, sizeTable } from './limits.ts'
+import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
 import { openApiText } from './openapi.ts'
 import { settingsTable } from './settings.ts'
 
@@ -19,7 +20,13 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/operators/settings.md': { settings: settingsTable },
   'docs/merchants/errors.md': { errors: errorTable },
-  'docs/merchants/limits.md': { quotas: quotaTable, sizes: sizeTable },
+  'docs/merchants/callbacks.md': { 'callback URLs': callbackUrlTable },
+  'docs/merchants/limits.md': {
+    quotas: quotaTable,
+    sizes: sizeTable,
+    connections: connectionTable,
+    times: timeTable,
+  },
 }
 
 /** The files that are generated as a whole. */

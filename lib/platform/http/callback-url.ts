@@ -15,11 +15,14 @@ export type CallbackUrlCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: string }
 
-const LENGTH_MAX = 2048
+/** The longest callback URL in characters. */
+export const CALLBACK_URL_LENGTH_MAX = 2048
 const HOST_MAX = 253
 
 /** Ports of Docker and of databases: a forged request could do harm there. Below 1024 only 80 and 443 are permitted. */
-const PORTS_REFUSED: ReadonlySet<number> = new Set([2375, 3306, 5432, 6379, 9200, 11211, 27017])
+export const CALLBACK_PORTS_REFUSED: ReadonlySet<number> = new Set([
+  2375, 3306, 5432, 6379, 9200, 11211, 27017,
+])
 
 /** An absolute URL in visible ASCII, with its host as written. User info and escapes in the host do not match. */
 const ABSOLUTE_URL = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]*)?(?:[/?][\x21-\x7e]*)?$/i
@@ -30,8 +33,10 @@ const AMBIGUOUS = /[\\#]|%(?:[01][0-9a-f]|7f)/i
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 
 /** Suffixes of names that resolve inside a private network only, or nowhere. */
-const PRIVATE_SUFFIX =
-  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|svc|home\.arpa|onion|test|invalid)$/
+export const PRIVATE_SUFFIXES: readonly string[] = [
+  ...['localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'svc'],
+  ...['home.arpa', 'onion', 'test', 'invalid'],
+]
 
 /**
  * Checks a callback URL against server-side request forgery, without asking DNS (N9). It refuses other schemes, user
@@ -39,7 +44,7 @@ const PRIVATE_SUFFIX =
  * the many spellings of 127.0.0.1. The HTTP client resolves names and checks their addresses at each connection.
  */
 export function checkCallbackUrl(text: string, { environment, allow }: CallbackUrlRules): CallbackUrlCheck {
-  if (text.length > LENGTH_MAX) return refused(`at most ${LENGTH_MAX} characters`)
+  if (text.length > CALLBACK_URL_LENGTH_MAX) return refused(`at most ${CALLBACK_URL_LENGTH_MAX} characters`)
   const host = ABSOLUTE_URL.exec(text)?.[1]?.toLowerCase()
   const url = host === undefined ? null : URL.parse(text)
   if (host === undefined || url === null || AMBIGUOUS.test(text)) {
@@ -64,12 +69,12 @@ function refused(reason: string): CallbackUrlCheck {
 function isPermittedPort({ port }: URL): boolean {
   if (port === '') return true
   const number = Number(port)
-  return number === 80 || number === 443 || (number >= 1024 && !PORTS_REFUSED.has(number))
+  return number === 80 || number === 443 || (number >= 1024 && !CALLBACK_PORTS_REFUSED.has(number))
 }
 
 /** Whether a name has at least two labels that are valid in DNS, and no private suffix. */
 function isPublicName(host: string): boolean {
   const labels = host.split('.')
   const is_valid = host.length <= HOST_MAX && labels.length > 1 && labels.every((label) => LABEL.test(label))
-  return is_valid && !PRIVATE_SUFFIX.test(host)
+  return is_valid && !PRIVATE_SUFFIXES.some((suffix) => `.${host}`.endsWith(`.${suffix}`))
 }

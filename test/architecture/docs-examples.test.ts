@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { allowPublicAddresses } from '#lib/platform/http/address-policy.ts'
+import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { describedBy } from '../support/openapi.ts'
+import { ROOT } from './sources.ts'
+
+const readPage = (name: string): Promise<string> =>
+  readFile(join(ROOT, 'docs', 'merchants', `${name}.md`), 'utf8')
+
+/** The JSON examples of a page, in their order. */
+const jsonOf = async (name: string) =>
+  [...(await readPage(name)).matchAll(/```json\n(.*?)```/gs)].map(([, text = '']) => JSON.parse(text))
+
+const violationsOf = (component: string, value: unknown): readonly string[] =>
+  describedBy(`#/components/schemas/${component}`)(value)
+
+/** The envelope of an error that a page shows without its message. */
+const withError = (error: object): object => ({
+  success: false,
+  result: null,
+  error: { message: 'a message', details: null, context: null, ...error },
+  request_id: '0199c0de-0000-7000-8000-000000000001',
+  processing_time: 0.125,
+})
+
+// N9
+test('the page about callbacks says of each example URL what the check says', async () => {
+  const section = (await readPage('callbacks')).split('## ').find((text) => text.startsWith('Where')) ?? ''
+  const rows = [...section.matchAll(/^\| `(https?:[^`]+)` \| (accepted|refused)/gm)].map(
+    ([, url = '', verdict]) => ({ url, verdict }),
+  )
+  expect(rows.filter(({ verdict }) => verdict === 'accepted').length).toBeGreaterThan(3)
+  expect(rows.filter(({ verdict }) => verdict === 'refused').length).toBeGreaterThan(6)
+  const judged = rows.map(({ url }) => {
+    const { ok } = checkCallbackUrl(url, { environment: 'test', allow: allowPublicAddresses })
+    return { url, verdict: ok ? 'accepted' : 'refused' }
+  })
+  expect(judged).toEqual(rows)
+})
+
+test('the callback on the page has a payment as the reference describes it', async () => {
+  const [callback, ...others] = await jsonOf('callbacks')
+  expect(others).toEqual([])
+  const { payment } = callback.data.result
+  expect(violationsOf('Payment', payment)).toEqual([])
+  expect(callback.id).toBe(`${payment.identifiers.h_id}:payment.failed`)
+})
+
+test('the errors on the pages are as the reference describes them', async () => {
+  const [envelope, duplicate, ...others] = await jsonOf('errors')
+  expect(others).toEqual([])
+  expect(violationsOf('Failure400', envelope)).toEqual([])
+  expect(violationsOf('Failure400', withError(duplicate))).toEqual([])
+  const [exhausted, ...more] = await jsonOf('limits')
+  expect(more).toEqual([])
+  expect(violationsOf('Failure429', withError(exhausted))).toEqual([])
+})
