@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { role } from './service.ts'
+import { openMembers } from './store/members.ts'
+
+const ADDRESS = 'balances-0:9000'
+
+test('a process takes its share of the shards while it serves, and gives it back when it drains', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-balances-role-'))
+  const store = await openStore({ database: 'balances', directory })
+  const own_store = await openStore({ database: 'balances', directory })
+  const members = await openMembers(store)
+  const draining = new AbortController()
+  const refuse = (): never => {
+    throw new Error('no other role is called')
+  }
+  const running = await role.start({
+    variables: { MULTIHUB_BALANCES_SELF_ADDRESS: ADDRESS },
+    clientOf: refuse,
+    clientAt: refuse,
+    bus: createMemoryBus(),
+    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    clock_guard: trustedClock,
+    draining: draining.signal,
+    stopping: draining.signal,
+    openStore: async () => own_store,
+  })
+  const addresses = async (): Promise<string> => [...(await members.list()).keys()].join()
+  expect(await addresses()).toBe('')
+  await running.onServing?.()
+  expect(await addresses()).toBe(ADDRESS)
+  draining.abort()
+  await eventually(addresses, (listed) => listed === '')
+  await running.stop()
+  await own_store.close()
+  await store.close()
+  await rm(directory, { recursive: true, force: true })
+})
