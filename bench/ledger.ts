@@ -1,114 +1,124 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
 import { createLedger } from '../services/balances/ledger.ts'
 import { openLedgerStore } from '../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../test/support/clock-guard.ts'
+import { createGuardedTransfer } from './ledger/guarded-writes.ts'
+import { openMongodbTransfers } from './ledger/mongodb.ts'
+import { startPostgres } from './ledger/postgres.ts'
+import { measureActiveShards, measureLoad } from './ledger/shards.ts'
+import { createLedgerTransfer, measureTransfers, type TransferRate } from './ledger/transfers.ts'
 import type { BenchResult } from './result.ts'
-import { measureAlternately, medianOf } from './rounds.ts'
+import { measureAlternately, medianOf, printProgress } from './rounds.ts'
 
 const CONCURRENCY = 512
-const ROUND_MS = 2_000
 const ROUNDS = 5
-const GOAL = { ratio: 10 }
+const MANY_ACCOUNTS = 10_000
 
-/** Makes one durable transfer. All transfers of the benchmark are on the same account. */
-type Transfer = (id: string) => Promise<void>
+/** The number of clients with which PostgreSQL makes most transfers, on one account and on many. */
+const CLIENTS = { hot: 4, spread: 16 } as const
 
 /**
- * `ledger.hot` measures durable transfers on ONE account through the interface of the ledger. The baseline makes the same
- * promise without a log: per transfer, one insert of the entry and one guarded write of the balance.
+ * Durable transfers through the interface of the ledger, 512 at a time: `hot` on one account, `spread` over 10,000. The
+ * baselines make a durable write per transfer: two guarded writes of our store, one function call of PostgreSQL, and
+ * one `$inc` of MongoDB. Those of servers that are not there are left out.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
-  const stores = [
-    await openStore({ database: 'ours', directory }),
-    await openStore({ database: 'baseline', directory }),
-  ]
-  const [our_store, baseline_store] = stores
-  if (our_store === undefined || baseline_store === undefined) throw new Error('the stores are missing')
-  const ledger = createLedger(await openLedgerStore(our_store), trustedClock)
-  const content = {
-    kind: 'transfer',
-    currency: 'INR',
-    debit: 'clearing',
-    credit: 'available',
-    reason: 'deposit',
-  } as const
-  const ours: Transfer = async (id) => {
-    const outcome = await ledger.submit('test', {
-      ...content,
-      id,
-      merchant_id: '1000000000000042',
-      amount: 100n,
-      payment_id: id,
-    })
-    if (!('recorded' in outcome)) throw new Error('a transfer was not recorded')
-  }
   try {
-    const baseline = await createGuardedTransfer(baseline_store)
-    const rounds = await measureAlternately('ledger.hot', ROUNDS, {
-      ours: () => rateOf(ours),
-      baseline: () => rateOf(baseline),
-    })
-    return [{ name: 'ledger.hot', unit: 'transfers/s', goal: GOAL, ...medianOf(rounds, (rate) => rate) }]
+    return [
+      ...(await measureEmbedded(directory)),
+      ...(await measureMongodb()),
+      ...(await measureActiveShards(directory)),
+      await measureLoad(directory),
+    ]
   } finally {
-    await ledger.stop()
-    await Promise.all(stores.map((store) => store.close()))
     await rm(directory, { recursive: true, force: true })
   }
 }
 
-async function rateOf(transfer: Transfer): Promise<number> {
-  const round = randomHex(4)
-  const start_ms = clock.monotonic_ms()
-  let count = 0
-  const worker = async (): Promise<void> => {
-    while (clock.monotonic_ms() - start_ms < ROUND_MS) {
-      count += 1
-      await transfer(`019aa3c0-0000-7000-8000-${round}:${count}`)
+async function measureEmbedded(directory: string): Promise<BenchResult[]> {
+  const results: BenchResult[] = []
+  await withLedger(directory, 'guarded', async (ours, store) => {
+    const baseline = await createGuardedTransfer(store)
+    const sides = {
+      ours: () => ours(1),
+      baseline: () => measureTransfers(baseline, 1, CONCURRENCY),
     }
+    results.push(...(await compare('ledger.hot', sides, { ratio: 10 })))
+  })
+  const postgres = await startPostgres(directory)
+  if ('skip' in postgres) {
+    printProgress(`the comparison with PostgreSQL is left out: ${postgres.skip}`)
+    return results
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
-  return (count / (clock.monotonic_ms() - start_ms)) * 1000
+  try {
+    await withLedger(directory, 'hot', async (ours) => {
+      const sides = { ours: () => ours(1), baseline: () => postgres.measure(CLIENTS.hot, 1) }
+      results.push(...(await compare('ledger.hot, PostgreSQL', sides, { ratio: 5 })))
+    })
+    await withLedger(directory, 'spread', async (ours) => {
+      const baseline = () => postgres.measure(CLIENTS.spread, MANY_ACCOUNTS)
+      const sides = { ours: () => ours(MANY_ACCOUNTS), baseline }
+      results.push(...(await compare('ledger.spread, PostgreSQL', sides, { ratio: 2 })))
+    })
+  } finally {
+    await postgres.stop()
+  }
+  return results
 }
 
-interface Balance {
-  readonly merchant_id: string
-  readonly available: bigint
+async function measureMongodb(): Promise<BenchResult[]> {
+  const uri = process.env['MONGODB_URI']
+  if (uri === undefined) {
+    printProgress('the comparison with MongoDB is left out: MONGODB_URI is not set')
+    return []
+  }
+  const results: BenchResult[] = []
+  for (const [name, accounts, clients] of [
+    ['hot', 1, CLIENTS.hot],
+    ['spread', MANY_ACCOUNTS, CLIENTS.spread],
+  ] as const) {
+    const { ours, baseline, stop } = await openMongodbTransfers(uri, accounts)
+    const sides = {
+      ours: () => measureTransfers(ours, accounts, CONCURRENCY),
+      baseline: () => measureTransfers(baseline, accounts, clients),
+    }
+    results.push(...(await compare(`ledger.${name}, MongoDB`, sides, { ratio: 10 })))
+    await stop()
+  }
+  return results
 }
 
-/**
- * Inserts the entry first, which detects a repeated id, and then replaces the balance under its version. The balance
- * writes of this process run one after the other: in parallel, 512 of them would mostly conflict and repeat.
- */
-async function createGuardedTransfer(store: Store): Promise<Transfer> {
-  const spec = { partition: ['merchant_id'] }
-  const balances = await store.collection<Balance>({ ...spec, name: 'balances', key: ['merchant_id'] })
-  const entries = await store.collection({ ...spec, name: 'entries', key: ['merchant_id', 'id'] })
-  const merchant_id = '1000000000000042'
-  await balances.insert({ merchant_id, available: 0n })
-  const addToBalance = async (): Promise<void> => {
-    for (;;) {
-      const balance = await balances.get({ merchant_id })
-      if (balance === undefined) throw new Error('the balance is missing')
-      try {
-        await balances.replace({ ...balance, available: balance.available + 100n }, balance.version)
-        return
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error
-      }
-    }
+/** Runs `work` with a new ledger on an embedded store, and a function that measures its transfers. */
+async function withLedger(
+  directory: string,
+  database: string,
+  work: (ours: (accounts: number) => Promise<TransferRate>, store: Store) => Promise<void>,
+): Promise<void> {
+  const store = await openStore({ database, directory })
+  const ledger = createLedger(await openLedgerStore(store), trustedClock)
+  const transfer = createLedgerTransfer(ledger)
+  try {
+    await work((accounts) => measureTransfers(transfer, accounts, CONCURRENCY), store)
+  } finally {
+    await ledger.stop()
+    await store.close()
   }
-  let last_write = Promise.resolve()
-  return async (id) => {
-    await entries.insert({ merchant_id, id, amount: 100n, reason: 'deposit' })
-    last_write = last_write.then(addToBalance)
-    await last_write
-  }
+}
+
+/** Measures both sides and returns the row of the rate and the row of the processor time. */
+async function compare(
+  name: string,
+  sides: { readonly ours: () => Promise<TransferRate>; readonly baseline: () => Promise<TransferRate> },
+  goal: { readonly ratio: number },
+): Promise<BenchResult[]> {
+  const rounds = await measureAlternately(name, ROUNDS, sides)
+  return [
+    { name, unit: 'transfers/s', goal, ...medianOf(rounds, (one) => one.transfers_per_second) },
+    { name: `${name}, processor`, unit: 'us/transfer', ...medianOf(rounds, ({ cpu_us }) => cpu_us, 'lower') },
+  ]
 }

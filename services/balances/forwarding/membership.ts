@@ -32,8 +32,9 @@ const live_processes = gauge(
 
 /**
  * Creates the membership of a process. It counts heartbeats and compares no clocks: a process is dead when its document
- * stays the same for `MISSED_MAX` readings in a row, so that no process counts as dead after an outage of the store. While `isFit` is
- * false the process takes no part. The heartbeats tell the others which shards are `givenAway`. Views may differ between processes for a moment; they only serve speed.
+ * stays the same for `MISSED_MAX` readings in a row, so that no process counts as dead after an outage of the store.
+ * While `isFit` is false the process takes no part. The heartbeats tell the others which shards are `givenAway`. Views
+ * may differ between processes for a moment; they only serve speed.
  */
 export function createMembership(
   members: Members,
