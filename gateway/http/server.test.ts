@@ -221,6 +221,11 @@ test('reports the processing time in milliseconds with at most three decimals', 
 test('has a time-out for every part of an exchange', () => {
   const { server } = app
   expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 75_000])
+  expect(server.keepAliveTimeout).toBe(72_000)
+})
+
+test('accepts more connections than its own limit, which makes room for new ones, but not without end', () => {
+  expect(app.server.maxConnections).toBe(11_000)
 })
 
 test.each([

@@ -153,6 +153,53 @@ test('a lease that its writer never uses gives its room back when it expires', a
   await runner.stop()
 })
 
+test('without a budget the sweep of a lane runs 512 documents at once, and the others later', async () => {
+  await fixture.store(600, creditEffect, 1)
+  const gate = createGate()
+  const runner = fixture.runner([
+    creditEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, run: gate.run }),
+    publishEffect.bind(idleHandler),
+  ])
+  runner.start()
+  await eventually(
+    async () => gate.running.length,
+    (count = 0) => count >= 512,
+  )
+  // Another sweep has passed when an effect of another lane was run that was stored after that.
+  await fixture.items.insert(itemWith('publish', publishEffect))
+  await fixture.untilDone('publish')
+  expect(gate.running).toHaveLength(512)
+  gate.release()
+  for (let number = 0; number < 600; number++) await fixture.untilDone(`credit-${number}`)
+  await runner.stop()
+})
+
+test('an effect whose last try ended in a crash is stuck, and not tried again', async () => {
+  const crashed = itemWith('one', creditEffect, 60_000)
+  const [effect] = crashed.effects
+  if (effect === undefined) throw new Error('the item has no effect')
+  const lease = { token: 'of the process that crashed', until: new Date(now().getTime() - 1) }
+  await fixture.items.insert({ ...crashed, effects: [{ ...effect, tries: idleHandler.tries_max, lease }] })
+  let runs = 0
+  const runner = fixture.runner([
+    creditEffect.bind<Item>({
+      ...idleHandler,
+      async run() {
+        runs += 1
+        return (current) => current
+      },
+    }),
+  ])
+  runner.start()
+  const stuck = await eventually(
+    () => fixture.items.get({ item_id: 'one' }),
+    (item) => item?.stuck_at !== undefined,
+  )
+  expect(stuck).toMatchObject({ effects: [{ stuck: true, tries: idleHandler.tries_max }] })
+  expect(runs).toBe(0)
+  await runner.stop()
+})
+
 test('a budget bounds what is leased at once, by sweeps and by writers', async () => {
   restoreClock = stopWallClock()
   for (const item_id of ['a1', 'a2', 'a3', 'b1']) await fixture.items.insert(itemWith(item_id, pollEffect, 1))
