@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { sleep } from '#lib/platform/time.ts'
+import { findProgram } from '../../test/support/programs.ts'
 import type { TransferRate } from './transfers.ts'
 
 /** A PostgreSQL server of the benchmark's own, on the same disk as the ledger, with the settings of `initdb`. */
@@ -16,7 +17,7 @@ export interface PostgresTransfers {
 const ROUND_SECONDS = 2
 const TICK_US = 10_000
 const START_TRIES_MAX = 300
-const PROGRAMS = ['initdb', 'postgres', 'pgbench', 'psql']
+const PROGRAMS = ['initdb', 'postgres', 'pgbench', 'psql'] as const
 const run = promisify(execFile)
 
 /** An entry with a unique id, and the two accounts of the merchant. A repeated id changes nothing. */
@@ -32,7 +33,7 @@ begin
   if found then return after; end if;
   update accounts set available = available + moved, clearing = clearing - moved where merchant_id = merchant
     returning available into after;
-  insert into entries values (entry_id || ':credit', merchant, moved, entry_id, 'deposit', after);
+  insert into entries values (entry_id, merchant, moved, entry_id, 'deposit', after);
   return after;
 end $$;
 `
@@ -58,15 +59,15 @@ export async function startPostgres(
   if ('uid' in user) await chown(home, user.uid, user.gid)
   const options = { ...user, cwd: home, env: { ...process.env, PGHOST: home, PGDATABASE: 'postgres' } }
   const data = join(home, 'data')
-  await run(join(programs, 'initdb'), ['-D', data, '-A', 'trust', '-E', 'UTF8', '--no-locale'], options)
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-k', home, '-c', 'listen_addresses='], {
+  await run(programs.initdb, ['-D', data, '-A', 'trust', '-E', 'UTF8', '--no-locale'], options)
+  const server = spawn(programs.postgres, ['-D', data, '-k', home, '-c', 'listen_addresses='], {
     ...options,
     stdio: 'ignore',
   })
   const psql = ['-q', '-v', 'ON_ERROR_STOP=1', '-f', join(home, 'schema.sql')]
   for (let tries = 1; ; tries += 1) {
     try {
-      await run(join(programs, 'psql'), psql, options)
+      await run(programs.psql, psql, options)
       break
     } catch (error) {
       if (tries === START_TRIES_MAX) throw error
@@ -79,7 +80,7 @@ export async function startPostgres(
       const before_us = await cpuOfTree(pid)
       const script = ['-f', join(home, 'transfer.sql'), '-D', `accounts=${accounts}`]
       const load = ['-n', '-M', 'prepared', '-T', `${ROUND_SECONDS}`, '-c', `${clients}`, ...script]
-      const { stdout } = await run(join(programs, 'pgbench'), load, options)
+      const { stdout } = await run(programs.pgbench, load, options)
       const transfers_per_second = Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
       const count = Number(/actually processed: (\d+)/.exec(stdout)?.[1])
       return { transfers_per_second, cpu_us: ((await cpuOfTree(pid)) - before_us) / count }
@@ -92,19 +93,13 @@ export async function startPostgres(
   }
 }
 
-/** The directory with all programs, in the search path or where Debian keeps them. */
-async function findPrograms(): Promise<string | undefined> {
+/** The programs, where Debian keeps them or in the search path; `undefined` unless all are there. */
+async function findPrograms(): Promise<{ [name in (typeof PROGRAMS)[number]]: string } | undefined> {
   const debian = '/usr/lib/postgresql'
   const versions = await readdir(debian).catch(() => [])
-  const directories = [
-    ...versions.map((version) => join(debian, version, 'bin')),
-    ...(process.env['PATH'] ?? '').split(delimiter),
-  ]
-  for (const directory of directories) {
-    const found = await Promise.allSettled(PROGRAMS.map((program) => access(join(directory, program))))
-    if (found.every(({ status }) => status === 'fulfilled')) return directory
-  }
-  return undefined
+  const folders = versions.map((version) => join(debian, version, 'bin'))
+  const [initdb, postgres, pgbench, psql] = PROGRAMS.map((name) => findProgram(name, folders))
+  return initdb && postgres && pgbench && psql ? { initdb, postgres, pgbench, psql } : undefined
 }
 
 /** The user to run as: this one, or `postgres` instead of root. */

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { describe, test } from '@jest/globals'
+import { findProgram } from './programs.ts'
 
 /** Returns `test` if all of these programs are installed; otherwise prints what is missing and returns `test.skip`. */
 export function testWith(...programs: readonly string[]): typeof test.skip {
@@ -12,7 +12,7 @@ export function describeWith(...programs: readonly string[]): typeof describe.sk
 }
 
 function areInstalled(programs: readonly string[]): boolean {
-  const missing = programs.filter((program) => spawnSync(program, ['--version']).error)
+  const missing = programs.filter((program) => findProgram(program) === undefined)
   if (missing.length === 0) return true
   process.stderr.write(`skipped: tests that need ${missing.join(', ')}, which is not installed here\n`)
   return false

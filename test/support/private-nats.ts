@@ -78,7 +78,7 @@ function hasEnded(child: ChildProcess): boolean {
 // with its parent; Jest has no exit hook that always runs. The log goes to a file and the process is unreferenced, so that
 // neither keeps the test process alive.
 async function spawnBound(program: string, args: readonly string[], log: string): Promise<ChildProcess> {
-  const setpriv = await findProgram('setpriv')
+  const setpriv = findProgram('setpriv')
   const [command = program, ...rest] = [
     ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []),
     program,

@@ -79,7 +79,7 @@ export async function mongodbForTests(): Promise<MongodbServer | Skip> {
 export async function natsForTests(): Promise<NatsServer | Skip> {
   const url = process.env['NATS_URL'] || (await startedByScript('NATS_URL'))
   if (url) return { url, stop: async () => {} }
-  const program = await natsProgram()
+  const program = natsProgram()
   if (program) return spawnNats(program)
   return inContainer('NATS', 'NATS_URL is not set, nats-server is not on PATH', natsInContainer)
 }
@@ -89,7 +89,7 @@ export async function natsForTests(): Promise<NatsServer | Skip> {
  * because a container would get another port.
  */
 export async function startPrivateNats(server_config?: string): Promise<PrivateNats | Skip> {
-  const program = await natsProgram()
+  const program = natsProgram()
   if (program) return spawnNats(program, server_config)
   return missing(
     'a NATS server of its own',
@@ -155,6 +155,6 @@ function startedByScript(variable: string): Promise<string | undefined> {
   })
 }
 
-function natsProgram(): Promise<string | undefined> {
+function natsProgram(): string | undefined {
   return findProgram('nats-server', [join(servers_folder, 'bin')])
 }
