@@ -69,7 +69,7 @@ test('keeps room for payment.status and balance.get next to a create that waits'
         await gate.promise
         throw new PublicError(6009)
       },
-      lookUpPayment() {
+      findPayment() {
         throw new PublicError(6010)
       },
     },

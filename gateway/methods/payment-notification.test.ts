@@ -20,7 +20,7 @@ async function withPayments() {
         requests.push(message)
         return { payment: fullPayment() }
       },
-      lookUpPayment: () => ({ payment: fullPayment() }),
+      findPayment: () => ({ payment: fullPayment() }),
     },
   })
   return { app, requests }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import type { LookUpPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { FindPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import { codeAndPath, createTestGateway, send } from '../gateway.fixture.ts'
@@ -12,11 +12,11 @@ const request = (identifiers: unknown, more: object = {}): object => ({
 })
 
 async function withPayments() {
-  const requests: LookUpPaymentRequest[] = []
+  const requests: FindPaymentRequest[] = []
   const app = await createTestGateway({
     credential: { currencies: ['INR'] },
     payments: {
-      lookUpPayment(message) {
+      findPayment(message) {
         requests.push(message)
         return { payment: fullPayment() }
       },
@@ -78,7 +78,7 @@ test.each<[string, object, number, string]>([
 test('answers 6010 for an unknown payment', async () => {
   const app = await createTestGateway({
     payments: {
-      lookUpPayment() {
+      findPayment() {
         throw new PublicError(6010)
       },
     },

@@ -27,7 +27,7 @@ export const paymentStatus = defineMethod({
     const payments = clientOf(PaymentService)
     return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
-      const { payment } = await payments.lookUpPayment({
+      const { payment } = await payments.findPayment({
         merchantId: caller.merchant_id,
         environment: environmentToProto(caller.environment),
         policy: credentialPolicy(caller),

@@ -4,8 +4,8 @@ import type { Payer as PayerProto } from '#gen/multihub/payments/v1/payment_pb.t
 import type {
   CreatePaymentRequest as CreatePaymentRequestProto,
   CredentialPolicy,
+  FindPaymentRequest,
   ListPaymentsRequest,
-  LookUpPaymentRequest,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
@@ -14,8 +14,8 @@ import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { Payer } from '../domain/payment.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
+import type { PaymentQuery } from '../use-cases/find-payment.ts'
 import type { PaymentFilter } from '../use-cases/list-payments.ts'
-import type { LookUpRequest } from '../use-cases/look-up-payment.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
 export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {
@@ -43,7 +43,7 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
 }
 
 /** Maps the fields that all requests about a merchant's own payment share. */
-export function lookUpFromProto(request: Omit<LookUpPaymentRequest, keyof Message>): LookUpRequest {
+export function paymentQueryFromProto(request: Omit<FindPaymentRequest, keyof Message>): PaymentQuery {
   return {
     merchant_id: requiredText(request.merchantId, 'merchant_id'),
     environment: ENVIRONMENTS.required(request.environment, 'environment'),

@@ -9,20 +9,25 @@ import type { Anomaly } from '../domain/anomaly.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
+import { findPayment } from '../use-cases/find-payment.ts'
 import { getPayment } from '../use-cases/get-payment.ts'
 import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
-import { lookUpPayment } from '../use-cases/look-up-payment.ts'
 import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
-import { createRequestFromProto, filterFromProto, lookUpFromProto, optional } from './payment-from-proto.ts'
+import {
+  createRequestFromProto,
+  filterFromProto,
+  optional,
+  paymentQueryFromProto,
+} from './payment-from-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
   createPayment: ['gateway'],
-  lookUpPayment: ['gateway'],
+  findPayment: ['gateway'],
   notifyPayment: ['gateway'],
   resendCallback: ['gateway'],
   getPayment: ['operator', 'internal'],
@@ -43,19 +48,19 @@ export function createPaymentRpc(
       const payment = await createPayment(create_deps, createRequestFromProto(request))
       return { payment: paymentToProto(payment) }
     },
-    async lookUpPayment(request) {
-      return { payment: paymentToProto(await lookUpPayment(payments, lookUpFromProto(request))) }
+    async findPayment(request) {
+      return { payment: paymentToProto(await findPayment(payments, paymentQueryFromProto(request))) }
     },
     async notifyPayment(request) {
       return notifyPayment(notification_deps, {
-        ...lookUpFromProto(request),
+        ...paymentQueryFromProto(request),
         ...optional('operation_id', request.operationId),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
     async resendCallback(request) {
       return resendCallback(notification_deps, {
-        ...lookUpFromProto(request),
+        ...paymentQueryFromProto(request),
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })

@@ -15,7 +15,7 @@ import { creditLedgerEffect } from '../domain/payment-effects.ts'
 import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
-import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
+import { findPayment, type PaymentQuery } from './find-payment.ts'
 
 /** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
 export interface NotificationDeps {
@@ -25,7 +25,7 @@ export interface NotificationDeps {
 }
 
 /** A merchant's request for a callback about the present status of a payment. */
-export interface NotificationRequest extends LookUpRequest {
+export interface NotificationRequest extends PaymentQuery {
   readonly operation_id?: string
   /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
@@ -45,7 +45,7 @@ export async function notifyPayment(
   deps: NotificationDeps,
   request: NotificationRequest,
 ): Promise<NotifyPaymentResponse> {
-  const payment = await lookUpPayment(deps.payments, request)
+  const payment = await findPayment(deps.payments, request)
   const work = async (id: SeededId): Promise<Uint8Array> => {
     await queueStatusEvent(deps, payment, id)
     const response = create(NotifyPaymentResponseSchema, { payment: paymentToProto(payment) })

@@ -5,11 +5,11 @@ import {
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { type LookUpRequest, lookUpPayment } from './look-up-payment.ts'
+import { findPayment, type PaymentQuery } from './find-payment.ts'
 import { type NotificationDeps, queueStatusEvent } from './notify-payment.ts'
 
 /** A merchant's request for another callback about the final status of a payment. */
-export interface ResendCallbackRequest extends LookUpRequest {
+export interface ResendCallbackRequest extends PaymentQuery {
   readonly operation_id: string
   /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
@@ -24,7 +24,7 @@ export async function resendCallback(
   deps: NotificationDeps,
   request: ResendCallbackRequest,
 ): Promise<ResendCallbackResponse> {
-  const payment = await lookUpPayment(deps.payments, request)
+  const payment = await findPayment(deps.payments, request)
   const { merchant_id, environment, operation_id, payload_hash } = request
   const key = { merchant_id, environment, method: 'webhook.resend', key: operation_id }
   const result = await deps.idempotency.run(key, payload_hash, async (id) => {

@@ -3,8 +3,8 @@ import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
 import type { Payment } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { findPayment } from './find-payment.ts'
 import { getPayment } from './get-payment.ts'
-import { lookUpPayment } from './look-up-payment.ts'
 
 const OWNER = {
   merchant_id: '7001',
@@ -34,14 +34,14 @@ afterAll(async () => {
 })
 
 describe('a lookup by a merchant', () => {
-  const lookUp = (request: object) => lookUpPayment(fixture.store.payments, { ...OWNER, ...request })
+  const find = (request: object) => findPayment(fixture.store.payments, { ...OWNER, ...request })
 
   // P16
   test('finds a payment by either identifier or by both', async () => {
-    expect(await lookUp({ c_id: 'one' })).toEqual(plain)
-    expect(await lookUp({ h_id: plain.h_id })).toEqual(plain)
-    expect(await lookUp({ c_id: 'one', h_id: plain.h_id })).toEqual(plain)
-    expect(await lookUp({ h_id: NUMERIC })).toEqual(numeric)
+    expect(await find({ c_id: 'one' })).toEqual(plain)
+    expect(await find({ h_id: plain.h_id })).toEqual(plain)
+    expect(await find({ c_id: 'one', h_id: plain.h_id })).toEqual(plain)
+    expect(await find({ h_id: NUMERIC })).toEqual(numeric)
   })
 
   test.each<[string, object]>([
@@ -53,7 +53,7 @@ describe('a lookup by a merchant', () => {
     ['another merchant', { c_id: 'one', merchant_id: '7002' }],
     ['another environment', { c_id: 'one', environment: 'production' }],
   ])('refuses %s with 6010', async (_what, request) => {
-    await expect(lookUp(request)).rejects.toMatchObject({ code: 6010 })
+    await expect(find(request)).rejects.toMatchObject({ code: 6010 })
   })
 
   // P2
@@ -68,15 +68,15 @@ describe('a lookup by a merchant', () => {
           options.linearizable ? payments.find(index, range, options) : [],
       }
       const named = { [name]: name === 'c_id' ? plain.c_id : plain.h_id }
-      expect(await lookUpPayment(behind, { ...OWNER, ...named })).toEqual(plain)
-      await expect(lookUpPayment(behind, { ...OWNER, [name]: 'unknown' })).rejects.toMatchObject({
+      expect(await findPayment(behind, { ...OWNER, ...named })).toEqual(plain)
+      await expect(findPayment(behind, { ...OWNER, [name]: 'unknown' })).rejects.toMatchObject({
         code: 6010,
       })
     },
   )
 
   test('refuses a request without an identifier with 1005', async () => {
-    await expect(lookUp({})).rejects.toMatchObject({
+    await expect(find({})).rejects.toMatchObject({
       code: 1005,
       details: { description: 'params.payment.identifiers' },
     })
@@ -86,8 +86,8 @@ describe('a lookup by a merchant', () => {
     ['routes', { service_ids: ['502'], currencies: [] }],
     ['currencies', { service_ids: [], currencies: ['TRY'] }],
   ])('refuses an existing payment with 3008 when the policy allows other %s', async (_what, policy) => {
-    await expect(lookUp({ c_id: 'one', policy })).rejects.toMatchObject({ code: 3008 })
-    await expect(lookUp({ c_id: 'two', policy })).rejects.toMatchObject({ code: 6010 })
+    await expect(find({ c_id: 'one', policy })).rejects.toMatchObject({ code: 3008 })
+    await expect(find({ c_id: 'two', policy })).rejects.toMatchObject({ code: 6010 })
   })
 })
 

@@ -5,8 +5,8 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
 import { findByHId, type PaymentKey } from '../store/payments.ts'
 
-/** A merchant's request for a payment by the merchant's own identifiers. */
-export interface LookUpRequest {
+/** A merchant's question for one of its payments, by its public identifiers. */
+export interface PaymentQuery {
   readonly merchant_id: string
   readonly environment: Environment
   readonly policy: Policy
@@ -18,7 +18,7 @@ export interface LookUpRequest {
  * Finds the merchant's payment by `c_id`, `h_id` or both, which then must name the same payment (P16). Throws 1005
  * without an identifier, 6010 when there is no such payment, 3008 when the policy forbids its route or currency.
  */
-export async function lookUpPayment(payments: Collection<Payment>, request: LookUpRequest): Promise<Payment> {
+export async function findPayment(payments: Collection<Payment>, request: PaymentQuery): Promise<Payment> {
   const { merchant_id, environment, c_id, h_id } = request
   if (c_id === undefined && h_id === undefined) throw fieldError(1005, 'params.payment.identifiers')
   const payment =
