@@ -21,7 +21,10 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
   runEffects(document: Stored<D>): Promise<Stored<D>>
   /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
   runEffectsInBackground(document: Stored<D>): void
-  /** Gives a stuck effect all its tries again and runs it; `undefined` when the document does not exist. */
+  /**
+   * Gives a stuck effect all its tries again and runs it. `undefined` when the document does not exist or has no such stuck
+   * effect, so one of several callers at the same time retries it.
+   */
   retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
   /** Starts the sweeper, which takes over what a crash or a failure left behind. */
   start(): void
@@ -73,8 +76,12 @@ export function createEffectRunner<D extends EffectDocument>(
     runEffects,
     runEffectsInBackground: (document) => void runInBackground(document),
     async retry(key, effect_id) {
-      const stored = await update(key, (current) => resetStuckEffect(current, effect_id))
-      return stored && runEffects(stored)
+      let reset: D | undefined
+      const stored = await update(key, (current) => {
+        reset = resetStuckEffect(current, effect_id)
+        return reset
+      })
+      return stored && reset && runEffects(stored)
     },
     start() {
       for (const lane of LANES) {

@@ -5,7 +5,10 @@ import type { Payment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { getPayment } from './get-payment.ts'
 
-/** Runs a stuck effect again. Throws 6010 for an unknown payment and 8801 when it has no such stuck effect. */
+/**
+ * Runs a stuck effect again. Throws 6010 for an unknown payment, and 8801 when it has no such stuck effect, also when
+ * another caller has retried it at the same time.
+ */
 export async function retryEffect(
   payments: Collection<Payment>,
   runner: EffectRunner<Payment>,
@@ -13,8 +16,7 @@ export async function retryEffect(
   effect_id: string,
 ): Promise<Payment> {
   const payment = await getPayment(payments, payment_id)
-  if (!payment.effects.some(({ id, stuck }) => id === effect_id && stuck)) throw new PublicError(8801)
   const retried = await runner.retry(keyOfPayment(payment), effect_id)
-  if (!retried) throw new PublicError(6010)
+  if (!retried) throw new PublicError(8801)
   return retried
 }

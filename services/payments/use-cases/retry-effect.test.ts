@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals'
+import { creditLedgerEffect } from '../domain/payment-effects.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { retryEffect } from './retry-effect.ts'
+
+const STUCK_AT = new Date('2026-11-21T12:00:00.000Z')
+
+/** Stores a deposit whose credit of the ledger is stuck, with a runner that can post it. */
+async function openStuckCredit(fixture: PaymentsFixture) {
+  let posted = 0
+  const runner = fixture.runner([
+    creditLedgerEffect.bind({
+      lease_ms: 60_000,
+      tries_max: 3,
+      async run() {
+        posted += 1
+        return (current) => current
+      },
+    }),
+  ])
+  const deposit = newDeposit({ effects: [] })
+  const credit = creditLedgerEffect.newEffect(deposit, {}, { at: STUCK_AT })
+  const effects = [{ ...credit, tries: 3, stuck: true }]
+  await fixture.store.payments.insert({ ...deposit, effects, stuck_at: STUCK_AT })
+  const retry = (id: string, effect_id = credit.id) =>
+    retryEffect(fixture.store.payments, runner, id, effect_id)
+  return { deposit, retry, posted: () => posted }
+}
+
+test('runs a stuck effect again and returns the payment without it', async () => {
+  await using fixture = await openPayments()
+  const { deposit, retry, posted } = await openStuckCredit(fixture)
+  const retried = await retry(deposit.payment_id)
+  expect(retried.effects).toEqual([])
+  expect(retried).not.toHaveProperty('stuck_at')
+  expect(posted()).toBe(1)
+})
+
+test('refuses an unknown payment with 6010, an effect that is not stuck with 8801', async () => {
+  await using fixture = await openPayments()
+  const { deposit, retry } = await openStuckCredit(fixture)
+  await expect(retry('unknown')).rejects.toMatchObject({ code: 6010 })
+  await expect(retry(deposit.payment_id, 'unknown')).rejects.toMatchObject({ code: 8801 })
+  await retry(deposit.payment_id)
+  await expect(retry(deposit.payment_id)).rejects.toMatchObject({ code: 8801 })
+})
+
+test('retries once for two callers at the same time, and refuses the later one with 8801', async () => {
+  await using fixture = await openPayments()
+  const { deposit, retry, posted } = await openStuckCredit(fixture)
+  const results = await Promise.allSettled([retry(deposit.payment_id), retry(deposit.payment_id)])
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  expect(refused).toEqual([expect.objectContaining({ code: 8801 })])
+  expect(posted()).toBe(1)
+})
