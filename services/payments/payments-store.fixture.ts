@@ -5,14 +5,19 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { Payment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 
-/** What a test can choose of a runner: the pause between its sweeps, and whether it trusts its clock. */
-type RunnerOptions = { readonly sweep_ms?: number; readonly clock_guard?: ClockGuard }
+/** What a test can choose of a runner: its pause between sweeps, whether it trusts its clock, and how writes fail. */
+interface RunnerOptions {
+  readonly sweep_ms?: number
+  readonly clock_guard?: ClockGuard
+  readonly collection?: Collection<Payment>
+}
 
 /** The collections of payments in an embedded store of their own. */
 export interface PaymentsFixture extends AsyncDisposable {

@@ -99,7 +99,6 @@ export const role: Role = {
       ],
     })
     const create_deps: CreatePaymentDeps = {
-      payments,
       runner,
       findRoute: async (service_id) => routeFromProto(await registry_cache.route(service_id)),
       hasAccount: (account_id, environment, connector) =>

@@ -1,3 +1,4 @@
+import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -13,10 +14,12 @@ import { createEffectWrites, type EffectWrites } from './writes.ts'
 
 /** Writes documents that have effects, and runs those effects. */
 export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'update'> {
+  /** Like `insert`, but returns the document that already has the key, if there is one, as the function `insertOrGet` does. */
+  insertOrGet(document: D): Promise<InsertOrGetResult<D>>
   /**
    * Runs the effects that this process has leased, and the effects that follow from them. Resolves when
-   * everything that can run now has run, except events, which continue in the background. A failed effect does not reject the promise; an
-   * unavailable store does.
+   * everything that can run now has run, except events, which continue in the background. A failed effect does not reject
+   * the promise; an unavailable store does.
    */
   runEffects(document: Stored<D>): Promise<Stored<D>>
   /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
@@ -45,8 +48,8 @@ const SWEEP_MS = 500
 
 /**
  * Makes the runner of one collection. It never runs effects of unknown kinds, because a process of a newer release may
- * have written them. While the clock of the process is wrong, it leases, runs and sweeps nothing, and `insert`, `update`
- * and `retry` throw `Unavailable`, because they would store wrong times; other processes do the work.
+ * have written them. While the clock of the process is wrong, it leases, runs and sweeps nothing, and all writes
+ * throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
 export function createEffectRunner<D extends EffectDocument>(
   options: EffectRunnerOptions<D>,
@@ -67,11 +70,14 @@ export function createEffectRunner<D extends EffectDocument>(
     return await writes.update(...change)
   }
 
+  const insert: EffectWrites<D>['insert'] = async (document) => {
+    clock_guard.assertTrusted()
+    return await writes.insert(document)
+  }
+
   return {
-    async insert(document) {
-      clock_guard.assertTrusted()
-      return await writes.insert(document)
-    },
+    insert,
+    insertOrGet: (document) => insertOrGet({ get: collection.get, insert }, keyOf(document), document),
     update,
     runEffects,
     runEffectsInBackground: (document) => void runInBackground(document),

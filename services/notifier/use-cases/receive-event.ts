@@ -18,13 +18,11 @@ import { newAttemptEffect } from '../domain/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import type { Delivery, Destination } from '../domain/delivery.ts'
 import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
-import { deliveryKeyOf } from '../store/deliveries.ts'
 import { eventKeyOf, RETENTION_MS } from '../store/events.ts'
 
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps {
   readonly events: Collection<StoredEvent>
-  readonly deliveries: Collection<Delivery>
   /** Inserts deliveries and runs their attempts. */
   readonly runner: EffectRunner<Delivery>
   /** The endpoints of a merchant, from a read that began after `instant`. */
@@ -141,8 +139,7 @@ function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: D
   }
 }
 
-async function createDelivery({ deliveries, runner }: ReceiveEventDeps, delivery: Delivery): Promise<void> {
-  const leasing_collection = { get: deliveries.get, insert: runner.insert }
-  const { stored, is_new } = await insertOrGet(leasing_collection, deliveryKeyOf(delivery), delivery)
+async function createDelivery({ runner }: ReceiveEventDeps, delivery: Delivery): Promise<void> {
+  const { stored, is_new } = await runner.insertOrGet(delivery)
   if (is_new) runner.runEffectsInBackground(stored)
 }

@@ -39,7 +39,6 @@ afterAll(async () => {
 
 function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
   return {
-    payments: fixture.store.payments,
     runner: fixture.runner(),
     findRoute: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
     hasAccount: (account_id, environment, connector) =>
@@ -207,13 +206,11 @@ describe('a used c_id', () => {
     const input = request()
     const deps = depsWith()
     const { payments } = fixture.store
-    const runner = {
-      ...deps.runner,
-      insert: async (...payment: Parameters<typeof payments.insert>) => {
-        await deps.runner.insert(...payment)
-        throw new Ambiguous('no response in time')
-      },
+    const insert = async (...payment: Parameters<typeof payments.insert>) => {
+      await payments.insert(...payment)
+      throw new Ambiguous('no response in time')
     }
+    const runner = fixture.runner([], { collection: { ...payments, insert } })
     await expect(createPayment({ ...deps, runner }, input)).rejects.toThrow(Ambiguous)
     expect(await stored(input)).toMatchObject({ status: 'created', external_due_at: expect.any(Date) })
     await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6009 })

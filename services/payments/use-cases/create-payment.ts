@@ -4,15 +4,12 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newEventEffect } from '../domain/payment-event.ts'
-import { keyOfPayment } from '../store/payments.ts'
 
 /** The fields of a route that creating a payment reads. */
 export interface PaymentRoute {
@@ -51,7 +48,6 @@ export interface CreatePaymentRequest {
 
 /** What creating a payment needs. */
 export interface CreatePaymentDeps {
-  readonly payments: Collection<Payment>
   readonly runner: EffectRunner<Payment>
   findRoute(service_id: string): Promise<PaymentRoute | undefined>
   /** Whether the account is configured for this environment and connector. */
@@ -69,11 +65,8 @@ export async function createPayment(
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const { route, account_id } = await findPermittedRoute(deps, request)
-  const { payments, runner } = deps
-  // The insert of the runner also leases the effects, so that this process runs them.
-  const leasing_collection = { get: payments.get, insert: runner.insert }
-  const payment = newPayment(deps, request, route, account_id)
-  const { stored, is_new } = await insertOrGet(leasing_collection, keyOfPayment(payment), payment)
+  const { runner } = deps
+  const { stored, is_new } = await runner.insertOrGet(newPayment(deps, request, route, account_id))
   if (!is_new) throw duplicateError(request.policy, stored)
   try {
     // This runs `createAtProviderEffect`, which calls the provider.

@@ -1,5 +1,4 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
 import { matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
@@ -44,18 +43,14 @@ export async function createOperation(
 }
 
 async function storeOperation(
-  { operations, runner, delay_ms }: CreateOperationDeps,
+  { runner, delay_ms }: CreateOperationDeps,
   account_id: string,
   order: Order,
   scenario: Scenario,
 ): Promise<CreateResult> {
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
-  const leasing_collection = { get: operations.get, insert: runner.insert }
-  const { stored: operation, is_new } = await insertOrGet(leasing_collection, operationKey(created), {
-    ...created,
-    effects,
-  })
+  const { stored: operation, is_new } = await runner.insertOrGet({ ...created, effects })
   if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
   if (is_new) runner.runEffectsInBackground(operation)
   return { kind: 'stored', operation, is_new }
