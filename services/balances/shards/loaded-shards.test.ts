@@ -66,3 +66,27 @@ test('beyond the memory limit, recent entries go first, then the least recently 
   expect(loads()).toBe(before + 50)
   await small.stop()
 }, 60_000)
+
+test('a shard that is in use stays loaded, however little memory there is', async () => {
+  await using fixture = await openFixture()
+  const [busy = '', ...others] = merchantOfEachShard()
+  const { store, loads } = countingLoads(fixture.store)
+  const gate = Promise.withResolvers<void>()
+  const busy_shard = shardOf(busy, 'test')
+  const journal: LedgerStore['journal'] = {
+    ...store.journal,
+    async append(batch) {
+      if (batch.shard === busy_shard) await gate.promise
+      return await store.journal.append(batch)
+    },
+  }
+  const ledger = createLedger({ ...store, journal }, trustedClock, undefined, 0)
+  const submitted = ledger.submit('test', credit('one', 1n, busy))
+  for (const merchant of others.slice(0, 5)) await ledger.submit('test', credit('one', 1n, merchant))
+  const read = ledger.accounts('test', busy)
+  gate.resolve()
+  expect(await submitted).toMatchObject({ recorded: { seq: 1n } })
+  expect(await read).toMatchObject([{ available: 1n }])
+  expect(loads()).toBe(6)
+  await ledger.stop()
+})

@@ -10,7 +10,7 @@ import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { RECENT_ENTRIES_MIN } from '../limits.ts'
+import { COMMAND_WAIT_MAX_MS, RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
@@ -180,6 +180,35 @@ test('reads the batches of another process that committed first, and decides aga
     recorded: { seq: 3n, entry: { refused_code: 6004 } },
   })
   expect(await other.accounts('test', '1000')).toMatchObject([{ available: 40n, held: 60n }])
+  await other.stop()
+})
+
+test('a command fails when other processes have always committed first for too long', async () => {
+  await using fixture = await openFixture()
+  const { store, ledger } = fixture
+  const other = createLedger(store, trustedClock)
+  await other.submit('test', credit('first', 1n))
+  const manual = createManualClock()
+  const restoreClock = useClock(manual)
+  try {
+    let overtaken = 0
+    const slow = createLedger(
+      withJournal(store, {
+        async append(batch) {
+          overtaken += 1
+          await other.submit('test', credit(`other ${overtaken}`, 1n))
+          await manual.advance(COMMAND_WAIT_MAX_MS / 4)
+          return await store.journal.append(batch)
+        },
+      }),
+      trustedClock,
+    )
+    await expect(slow.submit('test', credit('a', 1n))).rejects.toThrow('always committed first')
+    expect(overtaken).toBe(5)
+    expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 6n }])
+  } finally {
+    restoreClock()
+  }
   await other.stop()
 })
 

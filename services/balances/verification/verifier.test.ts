@@ -99,6 +99,33 @@ test('another process continues at the mark of one that was killed, once its lea
   expect(resultOf(progress)).toEqual({ entries: count, problems: [] })
 })
 
+test('the lease of a shard that takes long is renewed', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await writeJournal(store, 100)
+  await startVerification(store.verifications, true)
+  const leases: (Date | undefined)[] = []
+  const verifications: typeof store.verifications = {
+    ...store.verifications,
+    putShard(document, version) {
+      if (document.shard === SHARD) leases.push(document.lease?.until)
+      return store.verifications.putShard(document, version)
+    },
+  }
+  const clock = createAdjustableClock()
+  const restoreClock = useClock(clock)
+  // Some batches take longer than a third of the lease. There are too few of them for a mark.
+  clock.setRate(100_000)
+  const verifier = beginVerifier({ ...store, verifications })
+  expect(resultOf(await finishedVerification(store))).toEqual({ entries: 100n, problems: [] })
+  await verifier.stop()
+  restoreClock()
+  const times = leases.filter((until) => until !== undefined).map((until) => until.getTime())
+  expect(times.length).toBeGreaterThan(1)
+  expect(times).toEqual([...new Set(times)].sort((one, other) => one - other))
+  expect(leases.at(-1)).toBeUndefined()
+})
+
 test('two processes share the shards, and none is verified twice', async () => {
   await using fixture = await openFixture()
   const { store } = fixture

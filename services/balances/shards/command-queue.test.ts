@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { credit } from '../ledger.fixture.ts'
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
+import { type CommandQueue, createCommandQueue } from './command-queue.ts'
+
+/** Adds commands that nothing decides. The ids have `id_length` characters. */
+function addCommands(queue: CommandQueue, count: number, id_length = 10): void {
+  for (let number = 0; number < count; number += 1)
+    queue.addCommand(credit(String(number).padStart(id_length), 1n)).catch(() => undefined)
+}
+
+test('a batch has a bounded number of commands', () => {
+  const queue = createCommandQueue()
+  addCommands(queue, BATCH_ENTRIES_MAX + 88)
+  expect(queue.takeBatch().commands).toHaveLength(BATCH_ENTRIES_MAX)
+  expect(queue.takeBatch().commands).toHaveLength(88)
+})
+
+test('a batch has a bounded number of bytes, but at least one command', () => {
+  const queue = createCommandQueue()
+  const id_length = 20_000
+  addCommands(queue, 20, id_length)
+  const { commands } = queue.takeBatch()
+  // The journal stores an id twice, and a character takes up to 3 bytes.
+  expect(commands.length * 6 * id_length).toBeLessThanOrEqual(BATCH_BYTES_MAX)
+  expect(commands.length).toBeGreaterThan(1)
+  const other = createCommandQueue()
+  addCommands(other, 2, BATCH_BYTES_MAX)
+  expect(other.takeBatch().commands).toHaveLength(1)
+})
+
+test('a full queue refuses commands and reads', async () => {
+  const queue = createCommandQueue()
+  addCommands(queue, WAITING_COMMANDS_MAX - 1)
+  queue.addRead().catch(() => undefined)
+  await expect(queue.addCommand(credit('one more', 1n))).rejects.toBeInstanceOf(Unavailable)
+  await expect(queue.addRead()).rejects.toBeInstanceOf(Unavailable)
+  queue.takeBatch()
+  addCommands(queue, 1)
+  expect(queue.size()).toBe(WAITING_COMMANDS_MAX - BATCH_ENTRIES_MAX)
+})
+
+test('a batch is overdue when a command in it has waited too long', async () => {
+  const clock = createManualClock()
+  const restoreClock = useClock(clock)
+  try {
+    const queue = createCommandQueue()
+    addCommands(queue, 1)
+    await clock.advance(COMMAND_WAIT_MAX_MS)
+    addCommands(queue, 1)
+    const batch = queue.takeBatch()
+    expect(batch.isOverdue()).toBe(false)
+    await clock.advance(1)
+    expect(batch.isOverdue()).toBe(true)
+  } finally {
+    restoreClock()
+  }
+})
