@@ -53,6 +53,16 @@ test('remembers a nonce for its time to live and then forgets it', async () => {
   expect(await nonces.consume('1001', 'n')).toBe('consumed')
 })
 
+// A3
+test('a nonce stays used until no gateway accepts its timestamp, whose clock may be a minute behind', async () => {
+  const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
+  // First seen when the timestamp is as far in the future as is accepted.
+  await nonces.consume('1001', 'n')
+  const last_second_ms = 999
+  clock.stepWall(2 * V1_WINDOW_MS + last_second_ms + 60_000)
+  expect(await nonces.consume('1001', 'n')).toBe('reused')
+})
+
 test('the result is unknown when the store is closed', async () => {
   const nonces = createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS })
   await nonces.consume('1001', 'n')

@@ -42,3 +42,13 @@ test('limits the lines about all networks together', async () => {
   await manual.advance(60_000)
   expect(nextOf(lines, 1, '192.0.2.3')).toEqual([1])
 })
+
+test('remembers 10,000 networks, so that callers from more of them do not use more memory', () => {
+  const lines = createLogSampler({ network_lines_max: 1, lines_max: 1_000_000 })
+  expect(nextOf(lines, 2, '2001:db8::')).toEqual([0, undefined])
+  for (let number = 1; number <= 9_999; number += 1) lines.sampleLine(`2001:db8:${number.toString(16)}::`)
+  expect(nextOf(lines, 1, '2001:db8::')).toEqual([undefined])
+  for (let number = 10_000; number <= 20_000; number += 1)
+    lines.sampleLine(`2001:db8:${number.toString(16)}::`)
+  expect(nextOf(lines, 1, '2001:db8::')).toEqual([0])
+})

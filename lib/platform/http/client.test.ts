@@ -166,13 +166,6 @@ describe('a request fails as not_sent', () => {
     expect(await failed).toBe('not_sent timeout_connect')
   })
 
-  test('when a connection is not secured in the time for connecting, long before its own timeout', async () => {
-    const { url } = await serveHostile(() => {})
-    const http = client({ connect_timeout_ms: 100 })
-    const request = post(url.replace('http:', 'https:'), { timeout_ms: 10 * HANG_LIMIT_MS })
-    expect(await failure(http.request(request))).toBe('not_sent timeout_connect')
-  })
-
   test('when all connections are busy until its timeout', async () => {
     const clock = stopClock()
     const { url, requests, read } = await serveHostile(() => {})
