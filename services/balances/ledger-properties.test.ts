@@ -9,6 +9,7 @@ import { assertFollows, sealBatch } from './domain/hash-chain.ts'
 import { sumOfAccounts } from './domain/merchant-accounts.ts'
 import { shardOf } from './domain/shard.ts'
 import {
+  type BatchDraft,
   createBatchDraft,
   createShardState,
   type ShardSnapshot,
@@ -43,7 +44,11 @@ function expectModelBalances(state: ShardState, model: LedgerModel): void {
 }
 
 /** Decides a list of commands as one batch and compares each result with the model. */
-function decideBatch(state: ShardState, list: readonly Command[], model: LedgerModel): Batch | undefined {
+function decideBatch(
+  state: ShardState,
+  list: readonly Command[],
+  model: LedgerModel,
+): { readonly batch: Batch; readonly draft: BatchDraft } | undefined {
   const { seq, hash } = state.head()
   const position: BatchPosition = { shard: SHARD, seq: seq + 1n, time: new Date(0) }
   const draft = createBatchDraft(state, position)
@@ -56,7 +61,7 @@ function decideBatch(state: ShardState, list: readonly Command[], model: LedgerM
     if ('recorded' in result) expect(decideCommand(draft, command, position)).toEqual(result)
   }
   if (draft.entries.length === 0) return undefined
-  return sealBatch(position, hash, draft.entries, 'token')
+  return { batch: sealBatch(position, hash, draft.entries, 'token'), draft }
 }
 
 test('decideCommand agrees with the model, and a replay of the batches gives the same state', () => {
@@ -69,9 +74,10 @@ test('decideCommand agrees with the model, and a replay of the batches gives the
       const journal: Batch[] = []
       let loaded = createShardState({ shard: SHARD })
       for (let from = 0; from < list.length; from += size) {
-        const batch = decideBatch(state, list.slice(from, from + size), model)
-        if (batch === undefined) continue
-        state.append(batch)
+        const decided = decideBatch(state, list.slice(from, from + size), model)
+        if (decided === undefined) continue
+        const { batch, draft } = decided
+        state.append(batch, draft)
         journal.push(batch)
         expectModelBalances(state, model)
         loaded.append(batch)

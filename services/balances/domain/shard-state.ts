@@ -17,8 +17,11 @@ export interface ShardState extends LedgerView {
   head(): JournalHead
   /** The accounts of a merchant, one element per currency. */
   accountsOf(merchant_id: string): MerchantAccounts[]
-  /** Applies one committed batch. Throws `CorruptJournal` and changes nothing when the batch contradicts the state. */
-  append(batch: Batch): void
+  /**
+   * Applies one committed batch. Throws `CorruptJournal` and changes nothing when the batch contradicts the state.
+   * `decided` are the changes of the draft on this very state in which the batch was decided; they need no second check.
+   */
+  append(batch: Batch, decided?: RowChanges): void
   /** Removes the oldest recent entries beyond the limit. */
   trimRecentEntries(): void
   /** Removes all recent entries, which are only a cache. A processor that is deciding must not lose them. */
@@ -55,10 +58,8 @@ export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<Sh
     ...view,
     head: () => head,
     accountsOf: rows.accountsOf,
-    append(batch) {
-      const draft = createBatchDraft(view, batch)
-      for (const entry of batch.entries) draft.record(entry)
-      rows.change(draft)
+    append(batch, decided) {
+      rows.change(decided ?? replayed(view, batch))
       appended_entries += batch.entries.length
       recent.add(batch)
       head = { seq: batch.seq, time_ms: batch.time.getTime(), hash: batch.hash }
@@ -70,6 +71,13 @@ export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<Sh
     sizeBytes: () => rows.sizeBytes() + recent.sizeBytes(),
     appendedEntries: () => appended_entries,
   }
+}
+
+/** The changes of a batch that was read: every entry is checked against the state before it. */
+function replayed(view: LedgerView, batch: Batch): RowChanges {
+  const draft = createBatchDraft(view, batch)
+  for (const entry of batch.entries) draft.record(entry)
+  return draft
 }
 
 /** Creates a draft on top of a state. The draft never changes the state, so a superseded draft is simply dropped. */

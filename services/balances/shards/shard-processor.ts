@@ -8,6 +8,7 @@ import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/dec
 import type { Batch, BatchPosition, RecordedEntry } from '../domain/entry.ts'
 import { CorruptJournal, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
+import type { RowChanges } from '../domain/shard-rows.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
 import type { Journal } from '../store/journal.ts'
 import { catchUp } from './catch-up.ts'
@@ -65,8 +66,8 @@ export function createShardProcessor(
     unresolved = undefined
   }
 
-  function append(batch: Batch): void {
-    state.append(batch)
+  function append(batch: Batch, decided?: RowChanges): void {
+    state.append(batch, decided)
     state.trimRecentEntries()
     onCommitted()
   }
@@ -106,7 +107,7 @@ export function createShardProcessor(
         unresolved = batch
         throw unknownCommitError(batch, commit.cause)
       }
-      append(batch)
+      append(batch, draft)
     } else if (!is_current) {
       return false
     }
