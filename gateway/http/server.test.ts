@@ -194,6 +194,7 @@ test('answers 2002 beyond the requests in progress of the process', async () => 
   gate.resolve()
   const others = (await pending).filter((code) => code !== 0)
   expect(others).toEqual([2002, 2002])
+  expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
 })
 
 test.each([

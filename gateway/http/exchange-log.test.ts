@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { expect, test } from '@jest/globals'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { createLog } from '#lib/platform/telemetry/log.ts'
+import { beginExchange, type Exchange } from './exchange.ts'
+import { createExchangeLog, type ExchangeLog } from './exchange-log.ts'
+
+const LINES_PER_NETWORK = 20
+
+/** How many lines are written when `write` is called 50 times for callers of one network. */
+function linesOf(write: (log: ExchangeLog) => void): number {
+  const lines: string[] = []
+  const writer = { write: (line: string): void => void lines.push(line) }
+  const log = createExchangeLog(createLog('gateway', { level: 'info', writer }), undefined)
+  for (let count = 0; count < 50; count += 1) write(log)
+  return lines.length
+}
+
+function exchangeOf(context: Exchange['context']): Exchange {
+  const request = { rawHeaders: [], headers: {}, socket: { remoteAddress: '192.0.2.1' } }
+  const exchange = beginExchange(request as unknown as IncomingMessage, {} as ServerResponse)
+  return { ...exchange, context }
+}
+
+const refused = new PublicError(3000)
+
+test.each<[string, (log: ExchangeLog) => void]>([
+  ['refusals', (log) => log.logFailure(exchangeOf({}), refused)],
+  ['aborted requests', (log) => log.logAborted(exchangeOf({}))],
+  ['invalid requests', (log) => log.logInvalid('id', '192.0.2.1', 'reason')],
+])('samples the lines about %s of callers that are not authenticated', (_what, write) => {
+  expect(linesOf(write)).toBe(LINES_PER_NETWORK)
+})
+
+test('writes each line about an authenticated caller', () => {
+  const sign = (): readonly [string, string] => ['x-signature', '']
+  expect(linesOf((log) => log.logFailure(exchangeOf({ sign }), refused))).toBe(50)
+  expect(linesOf((log) => log.logSuccess(exchangeOf({ sign }), 200))).toBe(50)
+})
