@@ -186,10 +186,12 @@ test('answers 2002 beyond the requests in progress of the process', async () => 
     log: createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
+  // A slow machine needs longer to send all requests than a connection may be idle.
+  app.server.setTimeout(0)
   const pending = codesOfMany(most + 2, requestText(BALANCE))
   await eventually(
     async () => lines.length,
-    (count) => count === 2,
+    (count = 0) => count >= 2,
   )
   gate.resolve()
   const others = (await pending).filter((code) => code !== 0)
