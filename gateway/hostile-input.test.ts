@@ -82,7 +82,7 @@ test.each(REQUESTS)('$name: refuses a change of any signed byte', async (request
 
 /** The body with one bit flipped, for each bit. */
 function* withFlippedBits(body: Buffer): Generator<Buffer> {
-  for (let bit = 0; bit < body.length * 8; bit++) {
+  for (let bit = 0; bit < body.length * 8; bit += 1) {
     const changed = Buffer.from(body)
     changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
     yield changed
@@ -91,7 +91,7 @@ function* withFlippedBits(body: Buffer): Generator<Buffer> {
 
 /** The text with one character replaced by another hexadecimal digit, lower and upper case, for each character. */
 function* withReplacedCharacters(text: string): Generator<string> {
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; at < text.length; at += 1) {
     for (const digit of '0123456789abcdefA')
       if (digit !== text.charAt(at)) yield text.slice(0, at) + digit + text.slice(at + 1)
   }

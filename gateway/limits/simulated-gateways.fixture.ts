@@ -81,8 +81,12 @@ function createFaultyCounters(
   let healed = false
 
   const turn = (): Promise<void> => scheduler.schedule(Promise.resolve())
-  const nextFault = (kind: 'read' | 'write'): WriteFault | undefined =>
-    kind === 'read' || healed ? 'ok' : faults[writes++ % faults.length]
+  const nextFault = (kind: 'read' | 'write'): WriteFault | undefined => {
+    if (kind === 'read' || healed) return 'ok'
+    const fault = faults[writes % faults.length]
+    writes += 1
+    return fault
+  }
   return {
     history,
     heal(): void {

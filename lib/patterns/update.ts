@@ -87,7 +87,7 @@ async function compareAndSet<D extends object, R>(
   load: (tries: number) => Promise<Stored<D> | undefined>,
   write: (current: Stored<D> | undefined) => Promise<R>,
 ): Promise<R> {
-  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const current = await load(tries)
     try {
       return await write(current)

@@ -23,7 +23,7 @@ describe('uuidv7', () => {
   test('ids sort in the order of their creation, even when the clock steps back', () => {
     const state = stopClockAt(1_800_000_001_000)
     const ids = []
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < 20_000; i += 1) {
       if (i === 10_000) state.now_ms -= 60_000
       ids.push(uuidv7())
     }

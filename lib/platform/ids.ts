@@ -23,7 +23,9 @@ export function uuidv7(): string {
   if (now_ms > state.last_ms) {
     state.last_ms = now_ms
     state.sequence = ((bytes[0] as number) << 2) | ((bytes[1] as number) >> 6)
-  } else if (++state.sequence > 0xfff) {
+  } else if (state.sequence < 0xfff) {
+    state.sequence += 1
+  } else {
     state.last_ms += 1
     state.sequence = 0
   }
@@ -63,7 +65,9 @@ export function numericIds(instance: number): () => string {
     if (now_s > second) {
       second = now_s
       counter = 0
-    } else if (++counter > 9999) {
+    } else if (counter < 9999) {
+      counter += 1
+    } else {
       second += 1
       counter = 0
     }

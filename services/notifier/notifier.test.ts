@@ -252,7 +252,7 @@ describe('a callback', () => {
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const event_key = `${payment_id}:3`
     const again = eventBytes({ eventKey: event_key, merchantId: merchant_id })
-    for (let time = 0; time < 5; time++)
+    for (let time = 0; time < 5; time += 1)
       await publisher.publish(eventSubject('payment.completed'), event_key, again)
     expect(await deliveriesOf(merchant_id, payment_id)).toHaveLength(1)
     expect(receiver.callbacks).toHaveLength(1)
@@ -265,7 +265,7 @@ describe('the operator', () => {
     const receiver = await newReceiver()
     const { endpoint } = await newEndpoint(merchant_id, receiver.url, ['payment.completed', 'payment.failed'])
     const payments: string[] = []
-    for (let number = 0; number < 7; number++) {
+    for (let number = 0; number < 7; number += 1) {
       const event = number % 3 === 0 ? 'payment.failed' : 'payment.completed'
       payments.push(await publish(merchant_id, { event }))
     }

@@ -38,3 +38,10 @@ test('the linter reports a function of more than 70 lines of code, and a suppres
   expect(await lint(suppression + functionOf(71))).not.toContain('noExcessiveLinesPerFunction')
   expect(await lint(suppression + functionOf(70))).toContain('suppressions/unused')
 })
+
+test('the linter reports ++ and --', async () => {
+  const counting = (change: string): string => `let sum = 0\n${change}\nexport const total = sum\n`
+  for (const change of ['sum++', '--sum', 'for (let at = 0; at < 9; at++) sum += at'])
+    expect(await lint(counting(change))).toContain('noIncrementDecrement')
+  expect(await lint(counting('sum += 1'))).not.toContain('noIncrementDecrement')
+})

@@ -32,7 +32,7 @@ export function mutateJson(value: unknown, choices: Choices): string {
     [2, 2],
     [1, 4],
   ])
-  for (let done = 0; done < count; done++) mutateOnce(tree, choices)
+  for (let done = 0; done < count; done += 1) mutateOnce(tree, choices)
   const text = textOf(tree, choices.chance(0.1) ? choices.pick(SPACES) : '')
   if (choices.chance(0.05)) return choices.pick(AROUND) + text
   return choices.chance(0.05) ? text + choices.pick(AROUND) : text

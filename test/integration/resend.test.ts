@@ -179,7 +179,7 @@ describe('an operation_id', () => {
     const payment = await system.createPaidDeposit()
     const request = { hId: payment.hId, operationId: uuidv7() }
     const { deliveryIds } = await system.resend(request)
-    for (let times = 0; times < 3; times++)
+    for (let times = 0; times < 3; times += 1)
       expect((await system.resend(request)).deliveryIds).toEqual(deliveryIds)
     const { payment: notified } = await system.notify(request)
     expect((await system.notify(request)).payment).toEqual(notified)

@@ -116,7 +116,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       for (const { handle } of queued) await far.subscribe('work.*', handle, { queue_group: 'q' })
       await near.subscribe('work.>', other.handle, { queue_group: 'other' })
       const count = 300
-      for (let n = 0; n < count; n++) await near.publish(`work.${n % 7}`, text(`${n}`))
+      for (let n = 0; n < count; n += 1) await near.publish(`work.${n % 7}`, text(`${n}`))
       await Promise.all([...plain, other].map(({ until }) => until(count)))
       await far.close()
       const all = queued.flatMap(({ received }) => received.map(read))
@@ -128,7 +128,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       const { near, far } = await open()
       const { handle, until } = recorder()
       await far.subscribe('in.order', handle)
-      for (let n = 0; n < 500; n++) await near.publish('in.order', text(`${n}`))
+      for (let n = 0; n < 500; n += 1) await near.publish('in.order', text(`${n}`))
       expect((await until(500)).map(read)).toEqual(Array.from({ length: 500 }, (_, n) => `${n}`))
     })
 
@@ -157,14 +157,15 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       let running = 0
       let most = 0
       const handler = async (message: Message): Promise<void> => {
-        most = Math.max(most, ++running)
+        running += 1
+        most = Math.max(most, running)
         if (running === 3) third.open()
         await release.opened
         running -= 1
         done.handle(message)
       }
       await far.subscribe('a', handler, { concurrency: 3 })
-      for (let n = 0; n < 20; n++) await near.publish('a', text(`${n}`))
+      for (let n = 0; n < 20; n += 1) await near.publish('a', text(`${n}`))
       await third.opened
       release.open()
       await done.until(20)
@@ -182,7 +183,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
       }
       await far.subscribe('a', slow, { concurrency: 2, pending_max: 5 })
       await far.subscribe('a', all.handle)
-      for (let n = 0; n < 50; n++) await near.publish('a', text(`${n}`))
+      for (let n = 0; n < 50; n += 1) await near.publish('a', text(`${n}`))
       await all.until(50)
       release.open()
       await until(7)
@@ -235,7 +236,7 @@ export function busSuite(name: string, openPair: () => Promise<BusPair>): void {
         ended.push(read(message))
       })
       await far.subscribe('a', probe.handle)
-      for (let n = 0; n < 10; n++) await near.publish('a', text(`${n}`))
+      for (let n = 0; n < 10; n += 1) await near.publish('a', text(`${n}`))
       await probe.until(10)
       expect(far.connected()).toBe(true)
       await far.close()

@@ -80,7 +80,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
           expect(signal ?? code).toBe(point === 'never' ? 0 : 'SIGKILL')
           const { runner, orders, acts } = await openSystem()
           runner.start()
-          for (let number = 0; number < ORDERS; number++) {
+          for (let number = 0; number < ORDERS; number += 1) {
             const order_id = `order-${number}`
             const stored = await orders.get({ order_id })
             if (!stored) continue
@@ -107,11 +107,11 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       }
       const effects = [chargeEffect, shipEffect, reportEffect].map((definition) => definition.bind(counting))
       const writer = await openSystem([chargeEffect.bind({ ...counting, budget: createBudget(0) })])
-      for (let number = 0; number < 40; number++) await writer.runner.insert(newOrder(`order-${number}`))
+      for (let number = 0; number < 40; number += 1) await writer.runner.insert(newOrder(`order-${number}`))
       const [left, right] = [await openSystem(effects), await openSystem(effects)]
       left.runner.start()
       right.runner.start()
-      for (let number = 0; number < 40; number++) await untilDone(`order-${number}`)
+      for (let number = 0; number < 40; number += 1) await untilDone(`order-${number}`)
       expect(runs.size).toBe(120)
       expect([...runs.values()].every((times) => times === 1)).toBe(true)
     })

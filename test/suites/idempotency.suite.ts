@@ -209,7 +209,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
         }, payload)
         await expect(work).rejects.toMatchObject({ name: 'PublicError' })
       }
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 5; round += 1) {
         await Promise.all(Array.from({ length: 12 }, (_, number) => visit(number)))
       }
     })

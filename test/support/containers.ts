@@ -34,7 +34,7 @@ export async function mongodbInContainer(): Promise<{ uri: string; stop(): Promi
   const members = '[{ _id: 0, host: "127.0.0.1:27017" }]'
   const script =
     `rs.initiate({ _id: "rs0", members: ${members} }); ` +
-    'for (let i = 0; i < 600 && !db.hello().isWritablePrimary; i++) sleep(50); ' +
+    'for (let i = 0; i < 600 && !db.hello().isWritablePrimary; i += 1) sleep(50); ' +
     'if (!db.hello().isWritablePrimary) quit(1)'
   const initiated = await container.exec(['mongosh', '--quiet', '--eval', script])
   if (initiated.exitCode !== 0) {

@@ -10,7 +10,7 @@ const crashAt = (at: CrashPoint, id: string): void => {
   if (at === point && id.endsWith(effect_suffix)) process.kill(process.pid, 'SIGKILL')
 }
 const system = await openEffectsSystem(store_location, crashAt)
-for (let number = 0; number < orders; number++) {
+for (let number = 0; number < orders; number += 1) {
   const stored = await system.runner.insert(newOrder(`order-${number}`))
   if (number === orders - 1) crashAt('inserted', effect_suffix)
   const order = await system.runner.runEffects(stored)

@@ -34,7 +34,7 @@ export async function differentFreePorts(count: number): Promise<readonly number
  * of a server that stops and starts again.
  */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 50; tries++) {
+  for (let tries = 0; tries < 50; tries += 1) {
     const port = 10_000 + Math.floor(Math.random() * 10_000)
     if (await isFree(port)) return port
   }

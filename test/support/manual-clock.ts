@@ -42,5 +42,5 @@ export function createManualClock(wall_ms = Date.UTC(2026, 10, 21)): ManualClock
 
 /** Resolves when all work is done that needs neither time nor the network. */
 export async function settled(): Promise<void> {
-  for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve))
+  for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve))
 }

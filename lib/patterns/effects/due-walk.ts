@@ -42,7 +42,7 @@ export function createDueWalk<D extends object>(
   }
 
   return async () => {
-    for (let page = 0; page < PAGES_MAX; page++) {
+    for (let page = 0; page < PAGES_MAX; page += 1) {
       if (!hasRoom()) {
         after = undefined
         return

@@ -80,7 +80,7 @@ test('an effect of an unknown kind that has just become due is left to other pro
   await fixture.store(300, knownEffect, 1)
   const runner = fixture.runner([knownEffect.bind(idleHandler)])
   runner.start()
-  for (let number = 0; number < 300; number++) await fixture.untilDone(`known-${number}`)
+  for (let number = 0; number < 300; number += 1) await fixture.untilDone(`known-${number}`)
   await runner.stop()
   expect(await fixture.items.get({ item_id: 'one' })).toEqual(before)
 })
@@ -170,7 +170,7 @@ test('without a budget the sweep of a lane runs 512 documents at once, and the o
   await fixture.untilDone('publish')
   expect(gate.running).toHaveLength(512)
   gate.release()
-  for (let number = 0; number < 600; number++) await fixture.untilDone(`credit-${number}`)
+  for (let number = 0; number < 600; number += 1) await fixture.untilDone(`credit-${number}`)
   await runner.stop()
 })
 

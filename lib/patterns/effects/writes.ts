@@ -125,7 +125,7 @@ export function createEffectWrites<D extends EffectDocument>(
     async writeOutcomes(document, outcomes) {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
       const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
-      for (let failures = 1; ; failures++) {
+      for (let failures = 1; ; failures += 1) {
         try {
           // The given document is usually the current one. If an ambiguous write has succeeded, the next round finds
           // the effects gone and changes nothing.

@@ -121,9 +121,9 @@ describe('ids without a credential', () => {
     // Changes are reported repeatedly for a while, and each report causes another read.
     await clock.advance(15_000)
     const findAll = async (): Promise<void> => {
-      for (let id = LOWEST - 500; id < LOWEST + 2_000; id++) await find(String(id))
+      for (let id = LOWEST - 500; id < LOWEST + 2_000; id += 1) await find(String(id))
     }
-    for (let second = 0; second < 59; second++) {
+    for (let second = 0; second < 59; second += 1) {
       await findAll()
       await clock.advance(1_000)
     }
@@ -135,7 +135,7 @@ describe('ids without a credential', () => {
     const { state, reads, ids, find } = await startedRegistryCache(2_000)
     state.delay_ms = 300
     const flood = [...invented_ids]
-    for (let ahead = 1; ahead <= 1_500; ahead++) flood.push(String(state.highest + ahead))
+    for (let ahead = 1; ahead <= 1_500; ahead += 1) flood.push(String(state.highest + ahead))
     const refused = flood.map((id) => find(id))
     const good = ids.map((id) => find(id))
     await clock.advance(3_000)

@@ -289,7 +289,7 @@ describe('room', () => {
     const limits = { ...CACHE_LIMITS, present_max: 2, absent_max: 10 }
     const { reads, cache } = countedReads({ a: '1' }, limits)
     await cache.get('a')
-    for (let id = 0; id < 1_000; id++) await cache.get(`unknown ${id}`)
+    for (let id = 0; id < 1_000; id += 1) await cache.get(`unknown ${id}`)
     expect(reads).toHaveLength(1_001)
     await cache.get('a')
     await cache.get('unknown 999')
@@ -330,7 +330,7 @@ describe('getReadAfter', () => {
     const { reads, cache } = countedReads({ a: '1' })
     await cache.get('a')
     const responses: Promise<unknown>[] = []
-    for (let event = 0; event < 500; event++) {
+    for (let event = 0; event < 500; event += 1) {
       responses.push(cache.getReadAfter('a', now()))
       await clock.advance(1)
     }

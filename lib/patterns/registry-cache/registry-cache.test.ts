@@ -158,7 +158,7 @@ test('drops values that were read before the first poll', async () => {
 test('sends the merchants service nothing but one poll per second in the steady state', async () => {
   const registry = createFakeRegistry()
   const { registry_cache, credential } = await startRegistryCache(registry.client)
-  for (let second = 0; second < 59; second++) {
+  for (let second = 0; second < 59; second += 1) {
     await credential('20001')
     await registry_cache.route('30001')
     await registry_cache.merchantRoutes('1001', 'test')

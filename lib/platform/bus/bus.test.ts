@@ -33,8 +33,10 @@ if ('skip' in nats) {
       const thrown: unknown[] = []
       let sent = 0
       const publish = async (): Promise<boolean> => {
+        const text = `${sent}`
+        sent += 1
         try {
-          await near.publish('steady.x', new TextEncoder().encode(`${sent++}`))
+          await near.publish('steady.x', new TextEncoder().encode(text))
           return true
         } catch (error) {
           thrown.push(error)
@@ -64,7 +66,7 @@ if ('skip' in nats) {
       let arrived = (): void => {}
       nats.pause()
       const flood = async (): Promise<void> => {
-        for (let n = 0; n < 100; n++) await bus.publish('flood', large)
+        for (let n = 0; n < 100; n += 1) await bus.publish('flood', large)
       }
       await expect(flood()).rejects.toThrow(Unavailable)
       nats.resume()

@@ -124,7 +124,7 @@ function isRefusal(error: unknown): boolean {
 
 /** Tries until a server answers. Jitter spreads the clients of a restarted server. */
 async function dial(options: ConnectionOptions, signal: AbortSignal): Promise<NatsConnection | undefined> {
-  for (let failures = 1; !signal.aborted; failures++) {
+  for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       return await connect(options)
     } catch (error) {

@@ -14,7 +14,7 @@ test('systems with different prefixes on one bus do not receive messages of each
       queue_group: 'notifier',
     }),
   ])
-  for (let count = 0; count < 5; count++) await alpha.publish('events.paid', new Uint8Array())
+  for (let count = 0; count < 5; count += 1) await alpha.publish('events.paid', new Uint8Array())
   await beta.publish('events.failed', new Uint8Array())
   await Promise.all(subscriptions.map((subscription) => subscription.close()))
   expect(received.toSorted()).toEqual([...Array(5).fill('alpha got events.paid'), 'beta got events.failed'])

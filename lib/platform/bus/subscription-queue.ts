@@ -125,7 +125,8 @@ function createFifo(): Fifo {
     add: (message) => void messages.push(message),
     take() {
       if (first === messages.length) return undefined
-      const message = messages[first++]
+      const message = messages[first]
+      first += 1
       if (first > 1024 && first * 2 > messages.length) {
         messages.splice(0, first)
         first = 0

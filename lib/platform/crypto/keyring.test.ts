@@ -34,7 +34,7 @@ describe('a sealed secret', () => {
   test('is not decrypted when a byte was altered or removed', () => {
     const [id, body = ''] = ring.seal(newSecret(), OWNER).split('.')
     const bytes = Buffer.from(body, 'base64url')
-    for (let position = 0; position < bytes.length; position++) {
+    for (let position = 0; position < bytes.length; position += 1) {
       const altered = Buffer.from(bytes)
       altered.writeUInt8(altered.readUInt8(position) ^ 1, position)
       expect(() => ring.unseal(`${id}.${altered.toString('base64url')}`, OWNER)).toThrow()

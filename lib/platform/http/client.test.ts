@@ -110,7 +110,7 @@ describe('a request', () => {
       response.end()
     })
     const http = client({ keep_alive_ms: 0 })
-    for (let n = 0; n < 3; n++) await http.request(post(url))
+    for (let n = 0; n < 3; n += 1) await http.request(post(url))
     expect(sockets.size).toBe(3)
   })
 

@@ -94,7 +94,8 @@ export function sendRequest(
       },
       onResponseStart(_controller, status, headers) {
         if (status < 200) {
-          if (++interim_count > INTERIM_MAX) fail('bad_response')
+          interim_count += 1
+          if (interim_count > INTERIM_MAX) fail('bad_response')
           return
         }
         response_head = { status, headers: joinHeaders(headers) }

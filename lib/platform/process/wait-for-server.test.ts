@@ -22,7 +22,10 @@ test('throws the last error when the time is over', async () => {
   const restore = useClock(manual)
   try {
     let tries = 0
-    const connect = () => Promise.reject(new Unavailable(`try ${++tries}`))
+    const connect = () => {
+      tries += 1
+      return Promise.reject(new Unavailable(`try ${tries}`))
+    }
     const failed = waitForServer(server, { limit_ms: 300 }, connect).catch((error: unknown) => error)
     await manual.advance(300)
     expect(await failed).toMatchObject({ message: `try ${tries}` })
@@ -34,7 +37,10 @@ test('throws the last error when the time is over', async () => {
 
 test('does not wait without a limit, nor for a server that answered with an error', async () => {
   let tries = 0
-  const connect = () => Promise.reject(new Unavailable(`try ${++tries}`))
+  const connect = () => {
+    tries += 1
+    return Promise.reject(new Unavailable(`try ${tries}`))
+  }
   await expect(waitForServer(server, { limit_ms: 0 }, connect)).rejects.toThrow('try 1')
   const refused = () => Promise.reject(new TypeError('wrong password'))
   await expect(waitForServer(server, { limit_ms: 60_000 }, refused)).rejects.toThrow('wrong password')

@@ -34,7 +34,7 @@ export async function waitForServer<T>(
   connect: () => Promise<T>,
 ): Promise<T> {
   const began_ms = clock.monotonic_ms()
-  for (let failures = 1; ; failures++) {
+  for (let failures = 1; ; failures += 1) {
     try {
       const connected = await connect()
       if (failures > 1)

@@ -34,7 +34,7 @@ export async function commitBatch(
   const deadline_ms = clock.monotonic_ms() + COMMIT_RESOLVE_MAX_MS
   let is_unclear = may_be_written
   let cause: unknown
-  for (let failures = 1; ; failures++) {
+  for (let failures = 1; ; failures += 1) {
     try {
       const result = await journal.append(batch)
       if (result === 'appended') return { status: 'committed' }

@@ -304,8 +304,10 @@ describe('one outcome per id', () => {
     const first = await ledger.submit('test', credit('a', 1n))
     await ledger.stop()
     let answers = 0
-    const append: Journal['append'] = async (batch) =>
-      answers++ === 0 ? 'unknown' : await store.journal.append(batch)
+    const append: Journal['append'] = async (batch) => {
+      answers += 1
+      return answers === 1 ? 'unknown' : await store.journal.append(batch)
+    }
     const later = createLedger(withJournal(store, { append }), trustedClock)
     expect(await later.submit('test', credit('a', 1n))).toEqual(first)
     await later.stop()

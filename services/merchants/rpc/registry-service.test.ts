@@ -187,7 +187,7 @@ describe('ListChanges', () => {
     await clock.advance(400_000)
     const since = timestampFromMs(clock.now_ms())
     const { merchantId } = await createOneOfEach()
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 20; round += 1) {
       const names = Array.from({ length: 50 }, (_, place) => `${round}-${place}`)
       const create = (name: string) =>
         fixture

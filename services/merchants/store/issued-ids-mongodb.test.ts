@@ -38,7 +38,7 @@ if ('skip' in server) {
     try {
       const ids: number[] = []
       const reported: number[] = []
-      for (let round = 0; round < ROUNDS; round++) {
+      for (let round = 0; round < ROUNDS; round += 1) {
         const creations = Array.from({ length: CONCURRENCY }, (_, place) =>
           create(place % 2 === 0 ? one : other),
         )

@@ -20,7 +20,7 @@ async function createCredentials(count: number): Promise<string[]> {
   const merchantId = await fixture.createMerchant(environment)
   const given = { merchantId, environment, apiVersion: ApiVersion.V1 }
   const ids: string[] = []
-  for (let place = 0; place < count; place++) {
+  for (let place = 0; place < count; place += 1) {
     const { credential } = await fixture.client(CredentialService).createCredential(given)
     ids.push(credential?.applicationId ?? '')
   }
@@ -43,7 +43,7 @@ test('the range of issued application ids is empty before the first id, and is i
 
 test('the range has no gaps: it includes an id whose credential was not stored', async () => {
   await createCredentials(1)
-  for (let place = 0; place < 3; place++) await fixture.store.issued_ids.issue('credential')
+  for (let place = 0; place < 3; place += 1) await fixture.store.issued_ids.issue('credential')
   expect(await rangeOf()).toEqual(['20001', '20004'])
   expect(await createCredentials(1)).toEqual(['20005'])
 })

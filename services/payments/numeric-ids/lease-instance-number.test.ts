@@ -43,7 +43,7 @@ const numberOf = (id: string): string => id.slice(10, 14)
 /** Makes randomness return only these bytes, so that processes draw the same numbers; a single byte gives one number. */
 function fewNumbers(...bytes: readonly number[]): void {
   const draw = (target: Uint8Array): void => {
-    for (let at = 0; at < target.length; at++) target[at] = bytes[randomInt(bytes.length)] ?? 0
+    for (let at = 0; at < target.length; at += 1) target[at] = bytes[randomInt(bytes.length)] ?? 0
   }
   restores.push(useRandomness(draw))
 }
@@ -65,7 +65,7 @@ function watched(collection: Collection<InstanceNumberLease>): Collection<Instan
 
 /** Advances the clock by a minute, and waits for all calls of the store after each step. */
 async function passMinute(): Promise<void> {
-  for (let step = 0; step < 12; step++) {
+  for (let step = 0; step < 12; step += 1) {
     await clock.advance(5_000)
     while (open_calls.size > 0) {
       await Promise.allSettled(open_calls)
@@ -96,7 +96,7 @@ describe('the leased instance number', () => {
   test('is renewed while the process lives', async () => {
     const ids = await leaseInstanceNumber(leases, trustedClock)
     const number = numberOf(ids.next())
-    for (let time = 0; time < 4; time++) await passMinute()
+    for (let time = 0; time < 4; time += 1) await passMinute()
     expect(numberOf(ids.next())).toBe(number)
     await ids.stop()
   })

@@ -111,7 +111,7 @@ async function acquire(
   leases: Collection<InstanceNumberLease>,
   holder: string,
 ): Promise<{ instance_number: number; version: number }> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const instance_number = Math.floor(randomFraction() * INSTANCE_NUMBERS)
     let is_free = false
     const lease = await upsert(leases, { instance_number }, (current) => {

@@ -37,7 +37,7 @@ test('refuses a body that is too large with 413 and serves the next request at o
 test('serves providers while 1,100 other clients keep unfinished requests open', async () => {
   const port = Number(server.host_and_port.split(':').at(-1))
   const slow_clients: Socket[] = []
-  for (let count = 0; count < 1_100; count++) {
+  for (let count = 0; count < 1_100; count += 1) {
     const slow_client = connect(port, '127.0.0.1')
     slow_client.on('error', () => {})
     slow_clients.push(slow_client)

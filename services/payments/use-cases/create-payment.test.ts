@@ -48,13 +48,14 @@ function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
 }
 
 function request(changes: Partial<CreatePaymentRequest> = {}): CreatePaymentRequest {
+  requests += 1
   return {
     merchant_id: '7001',
     environment: 'test',
     policy: { service_ids: [], currencies: [] },
     service_id: '501',
     direction: 'in',
-    c_id: `order-${++requests}`,
+    c_id: `order-${requests}`,
     amount: 150_000n,
     currency: 'INR',
     ...changes,

@@ -12,7 +12,7 @@ test('lists the anomalies of all merchants, newest first, each once', async () =
   await using fixture = await openPayments()
   const { anomalies } = fixture.store
   const { payment_id, environment } = newDeposit()
-  for (let number = 0; number < 30; number++) {
+  for (let number = 0; number < 30; number += 1) {
     await anomalies.insert({
       merchant_id: `70${number % 3}`,
       anomaly_id: sha256Hex(`${number}`),

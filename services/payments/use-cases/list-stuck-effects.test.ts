@@ -9,7 +9,7 @@ const START = Date.UTC(2026, 10, 21)
 test('lists stuck effects by pages of payments, the longest stuck first', async () => {
   await using fixture = await openPayments()
   const { payments } = fixture.store
-  for (let number = 0; number < 5; number++) {
+  for (let number = 0; number < 5; number += 1) {
     const at = new Date(START + number)
     const deposit = newDeposit({ c_id: `stuck-${number}`, created_at: new Date(START - number) })
     const credit = creditLedgerEffect.newEffect(deposit, {}, { at })

@@ -35,8 +35,9 @@ afterAll(async () => {
 
 /** An order with a new key, whose amount ends in these digits. */
 function orderOf(kind: 'deposit' | 'withdrawal', digits: number): ProviderOrder {
+  orders_made += 1
   const common = {
-    idempotency_key: `${kind}:${digits}:${++orders_made}`,
+    idempotency_key: `${kind}:${digits}:${orders_made}`,
     amount: { minor: 5_000_000n + BigInt(digits), currency: 'INR' },
     callback_url: receiver.url,
   }
@@ -46,9 +47,10 @@ function orderOf(kind: 'deposit' | 'withdrawal', digits: number): ProviderOrder 
 }
 
 function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
+  orders_made += 1
   return {
     kind: 'refund',
-    idempotency_key: `refund:${++orders_made}`,
+    idempotency_key: `refund:${orders_made}`,
     amount: { minor, currency: deposit.amount.currency },
     method: deposit.method,
     callback_url: receiver.url,

@@ -36,9 +36,10 @@ const create = (order: ProviderOrder) => connector.create(sandbox.account, order
 
 /** A deposit of 1,009.08, which is paid in the response to its create. */
 async function createPaid(): Promise<ProviderOrder> {
+  orders_made += 1
   const deposit: ProviderOrder = {
     kind: 'deposit',
-    idempotency_key: `deposit-${++orders_made}`,
+    idempotency_key: `deposit-${orders_made}`,
     amount: { minor: 100_908n, currency: 'INR' },
     method: 'upi',
     callback_url: 'http://127.0.0.1:9/',
@@ -50,9 +51,10 @@ async function createPaid(): Promise<ProviderOrder> {
 }
 
 function refundOf(deposit: ProviderOrder, minor: bigint): ProviderOrder {
+  orders_made += 1
   return {
     kind: 'refund',
-    idempotency_key: `refund-${++orders_made}`,
+    idempotency_key: `refund-${orders_made}`,
     amount: { minor, currency: 'INR' },
     method: 'upi',
     callback_url: 'http://127.0.0.1:9/',

@@ -55,7 +55,8 @@ export function createScheduler(): Scheduler {
     now_ms: () => now_ms,
     eventCount: () => count,
     at(time_ms, action, is_quiet = false) {
-      const entry: Entry = { time_ms: Math.max(time_ms, now_ms), sequence: sequence++, is_quiet, action }
+      const entry: Entry = { time_ms: Math.max(time_ms, now_ms), sequence, is_quiet, action }
+      sequence += 1
       push(heap, entry)
       return {
         cancel() {

@@ -331,7 +331,7 @@ test('a draining server takes calls on old and new connections, and reports that
   expect(await health(address, '')).toBe(NOT_SERVING)
   serving.setServing(true)
   expect(await health(address, '')).toBe(NOT_SERVING)
-  for (let call = 0; call < 20; call++) {
+  for (let call = 0; call < 20; call += 1) {
     expect(await outcome(old.listMerchants({}))).toBe('ok')
     expect(await outcome(late.listMerchants({}))).toBe('ok')
   }
