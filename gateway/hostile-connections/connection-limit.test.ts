@@ -102,6 +102,15 @@ test('a network that is full of half-sent requests still gets new connections, a
   expect(await clients.at(-1)?.request()).toBe(true)
 })
 
+test('a process that is full of half-sent requests still gets new connections, at the cost of its oldest', async () => {
+  const start = await startServer()
+  const clients = [...(await open(start, 6, '127.0.0.2')), ...(await open(start, 6, '127.0.0.3'))]
+  expect(openOf(clients)).not.toContain(false)
+  clients.push(await start('127.0.0.4'))
+  await areOpen(clients, [false, ...clients.slice(1).map(() => true)])
+  expect(await clients.at(-1)?.request()).toBe(true)
+})
+
 test('closes the oldest unauthenticated connections of a network beyond its share', async () => {
   const start = await startServer()
   const clients = await open(start, 6)
