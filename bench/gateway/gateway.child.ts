@@ -1,15 +1,32 @@
-import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import { createTestGateway } from '../../gateway/gateway.fixture.ts'
+import { createTestGateway, keyring, SECRET } from '../../gateway/gateway.fixture.ts'
 
 /**
- * The gateway with log, nonces and limits, and a registry that responds from memory. On any message from the
- * parent it collects all garbage and sends the size of its heap.
+ * The gateway with log, nonces and limits, and a registry that responds from memory and has every credential. On any
+ * message from the parent it collects all garbage and sends the size of its heap.
  */
 const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory } = process.env
+const apiVersion = signature === 'v2' ? ApiVersion.V2 : ApiVersion.V1
 const app = await createTestGateway({
   store: await openStore({ database: 'gateway', directory }),
-  credential: signature === 'v2' ? { apiVersion: ApiVersion.V2 } : {},
+  registryService: {
+    /** Each credential belongs to a merchant of its own, and all have the same secret. */
+    getCredential: ({ applicationId }) => ({
+      credential: {
+        applicationId,
+        merchantId: `7${applicationId}`,
+        apiVersion,
+        environment: Environment.TEST,
+        status: CredentialStatus.ACTIVE,
+      },
+      secrets: [{ sealed: keyring.seal(new Secret(SECRET), ownerOfCredentialSecret(applicationId)) }],
+      merchantEnvironments: [Environment.TEST],
+    }),
+  },
 })
 await app.listen({ port: 0, host: '127.0.0.1' })
 const address = app.server.address()

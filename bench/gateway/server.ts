@@ -14,10 +14,14 @@ export interface GatewayServer {
   stop(): Promise<void>
 }
 
-/** Starts the gateway or its baseline, which accepts requests with this kind of signature. */
+/**
+ * Starts the gateway or its baseline, which accepts requests with this kind of signature. The requests of the load use
+ * this number of credentials in turn, which only the gateway has.
+ */
 export async function startGateway(
   program: 'gateway' | 'baseline',
   signature: Signature = 'v1',
+  credentials = 1,
 ): Promise<GatewayServer> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
   const child = await startChild(`./gateway/${program}.child.ts`, {
@@ -31,6 +35,7 @@ export async function startGateway(
       port: Number(child.ready),
       path: signature === 'v2' ? V2_PATH : V1_PATH,
       application_id: APPLICATION_ID,
+      applications: credentials,
       secret: SECRET,
       body: JSON.stringify({ method: 'gateway.ping', params: {} }),
       concurrency: 64,

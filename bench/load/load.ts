@@ -8,6 +8,8 @@ export interface Load {
   readonly port: number
   readonly path: string
   readonly application_id: string
+  /** How many application ids the requests use in turn, counted from `application_id` upwards. By default 1. */
+  readonly applications?: number
   readonly secret: string
   /** `{id}` in the body is replaced by an id that is unique to the request. */
   readonly body: string
@@ -75,19 +77,30 @@ export async function sendLoad(load: Load): Promise<LoadReport> {
   }
 }
 
-/** Returns a function that makes the next request. Identical requests are made only once. */
+/** Returns a function that makes the next request. Identical requests are made only once, before the first is sent. */
 function createRequests(load: Load): () => Buffer {
   const run = randomHex(8)
   let number = 0
   if (!load.body.includes('{id}') && !hasNonce(load)) {
-    const bytes = signedRequest(load, load.body, '')
-    return () => bytes
+    const requests = applicationsOf(load).map((application_id) =>
+      signedRequest({ ...load, application_id }, load.body, ''),
+    )
+    return () => {
+      const [first = Buffer.alloc(0)] = requests
+      const request = requests[number % requests.length] ?? first
+      number += 1
+      return request
+    }
   }
   return () => {
     number += 1
     const id = `${run}-${number}`
     return signedRequest(load, load.body.replace('{id}', id), id)
   }
+}
+
+function applicationsOf({ application_id, applications = 1 }: Load): readonly string[] {
+  return Array.from({ length: applications }, (_, at) => String(Number(application_id) + at))
 }
 
 function hasNonce({ signature }: Load): boolean {
