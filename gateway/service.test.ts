@@ -20,6 +20,7 @@ import type { RoleContext, RunningRole } from '#lib/platform/process/role.ts'
 import { clock } from '#lib/platform/time.ts'
 import { trustedClock } from '../test/support/clock-guard.ts'
 import { eventually } from '../test/support/eventually.ts'
+import { answerEveryName } from '../test/support/name-server.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
   APPLICATION_ID,
@@ -104,6 +105,14 @@ test('checks callback URLs by its configuration', async () => {
   expect(await answerTo('http://10.0.0.1:4000/hook')).toMatchObject({ error: { code: 9000 } })
   // The URL is accepted, so the request is passed to payments, which the test does not implement.
   expect(await answerTo('http://127.0.0.1:4000/hook')).toMatchObject({ error: { code: 2001 } })
+  {
+    using _ = answerEveryName('10.0.0.1')
+    expect(await answerTo('http://inside.example.com/hook')).toMatchObject({ error: { code: 9000 } })
+  }
+  {
+    using _ = answerEveryName('93.184.215.14')
+    expect(await answerTo('http://outside.example.com/hook')).toMatchObject({ error: { code: 2001 } })
+  }
   await running.stop()
 })
 

@@ -3,6 +3,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { answerEveryName } from '../../../test/support/name-server.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
@@ -38,6 +39,16 @@ describe('CreateEndpoint', () => {
     })
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
     expect(await secretOf(endpoint?.endpointId ?? '')).toBe(secret)
+  })
+
+  test('refuses a host that resolves to an address which is not public', async () => {
+    const create = (url: string) => endpoints().createEndpoint({ ...valid(), url })
+    {
+      using _ = answerEveryName('10.0.0.1')
+      await expect(create('https://inside.example.com/')).rejects.toMatchObject({ code: 9000 })
+    }
+    using _ = answerEveryName('93.184.215.14')
+    expect((await create('https://outside.example.com/')).endpoint?.enabled).toBe(true)
   })
 
   test('stores every given field, and lists endpoints in the order of creation', async () => {
