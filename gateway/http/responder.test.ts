@@ -110,4 +110,7 @@ test('samples the lines about callers that are not authenticated, and no others'
   const authenticated = await exchange(Array.from({ length: 30 }, () => ({})))
   expect([authenticated.responses.length, authenticated.lines.length]).toEqual([30, 30])
   expect(authenticated.lines[0]?.['client_address']).toBeUndefined()
+  // Half a replay pair is refused after the signature was verified.
+  const signed = await exchange(Array.from({ length: 30 }, () => ({ header_lines: ['x-data-timestamp: 1'] })))
+  expect([signed.responses.at(-1)?.http_status, signed.lines.length]).toEqual([400, 30])
 })
