@@ -111,3 +111,14 @@ describe('an attempt', () => {
     ).rejects.toThrow()
   })
 })
+
+test('attempts to a receiver that hangs leave room for those of other merchants', () => {
+  const { budget } = bindAttemptDelivery({
+    findEvent: async () => undefined,
+    findSecret: async () => undefined,
+    post: async () => ({ http_status: 200 }),
+  })
+  if (budget === undefined) throw new Error('the effect has no budget')
+  while (budget.reserve(delivery()) !== undefined);
+  expect(budget.reserve({ ...delivery(), merchant_id: '7002' })).toBeDefined()
+})

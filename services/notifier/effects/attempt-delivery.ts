@@ -1,4 +1,4 @@
-import { createBudget } from '#lib/patterns/effects/budget.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
@@ -25,7 +25,10 @@ const LEASE_SLACK_MS = 10_000
 const TRIES_MAX = 10
 /** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
-const IN_PROGRESS_MAX = 256
+/** The attempts of one merchant that wait for a receiver that hangs. As many as it gets connections to one host. */
+const IN_PROGRESS_PER_MERCHANT_MAX = 64
+/** Bounds the connections and bodies of all merchants. */
+const IN_PROGRESS_MAX = 2_048
 
 /**
  * The handler of the effect: signs the stored body, posts it and records the result. The try is counted when the effect
@@ -35,7 +38,11 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
   return attemptDeliveryEffect.bind<Delivery>({
     lease_ms: ({ timeout_seconds }) => timeout_seconds * 1_000 + LEASE_SLACK_MS,
     tries_max: TRIES_MAX,
-    budget: createBudget(IN_PROGRESS_MAX),
+    budget: createKeyedBudget(
+      IN_PROGRESS_PER_MERCHANT_MAX,
+      ({ merchant_id }) => merchant_id,
+      IN_PROGRESS_MAX,
+    ),
     async run(_effect, delivery) {
       const started_at = now()
       const began_ms = clock.monotonic_ms()
