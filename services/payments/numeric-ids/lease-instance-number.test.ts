@@ -115,6 +115,17 @@ describe('the leased instance number', () => {
     await ids.stop()
   })
 
+  test('cannot be used after the machine was suspended for longer than the lease', async () => {
+    const ids = await leaseInstanceNumber(leases, trustedClock)
+    ids.next()
+    // The monotonic clock stops while a machine is suspended. Afterwards the wall clock is right again.
+    clock.stepWall(61_000)
+    expect(() => ids.next()).toThrow(Unavailable)
+    await passMinute()
+    expect(() => ids.next()).not.toThrow()
+    await ids.stop()
+  })
+
   test('is replaced when another process has taken it', async () => {
     const ids = await leaseInstanceNumber(leases, trustedClock)
     const number = Number(numberOf(ids.next()))

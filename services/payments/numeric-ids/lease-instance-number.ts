@@ -4,7 +4,7 @@ import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { randomFraction, randomHex } from '#lib/platform/crypto/random.ts'
 import { numericIds } from '#lib/platform/ids.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock, every, now } from '#lib/platform/time.ts'
 import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
@@ -23,11 +23,11 @@ const HEARTBEAT_MS = 10_000
 const GRACE_MS = 60_000
 const TRIES_MAX = 50
 
-/** The number that this process holds. Times are of the monotonic clock. */
+/** The number that this process holds. The lease ends by the wall clock, as it does for the other processes. */
 interface HeldNumber {
   readonly instance_number: number
   readonly version: number
-  readonly valid_until_ms: number
+  readonly lease_until: Date
   readonly nextId: () => string
 }
 
@@ -47,15 +47,13 @@ export async function leaseInstanceNumber(
 
   async function renewOrAcquire(): Promise<void> {
     if (!clock_guard.isTrusted()) return
-    const valid_until_ms = clock.monotonic_ms() + LEASE_MS
-    const version = held && (await renew(leases, held, holder))
-    if (held && version !== undefined) {
-      held = { ...held, version, valid_until_ms }
+    const renewed = held && (await renew(leases, held, holder))
+    if (held && renewed) {
+      held = { ...held, version: renewed.version, lease_until: renewed.lease_until }
       return
     }
-    const { instance_number, version: first_version } = await acquire(leases, holder)
-    const nextId = numericIds(instance_number)
-    held = { instance_number, version: first_version, valid_until_ms, nextId }
+    const { instance_number, version, lease_until } = await acquire(leases, holder)
+    held = { instance_number, version, lease_until, nextId: numericIds(instance_number) }
   }
 
   await renewOrAcquire()
@@ -72,7 +70,7 @@ export async function leaseInstanceNumber(
   return {
     next() {
       clock_guard.assertTrusted()
-      if (is_stopped || held === undefined || clock.monotonic_ms() >= held.valid_until_ms)
+      if (is_stopped || held === undefined || now() >= held.lease_until)
         throw new Unavailable('the lease of the instance number has expired')
       return held.nextId()
     },
@@ -92,15 +90,14 @@ export async function leaseInstanceNumber(
   }
 }
 
-/** Renews a lease. Returns its new version; `undefined` when another process has taken the number. */
+/** Renews a lease. `undefined` when another process has taken the number. */
 async function renew(
   leases: Collection<InstanceNumberLease>,
   { instance_number, version }: HeldNumber,
   holder: string,
-): Promise<number | undefined> {
+): Promise<Stored<InstanceNumberLease> | undefined> {
   try {
-    const renewed = await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)
-    return renewed.version
+    return await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)
   } catch (error) {
     if (error instanceof Conflict) return undefined
     throw error
@@ -110,7 +107,7 @@ async function renew(
 async function acquire(
   leases: Collection<InstanceNumberLease>,
   holder: string,
-): Promise<{ instance_number: number; version: number }> {
+): Promise<Stored<InstanceNumberLease>> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const instance_number = Math.floor(randomFraction() * INSTANCE_NUMBERS)
     let is_free = false
