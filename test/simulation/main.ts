@@ -1,14 +1,16 @@
 import { parseArgs } from 'node:util'
+import { FAILED_SEEDS } from './failed-seeds.ts'
 
 // The simulation judges the lines that need a person. The level is read when the first log is made.
 process.env['MULTIHUB_LOG_LEVEL'] = 'error'
 await import('./log-lines.ts')
-const { runSeeds } = await import('./run-seeds.ts')
+const { runSeeds, seedsFrom } = await import('./run-seeds.ts')
 
 /**
- * `npm run simulate -- --seeds N [--from S] [--minutes M] [--twice] [--trace]`: simulates the whole system under faults.
- * Without `--from` the first seed is new. `--minutes` ends the run after that time. `--twice` runs each seed twice and
- * compares the traces. `--trace` prints every event.
+ * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace]`: simulates the
+ * whole system under faults. Without `--from` the first seed is new; `--failed` simulates every seed that ever failed.
+ * `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each seed twice and
+ * compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
  */
 const { values } = parseArgs({
   options: {
@@ -16,17 +18,24 @@ const { values } = parseArgs({
     from: { type: 'string' },
     minutes: { type: 'string' },
     twice: { type: 'boolean', default: false },
+    stop: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
+    failed: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
 })
+// The only use of the real clock: it chooses new seeds.
+const first = values.from === undefined ? Date.now() % 1_000_000_000 : Number(values.from)
+if (!values.failed) console.log(`simulating ${values.seeds} seeds from ${first}`)
 const failed = await runSeeds({
-  first: values.from === undefined ? Date.now() % 1_000_000_000 : Number(values.from),
-  count: Number(values.seeds),
+  seeds: values.failed ? FAILED_SEEDS.map(({ seed }) => seed) : seedsFrom(first, Number(values.seeds)),
   end_ms:
     values.minutes === undefined
       ? Number.POSITIVE_INFINITY
       : performance.now() + Number(values.minutes) * 60_000,
   is_twice: values.twice,
+  stops_at_failure: values.stop,
+  is_small: values.small,
   onLine: values.trace ? (line) => process.stdout.write(`${line}\n`) : undefined,
 })
 process.exitCode = failed === 0 ? 0 : 1

@@ -2,48 +2,63 @@ import { type SeedResult, simulateSeed } from './simulate.ts'
 
 /** Which seeds to simulate, and how. */
 export interface SeedRun {
-  readonly first: number
-  readonly count: number
+  readonly seeds: Iterable<number>
   /** When to end, on the clock of `performance.now`, even if seeds are left. */
   readonly end_ms: number
   /** Whether to run each seed twice and compare the traces. */
   readonly is_twice: boolean
+  /** Whether the first seed that fails ends the run. */
+  readonly stops_at_failure: boolean
+  /** Whether the simulations are small, see `choosePlan`. */
+  readonly is_small: boolean
   readonly onLine: ((line: string) => void) | undefined
 }
 
 const PROBLEMS_SHOWN = 20
 
 /** Simulates seeds one after the other and reports those that fail. Returns their number. */
-export async function runSeeds({ first, count, end_ms, is_twice, onLine }: SeedRun): Promise<number> {
-  console.log(`simulating ${count} seeds from ${first}`)
+export async function runSeeds({
+  seeds,
+  end_ms,
+  is_twice,
+  stops_at_failure,
+  is_small,
+  onLine,
+}: SeedRun): Promise<number> {
   const began_ms = performance.now()
-  let [seeds, payments, events, failed] = [0, 0, 0, 0]
-  for (let seed = first; seed < first + count && performance.now() < end_ms; seed += 1) {
-    const result = await simulateSeed(seed, onLine)
+  let [count, payments, events, failed] = [0, 0, 0, 0]
+  for (const seed of seeds) {
+    if (performance.now() >= end_ms) break
+    const result = await simulateSeed(seed, { is_small, onLine })
     const problems = [...result.problems]
     if (is_twice) {
-      const again = await simulateSeed(seed)
+      const again = await simulateSeed(seed, { is_small })
       if (again.digest !== result.digest) problems.push('a second run had another trace')
     }
-    seeds += 1
+    count += 1
     payments += result.payments
     events += result.events
     if (problems.length === 0) continue
     failed += 1
-    report(result, problems)
+    report(result, problems, is_small)
+    if (stops_at_failure) break
   }
   const seconds = (performance.now() - began_ms) / 1_000
   const cpu = process.cpuUsage()
   const cpu_seconds = (cpu.user + cpu.system) / 1e6
   console.log(
-    `${seeds} seeds, ${failed} failed, ${payments} payments, ${events} events in ${seconds.toFixed(1)} s: ` +
+    `${count} seeds, ${failed} failed, ${payments} payments, ${events} events in ${seconds.toFixed(1)} s: ` +
       `${(payments / seconds).toFixed(0)} payments/s (${(payments / cpu_seconds).toFixed(0)} per second of processor ` +
-      `time), ${((seeds * 60) / seconds).toFixed(0)} seeds/minute`,
+      `time), ${((count * 60) / seconds).toFixed(0)} seeds/minute`,
   )
   return failed
 }
 
-function report({ seed, plan, last_lines }: SeedResult, problems: readonly string[]): void {
+function report(
+  { seed, plan, last_lines }: SeedResult,
+  problems: readonly string[],
+  is_small: boolean,
+): void {
   const faults = [...plan.faults].map(([kind, rate]) => `${kind} ${rate.toFixed(3)}`)
   const { copies, is_combined, merchants, customers, load_ms } = plan
   console.log(`\nSEED ${seed} FAILED`)
@@ -55,5 +70,10 @@ function report({ seed, plan, last_lines }: SeedResult, problems: readonly strin
   if (problems.length > PROBLEMS_SHOWN) console.log(`  and ${problems.length - PROBLEMS_SHOWN} more`)
   console.log('  the last lines of the trace:')
   for (const line of last_lines) console.log(`    ${line}`)
-  console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1 --trace\n`)
+  console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1${is_small ? ' --small' : ''} --trace\n`)
+}
+
+/** Consecutive seeds. */
+export function* seedsFrom(first: number, count: number): Iterable<number> {
+  for (let seed = first; seed < first + count; seed += 1) yield seed
 }

@@ -3,7 +3,7 @@ import { injectFaults } from './faults/inject.ts'
 import { choosePlan, type Plan } from './faults/plan.ts'
 import { callbacksAreSigned, deliveriesHaveEnded, eventsAreDelivered } from './invariants/callbacks.ts'
 import type { Invariant } from './invariants/judge.ts'
-import { creditsMatchPayments, journalReplays } from './invariants/ledger.ts'
+import { creditsMatchPayments, journalReplays, outcomesAreRecorded } from './invariants/ledger.ts'
 import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
 import { createWatch } from './invariants/watch.ts'
@@ -13,6 +13,7 @@ import { runCustomer } from './workload/customer.ts'
 import { createHistory, type History } from './workload/history.ts'
 import { createMerchant, type SimulatedMerchant } from './workload/merchants.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
+import { runTreasurer } from './workload/treasurer.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
 
 /** The result of one seed. */
@@ -37,6 +38,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   booksAgree,
   creditsMatchPayments,
   journalReplays,
+  outcomesAreRecorded,
   eventsAreDelivered,
   deliveriesHaveEnded,
   callbacksAreSigned,
@@ -45,8 +47,16 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
 const END_MS = 3_600_000
 
-/** Simulates one seed from its start to its end. `onLine` gets each line of the trace. */
-export async function simulateSeed(seed: number, onLine?: (line: string) => void): Promise<SeedResult> {
+/** How a seed is simulated. */
+export interface SeedOptions {
+  /** Whether one merchant makes requests for a short time only. */
+  readonly is_small: boolean
+  /** Gets each line of the trace. */
+  readonly onLine?: ((line: string) => void) | undefined
+}
+
+/** Simulates one seed from its start to its end. */
+export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptions): Promise<SeedResult> {
   const history = createHistory()
   const watch = createWatch(history)
   const problems: string[] = []
@@ -55,7 +65,8 @@ export async function simulateSeed(seed: number, onLine?: (line: string) => void
     onCallback: watch.onCallback,
     ...(onLine === undefined ? {} : { onLine }),
   })
-  const plan = choosePlan(world.choicesOf('plan'))
+  const plan = choosePlan(world.choicesOf('plan'), is_small)
+  history.may_read_behind = plan.faults.has('store fails over')
   const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
   const onRejection = (error: unknown): void => {
     problems.push(`a promise was rejected without a handler: ${describe(error)}`)
@@ -144,7 +155,15 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       return runCustomer({ api, history, choices, isOpen }, merchant, number)
     }),
   )
-  await Promise.all([...customers, injectFaults(world, plan, () => !isOpen())])
+  const treasurers = merchants.map(({ merchant_id }, index) => {
+    const choices = world.choicesOf(`treasurer ${index}`)
+    const { operator, rpc } = world
+    return runTreasurer(
+      { history, choices, isOpen, operator, payments: rpc.outside('payments') },
+      merchant_id,
+    )
+  })
+  await Promise.all([...customers, ...treasurers, injectFaults(world, plan, () => !isOpen())])
 }
 
 function describe(error: unknown): string {

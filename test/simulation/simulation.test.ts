@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { FAILED_SEEDS } from './failed-seeds.ts'
+import { MUTATIONS } from './planted/mutations.ts'
 
 /** Runs the simulation in a process of its own, because it replaces the clock and the randomness of its process. */
 async function simulate(...parameters: readonly string[]) {
@@ -17,7 +20,24 @@ async function simulate(...parameters: readonly string[]) {
 }
 
 test('20 seeds pass, and each has the same trace when it runs again', async () => {
-  const { code, output } = await simulate('--from', '1', '--seeds', '20', '--twice')
+  const { code, output } = await simulate('--from', '1', '--seeds', '20', '--twice', '--small')
   expect(output).toContain('20 seeds, 0 failed')
   expect(code).toBe(0)
-}, 900_000)
+}, 1_800_000)
+
+test('every seed that ever failed passes', async () => {
+  const { code, output } = await simulate('--failed')
+  expect(output).toContain(`${FAILED_SEEDS.length} seeds, 0 failed`)
+  expect(code).toBe(0)
+}, 1_800_000)
+
+test('every planted fault still fits the code', async () => {
+  const counts = await Promise.all(
+    MUTATIONS.map(async ({ name, file, search }) => {
+      const text = await readFile(join(import.meta.dirname, '..', '..', file), 'utf8')
+      return [name, text.split(search).length - 1]
+    }),
+  )
+  expect(counts.filter(([, count]) => count !== 1)).toEqual([])
+  expect(MUTATIONS.length).toBeGreaterThanOrEqual(25)
+})

@@ -142,6 +142,16 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
       return undefined
     },
   ],
+  [
+    'clock is wrong',
+    async ({ cluster, trace }, choices) => {
+      const { clock_error, name } = choices.pick(cluster.places)
+      clock_error.offset_ms = choices.pick([-1, 1]) * choices.between(6_000, 200_000)
+      trace.add(`${name} has a clock that is wrong by ${Math.round(clock_error.offset_ms)} ms`)
+      await sleep(choices.between(100, 5_000))
+      clock_error.offset_ms = choices.between(-500, 500)
+    },
+  ],
 ]
 
 async function restart({ cluster }: World, place: Place, delay_ms: number): Promise<void> {

@@ -23,6 +23,7 @@ export const FAULT_KINDS = [
   'process stops in order',
   'process is paused',
   'clock steps',
+  'clock is wrong',
   'provider responds badly',
   'provider is slow',
   'provider loses callbacks',
@@ -49,8 +50,16 @@ export interface Plan {
   readonly load_ms: number
 }
 
-/** Chooses the plan of a seed. */
-export function choosePlan(choices: Choices): Plan {
+/** The longest load of a small simulation. */
+const SMALL_LOAD_MS = 500
+
+/** Chooses the plan of a seed. A small one has one merchant and a short load; the faults are the same. */
+export function choosePlan(choices: Choices, is_small: boolean): Plan {
+  const plan = chooseWholePlan(choices)
+  return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
+}
+
+function chooseWholePlan(choices: Choices): Plan {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
   for (const kind of FAULT_KINDS) {

@@ -32,6 +32,45 @@ function batchesOf(databases: Evidence['databases']): readonly JournalBatch[] {
   )
 }
 
+/** The balances of a merchant after its entries, by currency. */
+export function balancesOf(
+  entries: readonly JournalEntry[],
+  merchant_id: string,
+): ReadonlyMap<string, Balance> {
+  const balances = new Map<string, Balance>()
+  for (const entry of entries) {
+    if (entry.merchant_id !== merchant_id || entry.refused_code !== undefined) continue
+    const balance = balances.get(entry.currency) ?? { available: 0n, held: 0n }
+    balances.set(entry.currency, balance)
+    move(balance, entry)
+  }
+  return balances
+}
+
+/** Funds of one account, in minor units. */
+interface Balance {
+  available: bigint
+  held: bigint
+}
+
+function move(balance: Balance, { debit, credit, amount }: JournalEntry): void {
+  if (debit === 'available') balance.available -= amount
+  if (debit === 'held') balance.held -= amount
+  if (credit === 'available') balance.available += amount
+  if (credit === 'held') balance.held += amount
+}
+
+/** Each outcome that the ledger answered with is in its journal. */
+export const outcomesAreRecorded: Invariant = function* (evidence) {
+  const recorded = new Map(entriesOf(evidence).map((entry) => [entry.id, entry]))
+  for (const [name, outcome] of evidence.history.outcomes) {
+    if (!name.startsWith('hold-')) continue
+    const entry = recorded.get(name)
+    const stored = entry === undefined ? 'not recorded' : `recorded ${entry.refused_code ?? 0}`
+    if (stored !== outcome) yield `${name} was answered with ${outcome}, and is ${stored}`
+  }
+}
+
 /** Each successful payment has one credit over its amount, and no other payment has any. */
 export const creditsMatchPayments: Invariant = function* (evidence) {
   const credits = new Map<string, JournalEntry[]>()
@@ -79,12 +118,7 @@ export const journalReplays: Invariant = function* ({ databases }) {
       const account = `${entry.merchant_id} ${entry.currency}`
       const balance = balances.get(account) ?? { available: 0n, held: 0n }
       balances.set(account, balance)
-      if (entry.refused_code === undefined) {
-        if (entry.debit === 'available') balance.available -= entry.amount
-        if (entry.debit === 'held') balance.held -= entry.amount
-        if (entry.credit === 'available') balance.available += entry.amount
-        if (entry.credit === 'held') balance.held += entry.amount
-      }
+      if (entry.refused_code === undefined) move(balance, entry)
       if (balance.held < 0n) yield `held of ${account} is ${balance.held} after ${entry.id}`
       if (entry.kind === 'hold' && entry.refused_code === undefined && balance.available < 0n) {
         yield `available of ${account} is ${balance.available} after the hold ${entry.id}`

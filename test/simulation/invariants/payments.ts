@@ -19,6 +19,9 @@ export const acceptedPaymentsExist: Invariant = function* (evidence) {
       yield `${key} was refused with ${record.refused_code} and exists`
     }
   }
+  if (new Set([...stored.values()].map(({ h_id }) => h_id)).size !== stored.size) {
+    yield 'two payments have the same h_id'
+  }
   for (const key of stored.keys()) {
     if (!evidence.history.payments.has(key)) yield `${key} was never asked for`
   }

@@ -25,6 +25,10 @@ export interface History {
   readonly payments: Map<string, PaymentRecord>
   /** The delivery ids of each resend, by its operation id. */
   readonly resends: Map<string, string>
+  /** The outcome of each command to the ledger that was answered. */
+  readonly outcomes: Map<string, string>
+  /** Whether a read may show an earlier status of a payment: a database fails over in this simulation. */
+  may_read_behind: boolean
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The sum of all deposits whose success a callback has announced, by currency. */
@@ -39,6 +43,8 @@ export function createHistory(): History {
   return {
     payments: new Map(),
     resends: new Map(),
+    outcomes: new Map(),
+    may_read_behind: false,
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

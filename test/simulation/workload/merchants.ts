@@ -107,7 +107,7 @@ async function createRoutes(
       connector: 'sandbox',
       providerAccounts: accounts,
       hIdFormat: choices.chance(0.3) ? HIdFormat.NUMERIC : HIdFormat.UUID,
-      expiresInSeconds: choices.pick([5, 10, 20]),
+      expiresInSeconds: choices.pick([5, 10, 15]),
       minimumAmount: BigInt(minimum_amount),
       purpose: 'normal',
     })

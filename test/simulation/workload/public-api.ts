@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { sleep } from '#lib/platform/time.ts'
 import { PATHS, signResend, signV1, signV2 } from '../../support/public-client.ts'
 import type { HttpNetwork } from '../parts/http/http-network.ts'
 import type { WireResponse } from '../parts/http/serve-in-memory.ts'
@@ -23,8 +24,14 @@ export interface PublicApi {
   requests(): number
 }
 
+/** The codes of a request that was not processed: its nonce was used before, or nothing could be checked. */
+const NOT_PROCESSED = [3000, 2002]
+
 /** How long a client waits. Documentation says at least 35 s for a create. */
 const TIMEOUT_MS = 45_000
+
+/** The share of v2 requests that somebody sends again. */
+const REPLAYED = 0.05
 
 /** Makes the client of all merchants. */
 export function createPublicApi(
@@ -51,31 +58,23 @@ export function createPublicApi(
     }
     try {
       const response = await network.request(origin, request, TIMEOUT_MS)
-      return read(response, isSigned)
+      return readOutcome(problems, response, isSigned)
     } catch (error) {
       return { kind: 'none', was_sent: !(error instanceof Error && error.message === 'ECONNREFUSED') }
     }
   }
 
-  function read(response: WireResponse, isSigned: (response: WireResponse) => boolean): PublicOutcome {
-    // A gateway that does not serve yet, or no longer.
-    if (response.status === 503 && response.body.length === 0) return { kind: 'none', was_sent: false }
-    const body = parse(response.body)
-    if (body === undefined || body['request_id'] !== response.headers['x-request-id']) {
-      problems.push(`a response is not an envelope: ${response.status} ${response.body}`)
-      return { kind: 'none', was_sent: true }
-    }
-    if (!isSigned(response))
-      problems.push(`a response has no valid signature: ${response.status} ${response.body}`)
-    const { success, result, error } = body as {
-      success: boolean
-      result: Record<string, unknown>
-      error?: { code: number; context: unknown }
-    }
-    if (success && response.status === 200) return { kind: 'success', result }
-    const { code = 0, context = null } = error ?? {}
-    if (code === 0) problems.push(`a response has no code: ${response.status} ${response.body}`)
-    return { kind: 'error', code, http_status: response.status, context }
+  /** Sends a request as an attacker does who recorded it. At most one of the two may be processed. */
+  async function sendAndReplay(sendOnce: () => Promise<PublicOutcome>): Promise<PublicOutcome> {
+    const [outcome, replayed] = await Promise.all([
+      sendOnce(),
+      sleep(choices.between(0, choices.pick([1, 100, 3_000]))).then(sendOnce),
+    ])
+    if (isProcessed(outcome) && isProcessed(replayed))
+      problems.push('a request was processed again by a replay')
+    if (isProcessed(outcome)) return outcome
+    // The replay may have been the first to arrive, and its response may be lost.
+    return isProcessed(replayed) ? replayed : { kind: 'none', was_sent: true }
   }
 
   const pair = () => ({
@@ -98,7 +97,10 @@ export function createPublicApi(
         )
       }
       const used = pair()
-      return send(PATHS.v2, signV2(credential, text, used), text, signedV2(credential, used.nonce))
+      const headers = signV2(credential, text, used)
+      const sendOnce = (): Promise<PublicOutcome> =>
+        send(PATHS.v2, headers, text, signedV2(credential, used.nonce))
+      return choices.chance(REPLAYED) ? sendAndReplay(sendOnce) : sendOnce()
     },
     resend(credential, payment_id, body) {
       const path = PATHS.resend(payment_id)
@@ -106,6 +108,36 @@ export function createPublicApi(
       return send(path, signResend(credential, path, text, pair()), text, signedV1(credential))
     },
   }
+}
+
+/** The outcome that a response shows. What is wrong with it is added to `problems`. */
+function readOutcome(
+  problems: string[],
+  response: WireResponse,
+  isSigned: (response: WireResponse) => boolean,
+): PublicOutcome {
+  // A gateway that does not serve yet, or no longer.
+  if (response.status === 503 && response.body.length === 0) return { kind: 'none', was_sent: false }
+  const body = parse(response.body)
+  if (body === undefined || body['request_id'] !== response.headers['x-request-id']) {
+    problems.push(`a response is not an envelope: ${response.status} ${response.body}`)
+    return { kind: 'none', was_sent: true }
+  }
+  if (!isSigned(response))
+    problems.push(`a response has no valid signature: ${response.status} ${response.body}`)
+  const { success, result, error } = body as {
+    success: boolean
+    result: Record<string, unknown>
+    error?: { code: number; context: unknown }
+  }
+  if (success && response.status === 200) return { kind: 'success', result }
+  const { code = 0, context = null } = error ?? {}
+  if (code === 0) problems.push(`a response has no code: ${response.status} ${response.body}`)
+  return { kind: 'error', code, http_status: response.status, context }
+}
+
+function isProcessed(outcome: PublicOutcome): boolean {
+  return outcome.kind === 'success' || (outcome.kind === 'error' && !NOT_PROCESSED.includes(outcome.code))
 }
 
 function signedV1({ secret }: SimulatedCredential): (response: WireResponse) => boolean {

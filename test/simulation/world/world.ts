@@ -124,7 +124,7 @@ export async function createWorld(seed: number, observers: WorldObservers): Prom
     cluster,
     provider,
     receivers,
-    operator: rpc.operator(),
+    operator: rpc.outside('operator'),
     choicesOf,
     restore() {
       for (const restore of restores) restore()

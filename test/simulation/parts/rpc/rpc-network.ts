@@ -37,8 +37,8 @@ export interface RpcPort {
 export interface RpcNetwork {
   readonly faults: RpcFaults
   open(process: SimulatedProcess, address: string): RpcPort
-  /** Clients outside every process. */
-  operator(): ClientOf
+  /** Clients outside every process, with the rights of a caller. */
+  outside(caller: CallerName): ClientOf
 }
 
 interface ServingPort extends RpcPort {
@@ -68,7 +68,7 @@ export function createRpcNetwork(machine: Machine, choices: Choices, trace: Trac
   const network: CallNetwork = { machine, choices, trace, faults, ports: new Set() }
   return {
     faults,
-    operator: () => clients(network, 'operator'),
+    outside: (caller) => clients(network, caller),
     open(process, address) {
       const port = openPort(network, process, address)
       network.ports.add(port)

@@ -1,4 +1,4 @@
-import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import { sleep } from '#lib/platform/time.ts'
 import type { HttpNetwork } from '../../parts/http/http-network.ts'
@@ -20,6 +20,9 @@ export interface CallbackSenderDeps {
 const TRIES_MAX = 12
 const TIMEOUT_MS = 10_000
 
+/** The share of operations about which somebody sends a forged callback. */
+const FORGED = 0.1
+
 /** Makes the function that sends the callbacks of an operation that has ended: in order, late, twice, or wrong. */
 export function createCallbackSender(
   deps: CallbackSenderDeps,
@@ -38,11 +41,30 @@ export function createCallbackSender(
   }
 
   return async (operation) => {
+    if (choices.chance(FORGED)) await forge(deps, operation)
     if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
     if (!choices.chance(faults.lost_callback)) await send(deps, operation, reportOf(operation))
     if (choices.chance(faults.repeated_callback)) await send(deps, operation, reportOf(operation))
     if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
   }
+}
+
+/** Sends a report that somebody else made up, who does not know the key. It must be refused. */
+async function forge(
+  { network, onProblem }: CallbackSenderDeps,
+  operation: ProviderOperation,
+): Promise<void> {
+  const { account_id, idempotency_key, callback_url } = operation
+  const { origin, pathname: path } = new URL(callback_url)
+  const report = { ...reportOf(operation), status: 'success', completed_at: new Date(0).toISOString() }
+  const body = Buffer.from(JSON.stringify(report))
+  const headers = signRequest(new Secret('x'.repeat(64)), { account_id, method: 'POST', path, body })
+  const response = network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS)
+  const status = await response.then(
+    (received) => received.status,
+    () => 0,
+  )
+  if (status === 200) onProblem(`a forged callback of ${idempotency_key} was accepted`)
 }
 
 /** Sends one report until it is acknowledged. */
@@ -66,6 +88,9 @@ async function send(
       return
     }
     if (status === 401) onProblem(`a callback of ${idempotency_key} was refused as unsigned`)
+    if (tries === TRIES_MAX && status > 0) {
+      onProblem(`a callback of ${idempotency_key} was refused to the end, at last with ${status}`)
+    }
     await sleep(choices.between(500, 1_000 * tries))
   }
 }

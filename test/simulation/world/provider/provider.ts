@@ -14,6 +14,8 @@ import { type ProviderOperation, reportOf } from './operation.ts'
 export interface Provider {
   readonly faults: ProviderFaults
   operations(): Iterable<ProviderOperation>
+  /** Whether no callback is being sent or sent again. */
+  isIdle(): boolean
   /** What is wrong with the requests so far, such as one key for two operations. */
   readonly problems: readonly string[]
 }
@@ -34,7 +36,13 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
   const problems: string[] = []
   const faults = noProviderFaults()
   const onProblem = (problem: string): void => void problems.push(problem)
-  const decide = createDecision(deps, faults, createCallbackSender({ ...deps, faults, onProblem }))
+  const sendCallbacks = createCallbackSender({ ...deps, faults, onProblem })
+  let sending = 0
+  const decide = createDecision(deps, faults, async (operation) => {
+    sending += 1
+    await sendCallbacks(operation)
+    sending -= 1
+  })
 
   function create(account_id: string, { body }: WireRequest): WireResponse {
     const order = JSON.parse(Buffer.from(body).toString())
@@ -89,7 +97,7 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
   }
 
   for (const origin of origins) network.addServer(origin, handle)
-  return { faults, problems, operations: () => operations.values() }
+  return { faults, problems, operations: () => operations.values(), isIdle: () => sending === 0 }
 }
 
 /** Makes the function that chooses what happens to a new operation, and when. */
@@ -108,7 +116,7 @@ function createDecision(
       [70, 'success'],
       [10, 'declined'],
       [8, 'canceled'],
-      [8, 'pending'],
+      [4, 'pending'],
     ])
     const at_once = choices.chance(0.2)
     if (result === 'pending') return
@@ -116,7 +124,7 @@ function createDecision(
       complete(operation, result)
       return
     }
-    const delay_ms = choices.chance(0.8) ? choices.between(50, 3_000) : choices.between(3_000, 40_000)
+    const delay_ms = choices.chance(0.8) ? choices.between(50, 3_000) : choices.between(3_000, 20_000)
     machine.schedule(undefined, machine.scheduler.now_ms() + delay_ms, () => {
       const is_late = machine.now_ms() >= operation.expires_ms
       if (result === 'success' && is_late && !choices.chance(faults.late_success)) return

@@ -1,0 +1,15 @@
+/** A seed that once failed, and what it found. */
+export interface FailedSeed {
+  readonly seed: number
+  readonly found: string
+}
+
+/**
+ * Every seed that ever failed because of the product. Its history changes with the product and with the simulation, so a
+ * seed may no longer take the way that it took; the unit test of each fault does not depend on that.
+ */
+export const FAILED_SEEDS: readonly FailedSeed[] = [
+  { seed: 21, found: 'a requested callback announced money before the ledger had it (2026-11-22)' },
+  { seed: 108, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
+  { seed: 114, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
+]

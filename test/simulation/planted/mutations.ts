@@ -1,0 +1,238 @@
+/** One fault that is planted in the code of the product, to prove that simulation finds it. */
+export interface Mutation {
+  readonly name: string
+  readonly file: string
+  /** The code to replace. It occurs exactly once in the file. */
+  readonly search: string
+  readonly replace: string
+}
+
+/** All planted faults. When the code changes so that one no longer fits, the run says so. */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a success over another amount is accepted',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: 'if (!isRequestedAmount(payment, result))',
+    replace: 'if (payment.amount < 0n)',
+  },
+  {
+    name: 'a final status is not protected',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: 'if (isFinal(payment.status)) {',
+    replace: "if (payment.status === 'refunded') {",
+  },
+  {
+    name: 'an unknown result goes to the next account',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: "      return pollLater(payment, update)\n    case 'not_sent':",
+    replace:
+      "      return moveToNextAccount(payment, at) ?? pollLater(payment, update)\n    case 'not_sent':",
+  },
+  {
+    name: 'a create is sent again as if for the first time',
+    file: 'services/payments/effects/create-at-provider.ts',
+    search: 'if (tries > 1)',
+    replace: 'if (tries > 1_000)',
+  },
+  {
+    name: 'the credit gets another id at each try',
+    file: 'services/payments/effects/credit-ledger.ts',
+    search: 'transferId: id,',
+    replace: 'transferId: id + payment.version,',
+  },
+  {
+    name: 'the credit is one minor unit too small',
+    file: 'services/payments/effects/credit-ledger.ts',
+    search: 'amount: { minor: payment.amount,',
+    replace: 'amount: { minor: payment.amount - 1n,',
+  },
+  {
+    name: 'the event does not wait for the ledger',
+    file: 'services/payments/domain/transition.ts',
+    search: '{ at, after: effects.at(-1)?.id }',
+    replace: '{ at }',
+  },
+  {
+    name: 'a cancellation has no event',
+    file: 'services/payments/domain/transition-table.ts',
+    search: "canceled: 'payment.cancelled',",
+    replace: 'canceled: undefined,',
+  },
+  {
+    name: 'a requested callback does not wait for the ledger',
+    file: 'services/payments/use-cases/notify-payment.ts',
+    search: 'if (payment.effects.some(creditLedgerEffect.matches))',
+    replace: 'if (payment.effects.length > 1_000)',
+  },
+  {
+    name: 'a repeated c_id is answered as a success',
+    file: 'services/payments/use-cases/create-payment.ts',
+    search: 'if (!is_new) throw duplicateError',
+    replace: 'if (!is_new && stored.amount < 0n) throw duplicateError',
+  },
+  {
+    name: 'the minimum amount itself is refused',
+    file: 'services/payments/use-cases/create-payment.ts',
+    search: 'amount < route.minimum_amount)',
+    replace: 'amount <= route.minimum_amount)',
+  },
+  {
+    name: 'absence of an h_id is not confirmed',
+    file: 'services/payments/store/payments.ts',
+    search: '{ limit: 1, linearizable: true }',
+    replace: '{ limit: 1 }',
+  },
+  {
+    name: 'absence of a c_id is not confirmed',
+    file: 'services/payments/use-cases/find-payment.ts',
+    search: '(await payments.get(key, { linearizable: true }))',
+    replace: 'undefined',
+  },
+  {
+    name: 'callbacks of the provider are not verified',
+    file: 'services/payments/connectors/http/http-connector.ts',
+    search: 'return verifySignedRequest(account.key, request, headers) ? parseReport(body) : undefined',
+    replace:
+      "return verifySignedRequest(account.key, request, headers) || path !== '' ? parseReport(body) : undefined",
+  },
+  {
+    name: 'all processes use one instance number',
+    file: 'services/payments/numeric-ids/lease-instance-number.ts',
+    search: 'const nextId = numericIds(instance_number)',
+    replace: 'const nextId = numericIds(7)',
+  },
+  {
+    name: 'the sweeper leaves out money',
+    file: 'lib/patterns/effects/runner.ts',
+    search: 'for (const lane of LANES) {',
+    replace: 'for (const lane of LANES.slice(1)) {',
+  },
+  {
+    name: 'a failed try removes its effect',
+    file: 'lib/patterns/effects/record-failure.ts',
+    search: 'document.effects.map(replace) })',
+    replace: 'document.effects.filter(({ id }) => id !== effect.id).map(replace) })',
+  },
+  {
+    name: 'effects do not wait for what they name in after',
+    file: 'lib/patterns/effects/effect.ts',
+    search: 'if (candidate.after !== undefined && document.effects.some(',
+    replace: "if (candidate.after === '' && document.effects.some(",
+  },
+  {
+    name: 'leases are ignored when effects are due',
+    file: 'lib/patterns/effects/effect.ts',
+    search: 'return Math.max(candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)',
+    replace: 'return candidate.due_at.getTime()',
+  },
+  {
+    name: 'outcomes ignore the lease token',
+    file: 'lib/patterns/effects/writes.ts',
+    search: 'if (stored?.lease?.token === effect.lease?.token) next',
+    replace: 'if (stored) next',
+  },
+  {
+    name: 'a process acts after its lease ran out',
+    file: 'lib/patterns/effects/run-leased.ts',
+    search: 'lease !== undefined && lease.until.getTime() > now().getTime() && clock_guard.isTrusted()',
+    replace: 'lease !== undefined && (clock_guard.isTrusted() || now().getTime() > 0)',
+  },
+  {
+    name: 'an event is removed without a receipt',
+    file: 'lib/patterns/effects/publisher.ts',
+    search: 'await Promise.all([bus.publish(subject, data, headers), receipt.promise])',
+    replace: 'await bus.publish(subject, data, headers)',
+  },
+  {
+    name: 'a receipt is sent before the event is stored',
+    file: 'services/notifier/use-cases/receive-event.ts',
+    search: 'await createDeliveries(deps, event, await storeEvent(deps, event, destinations))',
+    replace:
+      'void storeEvent(deps, event, destinations).then((stored) => createDeliveries(deps, event, stored)).catch(() => {})',
+  },
+  {
+    name: 'only the first destination gets a delivery',
+    file: 'services/notifier/use-cases/receive-event.ts',
+    search: 'stored.destinations.map((destination) => newDelivery',
+    replace: 'stored.destinations.slice(0, 1).map((destination) => newDelivery',
+  },
+  {
+    name: 'a delivery gives up one attempt too early',
+    file: 'services/notifier/domain/attempt.ts',
+    search: 'attempts.length > delivery.max_retries',
+    replace: 'attempts.length >= delivery.max_retries',
+  },
+  {
+    name: 'a redirect counts as delivered',
+    file: 'services/notifier/effects/attempt-delivery.ts',
+    search: 'result.http_status <= 299',
+    replace: 'result.http_status <= 399',
+  },
+  {
+    name: 'each attempt has another delivery id',
+    file: 'services/notifier/delivery/sign-delivery.ts',
+    search: "'X-Webhook-Id': delivery_id,",
+    replace: "'X-Webhook-Id': delivery_id + nonce,",
+  },
+  {
+    name: 'a lost race counts as a commit',
+    file: 'services/balances/shards/commit-batch.ts',
+    search: "stored.token === batch.token ? 'committed' : 'superseded'",
+    replace: "stored.token === '' ? 'superseded' : 'committed'",
+  },
+  {
+    name: 'an unclear commit counts as a commit',
+    file: 'services/balances/shards/commit-batch.ts',
+    search: "if (result === 'appended')",
+    replace: "if (result === 'appended' || result === 'unknown')",
+  },
+  {
+    name: 'funds are not checked',
+    file: 'services/balances/domain/decide-command.ts',
+    search: 'before.available < posting.amount)',
+    replace: 'before.available < 0n)',
+  },
+  {
+    name: 'the ids of entries are not unique',
+    file: 'services/balances/store/journal.ts',
+    search: "by_entry_id: { fields: ['shard', 'ids[]'], unique: true },",
+    replace: "by_entry_id: { fields: ['shard', 'ids[]'] },",
+  },
+  {
+    name: 'a balance is read without catching up',
+    file: 'services/balances/shards/shard-processor.ts',
+    search: '} else if (!is_current) {',
+    replace: '} else if (!is_current && commands.length > 0) {',
+  },
+  {
+    name: 'a release before its hold is forgotten',
+    file: 'services/balances/domain/decide-command.ts',
+    search: "const is_released = posting.kind === 'hold' && draft",
+    replace: "const is_released = posting.kind === 'capture' && draft",
+  },
+  {
+    name: 'a used nonce is accepted',
+    file: 'gateway/auth/replay.ts',
+    search: "if (result === 'reused') throw new PublicError(3000)",
+    replace: "if (result === 'reused') return",
+  },
+  {
+    name: 'a v2 nonce that cannot be checked is accepted',
+    file: 'gateway/auth/v2-scheme.ts',
+    search: 'accept_if_store_down: false',
+    replace: 'accept_if_store_down: true',
+  },
+  {
+    name: 'an update does not start again after a conflict',
+    file: 'lib/patterns/update.ts',
+    search: 'error instanceof Conflict || ',
+    replace: "error instanceof Duplicate && error.index === '' || ",
+  },
+  {
+    name: 'an update overwrites what others wrote',
+    file: 'lib/patterns/update.ts',
+    search: 'return next ? collection.replace(next, current.version) : current',
+    replace:
+      'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
+  },
+]

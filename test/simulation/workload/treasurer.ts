@@ -1,0 +1,83 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
+import { sleep } from '#lib/platform/time.ts'
+import type { Choices } from '../parts/random.ts'
+import type { History } from './history.ts'
+
+/** What commands to the ledger need. */
+export interface TreasurerDeps {
+  readonly history: History
+  readonly choices: Choices
+  readonly operator: ClientOf
+  /** Clients with the rights of the payments role, which places and ends holds. */
+  readonly payments: ClientOf
+  /** Whether commands may still be sent. */
+  readonly isOpen: () => boolean
+}
+
+/** No deposit has this currency, so that the balance follows from these commands alone. */
+const CURRENCY = 'AUD'
+
+/** The ids are few, so that commands are repeated and contradict each other. */
+const HOLDS_MAX = 30
+
+/** What a command was answered with. */
+interface Answer {
+  readonly entry?: { readonly refusedCode: number } | undefined
+}
+
+/**
+ * Sends commands to the ledger for a merchant: corrections, holds, and captures and releases of holds, also before their
+ * hold, twice, and both. Each id must have one outcome permanently.
+ */
+export async function runTreasurer(deps: TreasurerDeps, merchantId: string): Promise<void> {
+  const { choices, isOpen } = deps
+  const ledger = deps.payments(LedgerService)
+  const balances = deps.operator(BalanceService)
+  const common = { merchantId, environment: Environment.TEST, reason: 'simulated' }
+  while (isOpen()) {
+    const number = choices.integer(1, HOLDS_MAX)
+    const holdId = `hold-${merchantId}-${number}`
+    const amount = { minor: BigInt(100 + 37 * number), currency: CURRENCY }
+    await choices.weighted<() => Promise<void>>([
+      [
+        2,
+        () =>
+          send(deps, `adjust ${holdId}`, () =>
+            balances.adjust({ ...common, currency: CURRENCY, amount, operationId: holdId }),
+          ),
+      ],
+      [5, () => send(deps, holdId, () => ledger.placeHold({ ...common, holdId, amount }))],
+      [2, () => resolve('CAPTURE')],
+      [2, () => resolve('RELEASE')],
+    ])()
+    await sleep(choices.between(0, 60))
+
+    function resolve(name: 'CAPTURE' | 'RELEASE'): Promise<void> {
+      const resolution = HoldResolution[name]
+      return send(deps, `${name} ${holdId}`, () => ledger.resolveHold({ ...common, holdId, resolution }))
+    }
+  }
+}
+
+/** Sends a command, also again, and compares what it was answered with. */
+async function send(
+  { history, choices }: TreasurerDeps,
+  name: string,
+  command: () => Promise<Answer>,
+): Promise<void> {
+  const outcome = await command().then(
+    ({ entry }) => `recorded ${entry?.refusedCode ?? 0}`,
+    // It is not known whether the command was decided, or it was not recorded and may be decided otherwise later.
+    () => undefined,
+  )
+  if (outcome === undefined) return
+  const earlier = history.outcomes.get(name)
+  if (earlier !== undefined && earlier !== outcome) {
+    history.problems.push(`${name}: its outcome was ${earlier}, and is ${outcome} after a repetition`)
+  }
+  history.outcomes.set(name, outcome)
+  if (choices.chance(0.1)) await send({ history, choices } as TreasurerDeps, name, command)
+}
