@@ -131,8 +131,8 @@ function sandboxInProcess(key: string): Sandbox {
 async function startSeparateSandbox(directory: string, key: string): Promise<Sandbox> {
   const home = { MULTIHUB_HOME: join(directory, 'sandbox') }
   const sandbox = await startProcess('main.ts', ['sandbox'], { ...sandboxSettings(key), ...home })
-  const MULTIHUB_SANDBOX_URL = sandbox.urls['sandbox_url'] ?? ''
-  const variables = { MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY: key }
+  const url = sandbox.urls['sandbox_url'] ?? ''
+  const variables = { MULTIHUB_SANDBOX_URL: url, MULTIHUB_SANDBOX_KEY: key }
   return { variables, pipeline_variables: variables, stop: sandbox.kill }
 }
 

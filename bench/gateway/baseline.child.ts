@@ -21,7 +21,8 @@ const app = Fastify()
 app.removeAllContentTypeParsers()
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 for (const version of ['v1', 'v2']) {
-  app.post<{ Body: Buffer }>(`/public/api/multihub/${version}`, async ({ body: bytes, headers }, reply) => {
+  app.post(`/public/api/multihub/${version}`, async ({ body: parsed, headers }, reply) => {
+    const bytes = parsed as Buffer
     if (!isAuthentic(bytes, headers)) return reply.code(400).send()
     const nonce = headers['x-data-nonce']
     if (nonce !== undefined && !(await consume(String(nonce)))) return reply.code(400).send()

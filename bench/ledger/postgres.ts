@@ -94,7 +94,7 @@ export async function startPostgres(
 }
 
 /** The programs, where Debian keeps them or in the search path; `undefined` unless all are there. */
-async function findPrograms(): Promise<{ [name in (typeof PROGRAMS)[number]]: string } | undefined> {
+async function findPrograms(): Promise<{ [Name in (typeof PROGRAMS)[number]]: string } | undefined> {
   const debian = '/usr/lib/postgresql'
   const versions = await readdir(debian).catch(() => [])
   const folders = versions.map((version) => join(debian, version, 'bin'))

@@ -77,13 +77,13 @@ describe('payment.notification', () => {
     for (const { payloadHash } of requests) expect(payloadHash).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  const IDENTIFIERS = 'params.payment.identifiers'
+  const identifiers = 'params.payment.identifiers'
 
   test.each<[string, object, number, string]>([
-    ['no identifier', request({}), 1005, IDENTIFIERS],
-    ['a numeric c_id', request({ c_id: 5 }), 1005, `${IDENTIFIERS}.c_id`],
-    ['a p_id', request({ p_id: 'x' }), 9000, `${IDENTIFIERS}.p_id`],
-    ['a long h_id', request({ h_id: 'b'.repeat(129) }), 9000, `${IDENTIFIERS}.h_id`],
+    ['no identifier', request({}), 1005, identifiers],
+    ['a numeric c_id', request({ c_id: 5 }), 1005, `${identifiers}.c_id`],
+    ['a p_id', request({ p_id: 'x' }), 9000, `${identifiers}.p_id`],
+    ['a long h_id', request({ h_id: 'b'.repeat(129) }), 9000, `${identifiers}.h_id`],
     ['an empty operation_id', request({ c_id: 'a' }, { operation_id: '' }), 9000, 'operation_id'],
     ['a long operation_id', request({ c_id: 'a' }, { operation_id: 'o'.repeat(129) }), 9000, 'operation_id'],
     [

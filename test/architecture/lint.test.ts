@@ -45,3 +45,26 @@ test('the linter reports ++ and --', async () => {
     expect(await lint(counting(change))).toContain('noIncrementDecrement')
   expect(await lint(counting('sum += 1'))).not.toContain('noIncrementDecrement')
 })
+
+test.each([
+  'export function Count(): void {}',
+  'export function count_all(): void {}',
+  'export function count(Limit: number): number {\n  return Limit\n}',
+  'export function count(): number {\n  const LIMIT = 1\n  return LIMIT\n}',
+  'export interface delivery {\n  readonly id: string\n}',
+  'export interface Delivery {\n  readonly ID: string\n}',
+])('the linter reports the wrong case in %j', async (text) => {
+  expect(await lint(`${text}\n`)).toContain('useNamingConvention')
+})
+
+test('the linter accepts values in snake_case, functions in camelCase and constants of a module in UPPER_CASE', async () => {
+  const text = `export const LIMIT_MS = 1
+export const paymentSchema = { 'X-Header': LIMIT_MS, Body: 2 }
+export function readNow(time_ms: number, onError: () => void): number {
+  const next_ms = time_ms + 1
+  onError()
+  return next_ms
+}
+`
+  expect(await lint(text)).not.toContain('useNamingConvention')
+})

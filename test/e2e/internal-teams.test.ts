@@ -52,8 +52,8 @@ function clientOf(service: string, file: string, folders: readonly string[] = [P
     enums: String,
   })
   const path = service.split('.')
-  const Constructor = path.reduce((place: Dynamic, name) => place[name], loadPackageDefinition(definition))
-  const client = new Constructor(address, credentials.createInsecure())
+  const client_class = path.reduce((place: Dynamic, name) => place[name], loadPackageDefinition(definition))
+  const client = new client_class(address, credentials.createInsecure())
   clients.push(client)
   return client
 }

@@ -112,7 +112,7 @@ export function leasableAtMs(candidate: Effect): number {
 /** Derives the due times and `stuck_at` from the effects. Every write of a document goes through this function. */
 export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D {
   const { money_due_at, independent_due_at, external_due_at, event_due_at, stuck_at, ...rest } = document
-  const due: { [field in DueField]?: Date } = {}
+  const due: { [Field in DueField]?: Date } = {}
   for (const candidate of document.effects) {
     if (!mayRun(document, candidate)) continue
     const field = DUE_FIELDS[candidate.lane]

@@ -163,8 +163,8 @@ describe('a secret in a file', () => {
     await writeFile(path, content)
     return path
   }
-  const withKeyIn = (T_MASTER_KEY_FILE: string, more = {}) =>
-    readConfig(schema, { T_NAME: 'x', T_MASTER_KEY_FILE, ...more })
+  const withKeyIn = (file: string, more = {}) =>
+    readConfig(schema, { T_NAME: 'x', T_MASTER_KEY_FILE: file, ...more })
 
   test('is read without the white space around it', async () => {
     expect(withKeyIn(await write('  k1\n')).master_key.reveal()).toBe('k1')

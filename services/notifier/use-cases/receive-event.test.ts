@@ -64,7 +64,7 @@ afterEach(async () => {
 })
 
 describe('an event from the bus', () => {
-  const KEY = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }
+  const key = { merchant_id: '7001', event_key: '019aa5b0-7c00-7000-8000-000000000001:3' }
 
   // N1
   test('is stored with its body, and gets a delivery for each endpoint that lists it', async () => {
@@ -74,8 +74,8 @@ describe('an event from the bus', () => {
       endpoint('other', { events: ['payment.failed', 'payment.*', '*'] }),
       endpoint('two'),
     )
-    expect(await receiveEvent(notifier, eventBytes())).toBe(KEY.event_key)
-    const stored = await notifier.events.get(KEY)
+    expect(await receiveEvent(notifier, eventBytes())).toBe(key.event_key)
+    const stored = await notifier.events.get(key)
     expect(JSON.parse(Buffer.from(stored?.body ?? '').toString())).toMatchObject({ merchant_id: '7001' })
     const created = await deliveries()
     expect(created.map(({ endpoint_id }) => endpoint_id)).toEqual(['one', 'two'])
@@ -97,7 +97,7 @@ describe('an event from the bus', () => {
     await receiveEvent(notifier, eventBytes())
     await receiveEvent(notifier, eventBytes({ eventKey: 'other:1' }))
     const [first, second] = await Promise.all(
-      [KEY.event_key, 'other:1'].map(async (event_key) => {
+      [key.event_key, 'other:1'].map(async (event_key) => {
         const stored = await notifier.events.get({ merchant_id: '7001', event_key })
         return JSON.parse(Buffer.from(stored?.body ?? '').toString())
       }),
@@ -111,7 +111,7 @@ describe('an event from the bus', () => {
     await receiveEvent(notifier, eventBytes())
     const first = await deliveries()
     const again = Array.from({ length: 10 }, () => receiveEvent(notifier, eventBytes()))
-    expect(new Set(await Promise.all(again))).toEqual(new Set([KEY.event_key]))
+    expect(new Set(await Promise.all(again))).toEqual(new Set([key.event_key]))
     expect(await deliveries()).toEqual(first)
     const other = Array.from({ length: 10 }, () =>
       receiveEvent(notifier, eventBytes({ eventKey: 'other:1' })),
@@ -125,7 +125,7 @@ describe('an event from the bus', () => {
     await second.runner.stop()
     const both = [notifier, second, notifier, second].map((one) => receiveEvent(one, eventBytes()))
     await Promise.all(both)
-    const stored = await notifier.events.get(KEY)
+    const stored = await notifier.events.get(key)
     expect((await deliveryIds()).sort()).toEqual(
       stored?.destinations.map(({ delivery_id }) => delivery_id).sort(),
     )
@@ -164,15 +164,15 @@ describe('an event from the bus', () => {
 
   test('that no endpoint lists is acknowledged and not stored', async () => {
     setEndpoints()
-    expect(await receiveEvent(notifier, eventBytes())).toBe(KEY.event_key)
-    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(await receiveEvent(notifier, eventBytes())).toBe(key.event_key)
+    expect(await notifier.events.get(key)).toBeUndefined()
     expect(endpoint_reads).toHaveLength(1)
   })
 
   test('that no endpoint lists is acknowledged even if its resource is of a newer version', async () => {
     setEndpoints()
-    expect(await receiveEvent(notifier, eventBytes({ resource: { case: undefined } }))).toBe(KEY.event_key)
-    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(await receiveEvent(notifier, eventBytes({ resource: { case: undefined } }))).toBe(key.event_key)
+    expect(await notifier.events.get(key)).toBeUndefined()
   })
 
   test.each([
@@ -187,9 +187,9 @@ describe('an event from the bus', () => {
 })
 
 describe('an event queued on request', () => {
-  const KEY = { merchant_id: '7001', event_key: 'request-1' }
+  const key = { merchant_id: '7001', event_key: 'request-1' }
   const queue = (event = 'payment.completed'): Promise<string[]> =>
-    queueEvent(notifier, paymentEvent({ eventKey: KEY.event_key, event }))
+    queueEvent(notifier, paymentEvent({ eventKey: key.event_key, event }))
 
   test('gets a delivery for each destination, and returns their ids', async () => {
     const ids = await queue()
@@ -200,7 +200,7 @@ describe('an event queued on request', () => {
   test('keeps its deliveries when its key is repeated after endpoints and payment changed', async () => {
     const ids = await queue()
     const before = await deliveries()
-    const { body } = (await notifier.events.get(KEY)) ?? {}
+    const { body } = (await notifier.events.get(key)) ?? {}
     setEndpoints(endpoint('three'))
     expect(await queue('payment.created')).toEqual(ids)
     setEndpoints()
@@ -208,13 +208,13 @@ describe('an event queued on request', () => {
     setEndpointsUnavailable()
     expect(await queue()).toEqual(ids)
     expect(await deliveries()).toEqual(before)
-    expect((await notifier.events.get(KEY))?.body).toEqual(body)
+    expect((await notifier.events.get(key))?.body).toEqual(body)
   })
 
   test('is queued once by concurrent calls in two processes', async () => {
     const second = await openNotifier(directory, async () => deepFreeze([endpoint('three')]))
     await second.runner.stop()
-    const event = paymentEvent({ eventKey: KEY.event_key })
+    const event = paymentEvent({ eventKey: key.event_key })
     const callers = [notifier, second, notifier, second, notifier, second]
     const results = await Promise.all(callers.map((caller) => queueEvent(caller, event)))
     expect(new Set(results.map((ids) => ids.join())).size).toBe(1)
@@ -236,7 +236,7 @@ describe('an event queued on request', () => {
   test('without a destination is refused with 1003, stores nothing, and can be queued later', async () => {
     setEndpoints()
     await expect(queue()).rejects.toMatchObject({ code: 1003 })
-    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(await notifier.events.get(key)).toBeUndefined()
     expect(await deliveries()).toEqual([])
     setEndpoints(endpoint('one'))
     expect(await queue()).toHaveLength(1)
@@ -247,6 +247,6 @@ describe('an event queued on request', () => {
     await expect(queueEvent(notifier, paymentEvent({ environment: 0 }))).rejects.toThrow(TypeError)
     setEndpointsUnavailable()
     await expect(queue()).rejects.toMatchObject({ code: 2002 })
-    expect(await notifier.events.get(KEY)).toBeUndefined()
+    expect(await notifier.events.get(key)).toBeUndefined()
   })
 })

@@ -72,8 +72,8 @@ export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
 export function optional<Name extends string>(
   name: Name,
   value: string | undefined,
-): { [field in Name]?: string } {
-  return (value === undefined ? {} : { [name]: value }) as { [field in Name]?: string }
+): { [Field in Name]?: string } {
+  return (value === undefined ? {} : { [name]: value }) as { [Field in Name]?: string }
 }
 
 function payerFromProto({ email, phone, person, customerAccount }: PayerProto): Payer {

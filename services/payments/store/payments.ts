@@ -23,7 +23,7 @@ export type PaymentKey = Pick<Payment, 'merchant_id' | 'environment' | 'c_id'>
 
 /** Takes the key from a payment or from a request that names one. */
 export function keyOfPayment({ merchant_id, environment, c_id }: PaymentKey): {
-  [field in keyof PaymentKey]: string
+  [Field in keyof PaymentKey]: string
 } {
   return { merchant_id, environment, c_id }
 }

@@ -63,18 +63,18 @@ function refundOf(deposit: ProviderOrder, minor: bigint): ProviderOrder {
 }
 
 describe('the refunds of a deposit', () => {
-  const REFUSED = { kind: 'declined', code: 6001 }
+  const refused = { kind: 'declined', code: 6001 }
 
   test('together do not exceed it', async () => {
     const deposit = await createPaid()
     const first = refundOf(deposit, 60_000n)
     const too_much = refundOf(deposit, 40_909n)
     expect(await create(first)).toMatchObject({ kind: 'success' })
-    expect(await create(too_much)).toEqual(REFUSED)
+    expect(await create(too_much)).toEqual(refused)
     expect(await create(first)).toMatchObject({ kind: 'success' })
     expect(await create(refundOf(deposit, 40_908n))).toMatchObject({ kind: 'success' })
-    expect(await create(refundOf(deposit, 1n))).toEqual(REFUSED)
-    expect(await create(too_much)).toEqual(REFUSED)
+    expect(await create(refundOf(deposit, 1n))).toEqual(refused)
+    expect(await create(too_much)).toEqual(refused)
   })
 
   test('do not exceed it when they come at the same time', async () => {

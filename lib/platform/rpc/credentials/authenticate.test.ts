@@ -16,8 +16,8 @@ const authenticate = createCallerAuthenticator(
   ],
 )
 
-function certificate(subjectaltname: string | undefined, CN = 'somebody'): PeerCertificate {
-  return { subject: { CN }, subjectaltname } as PeerCertificate
+function certificate(subjectaltname: string | undefined, common_name = 'somebody'): PeerCertificate {
+  return { subject: { CN: common_name }, subjectaltname } as PeerCertificate
 }
 
 const byToken = (authorization: string): string | undefined =>

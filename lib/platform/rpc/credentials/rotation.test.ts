@@ -87,8 +87,8 @@ const newCaller = async (files: Files, port: number): Promise<string | number> =
 
 /** The fingerprint of the certificate that a port shows to a new connection. */
 async function shownAt(port: number): Promise<string> {
-  const ALPNProtocols = ['h2', 'http/1.1']
-  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols })
+  const options = { host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'] }
+  const socket = connect({ ...options, port })
   await once(socket, 'secureConnect')
   const { fingerprint256 } = socket.getPeerCertificate()
   socket.destroy()

@@ -97,16 +97,16 @@ async function filesOf(
   symbol: string,
   ask: (request: Buffer) => Promise<Buffer>,
 ): Promise<readonly FileDescriptorProto[]> {
-  const [BY_NAME, BY_SYMBOL] = [0x1a, 0x22]
+  const [by_name, by_symbol] = [0x1a, 0x22]
   const request = (tag: number, text: string): Buffer =>
     Buffer.concat([Buffer.from([tag, text.length]), Buffer.from(text)])
-  const received = describedFiles(await ask(request(BY_SYMBOL, symbol)))
+  const received = describedFiles(await ask(request(by_symbol, symbol)))
   const ordered = new Set<FileDescriptorProto>()
   const add = async (file: FileDescriptorProto | undefined): Promise<void> => {
     if (file === undefined) throw new Error('reflection returned no file')
     for (const path of file.dependency) {
       if (received.every(({ name }) => name !== path))
-        received.push(...describedFiles(await ask(request(BY_NAME, path))))
+        received.push(...describedFiles(await ask(request(by_name, path))))
       await add(received.find(({ name }) => name === path))
     }
     ordered.add(file)

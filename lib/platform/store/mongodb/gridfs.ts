@@ -88,18 +88,18 @@ export async function openGridFs(
 
 async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
   if ((await findFile(bucket, id)) !== null) throw new Duplicate(bucket.name, 'key')
-  const _id = new ObjectId()
-  await begin(bucket, _id)
+  const file_id = new ObjectId()
+  await begin(bucket, file_id)
   let length: number
   try {
-    length = await writeChunks(bucket, _id, bytes)
-    await publish(bucket, { _id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
+    length = await writeChunks(bucket, file_id, bytes)
+    await publish(bucket, { _id: file_id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
   } catch (error) {
     // If the file may exist, its chunks must stay. A later start of the service checks that and cleans up.
-    if (!(error instanceof Unavailable)) await removeUnfinished(bucket, _id)
+    if (!(error instanceof Unavailable)) await removeUnfinished(bucket, file_id)
     throw error
   }
-  await end(bucket, _id)
+  await end(bucket, file_id)
   return length
 }
 
@@ -150,16 +150,16 @@ function findFile({ files, calls }: Bucket, filename: string): Promise<File | nu
   return calls.read((options) => files.findOne({ filename }, options))
 }
 
-async function begin({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
+async function begin({ unfinished, calls }: Bucket, file_id: ObjectId): Promise<void> {
   const record = { since: now() }
   // An upsert without a guard, because writing it twice has the same effect as once.
   await calls.write((options) =>
-    unfinished.updateOne({ _id }, { $set: record }, { ...options, upsert: true }),
+    unfinished.updateOne({ _id: file_id }, { $set: record }, { ...options, upsert: true }),
   )
 }
 
-async function end({ unfinished, calls }: Bucket, _id: ObjectId): Promise<void> {
-  await calls.write((options) => unfinished.deleteOne({ _id }, options))
+async function end({ unfinished, calls }: Bucket, file_id: ObjectId): Promise<void> {
+  await calls.write((options) => unfinished.deleteOne({ _id: file_id }, options))
 }
 
 async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<void> {
@@ -183,10 +183,10 @@ async function removeAbandoned(bucket: Bucket): Promise<void> {
   const found = await calls.read((options) =>
     unfinished.find(filter, { ...options, limit: ABANDONED_MAX }).toArray(),
   )
-  for (const { _id } of found) {
-    const file = await calls.read((options) => files.findOne({ _id }, options))
-    if (file === null) await removeUnfinished(bucket, _id)
-    else await end(bucket, _id)
+  for (const { _id: file_id } of found) {
+    const file = await calls.read((options) => files.findOne({ _id: file_id }, options))
+    if (file === null) await removeUnfinished(bucket, file_id)
+    else await end(bucket, file_id)
   }
 }
 
