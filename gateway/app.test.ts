@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isUuid } from '#lib/platform/ids.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
+import { freshPair } from '../test/support/public-client.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
   codeAndPath,
@@ -253,6 +254,21 @@ test('answers 429 after too many failed authentications of one address, and to n
     expect((await send(app, { ...behind_proxy, headers: { 'x-forwarded-for': hop } })).body.error?.code).toBe(
       3000,
     )
+})
+
+// E10
+test('never answers 429 for failed authentications to a caller whose signature was verified', async () => {
+  const app = await createTestGateway({ failures_per_minute: 1 })
+  const pair = freshPair()
+  const same_nonce: TestRequest = { sign: (payload, secret) => signedHeaders(payload, secret, pair) }
+  expect((await send(app, same_nonce)).body.success).toBe(true)
+  for (let replay = 0; replay < 3; replay += 1)
+    expect((await send(app, same_nonce)).body.error?.code).toBe(3000)
+  // None of the replays was counted, so the address may still fail once.
+  const codes = []
+  for (let failure = 0; failure < 2; failure += 1)
+    codes.push((await send(app, { secret: 'wrong' })).body.error?.code)
+  expect(codes).toEqual([3000, 1000])
 })
 
 test('counts every authenticated request against its day and its bucket, even a refused one', async () => {
