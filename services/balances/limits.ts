@@ -37,6 +37,9 @@ export const CHECKPOINT_ROWS_PER_ENTRY_MAX = 4
 /** Most rows of each kind (accounts, holds) in one document of a checkpoint. It bounds the size of the document. */
 export const CHECKPOINT_PART_ROWS = 1_000
 
+/** Most parts of a checkpoint that are read at the same time. */
+export const CHECKPOINT_PARTS_PER_READ = 64
+
 /**
  * The default of the memory for loaded shards: all of them fit with 200,000 accounts and as many entries for quick
  * repetitions.

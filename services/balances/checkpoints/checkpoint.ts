@@ -26,7 +26,9 @@ export async function readCheckpoint(
 ): Promise<StoredCheckpoint | undefined> {
   const head = await checkpoints.getHead(shard)
   if (head === undefined) return undefined
-  const { version, seq } = head
+  const { version } = head
+  // A malformed head can have anything here.
+  const seq = typeof head.seq === 'bigint' ? head.seq : 0n
   const loaded = await loadSnapshot(checkpoints, journal, head)
   if (loaded.status === 'damaged') {
     // Parts are deleted after a later head was written, so they may be missing only because of a concurrent save.

@@ -45,6 +45,17 @@ test.each<[string, Damage]>([
   ['another number of parts', alterHead({ parts: 0 })],
   ['another hash of the journal', alterHead({ hash: 'another' })],
   ['a position after the end of the journal', alterHead({ seq: 9n })],
+  ['more parts than memory has room for', alterHead({ parts: 2 ** 40 })],
+  ['a number of parts of another type', alterHead({ parts: 1n as never })],
+  ['a time of another type', alterHead({ time: 'now' as never })],
+  ['a position of another type', alterHead({ seq: 2 as never })],
+  ['a missing list', alterPart(() => ({ holds: undefined as never }))],
+  [
+    'a balance of another type, which the digest does not show',
+    alterPart(({ accounts }) => ({
+      accounts: accounts.map((one) => ({ ...one, available: Number(one.available) as never })),
+    })),
+  ],
 ])('a checkpoint with %s is ignored, and the journal replayed', async (_, damage) => {
   await using fixture = await openFixture()
   const { ledger, store } = fixture
@@ -60,4 +71,37 @@ test.each<[string, Damage]>([
   await next.stop()
   expect(await verifyLedger(store)).toEqual({ entries: 3n, problems: [] })
   expect(await store.checkpoints.getHead(SHARD)).toMatchObject({ seq: 3n })
+})
+
+test('a malformed checkpoint is reported, and replaced by RebuildCheckpoints', async () => {
+  await using fixture = await openFixture()
+  const { ledger, store } = fixture
+  await ledger.submit('test', credit('a', 100n))
+  await ledger.stop()
+  const head = await store.checkpoints.getHead(SHARD)
+  if (head === undefined) throw new Error('there is no checkpoint')
+  await store.checkpoints.advanceHead({ ...head, seq: 1 as never, time: 'now' as never }, head.version)
+  expect(await verifyLedger(store)).toMatchObject({
+    problems: [expect.stringMatching('has a malformed head')],
+  })
+  expect(await ledger.rebuildCheckpoints()).toBe(1)
+  expect(await verifyLedger(store)).toEqual({ entries: 1n, problems: [] })
+})
+
+test('a corrupt journal does not stop the repair of the checkpoints of later shards', async () => {
+  await using fixture = await openFixture()
+  const { ledger, store } = fixture
+  const environments = ['test', 'production'] as const
+  for (const environment of environments) await ledger.submit(environment, credit(environment, 100n))
+  await ledger.stop()
+  const [first = 0, later = 0] = environments
+    .map((environment) => shardOf('1000', environment))
+    .sort((one, other) => one - other)
+  const listBatches: LedgerStore['journal']['listBatches'] = async (shard, ...range) =>
+    shard === first ? [] : await store.journal.listBatches(shard, ...range)
+  await store.checkpoints.deletePartsBefore(later, 9n)
+  const damaged = createLedger({ ...store, journal: { ...store.journal, listBatches } }, trustedClock)
+  await expect(damaged.rebuildCheckpoints()).rejects.toThrow(`shard ${first}: batch 1 is missing`)
+  await damaged.stop()
+  expect(await verifyLedger(store)).toEqual({ entries: 2n, problems: [] })
 })

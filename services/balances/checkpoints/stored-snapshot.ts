@@ -1,5 +1,6 @@
 import type { ShardSnapshot } from '../domain/shard-state.ts'
-import { CHECKPOINT_PART_ROWS } from '../limits.ts'
+import { CHECKPOINT_PART_ROWS, CHECKPOINT_PARTS_PER_READ } from '../limits.ts'
+import { hasSnapshotHeadForm, hasSnapshotPartForm } from '../store/document-form.ts'
 import type { Journal } from '../store/journal.ts'
 import {
   SNAPSHOT_FORMAT,
@@ -40,24 +41,44 @@ export async function saveParts(
 }
 
 /**
- * Reads a snapshot and checks it: every part is there, the rows match the digest, and the journal has its batch with the
- * same hash.
+ * Reads a snapshot and checks it: its documents have the form that they were written in, every part is there, the rows
+ * match the digest, and the journal has its batch with the same hash.
  */
 export async function loadSnapshot(
   parts: Pick<SnapshotPartCollection, 'getPart'>,
   journal: Pick<Journal, 'getBatch'>,
   head: SnapshotHead,
 ): Promise<LoadedSnapshot> {
+  if (!hasSnapshotHeadForm(head)) return { status: 'damaged', problem: 'has a malformed head' }
   const { shard, seq, hash } = head
-  const numbers = Array.from({ length: head.parts }, (_, part) => part)
-  const stored = await Promise.all(numbers.map((part) => parts.getPart(shard, seq, part)))
-  const present = stored.filter((part) => part !== undefined)
-  if (present.length < head.parts) return { status: 'damaged', problem: 'lacks a part' }
+  const present = await readParts(parts, head)
+  if (present === undefined) return { status: 'damaged', problem: 'lacks a part' }
+  if (!present.every(hasSnapshotPartForm)) return { status: 'damaged', problem: 'has a malformed part' }
   if (head.digest !== digestOfSnapshot(head, present.map(digestOfPart)))
     return { status: 'damaged', problem: 'does not match its digest' }
   if ((await journal.getBatch(shard, seq))?.hash !== hash)
     return { status: 'damaged', problem: 'is of a batch that is not in the journal' }
   return { status: 'sound', snapshot: snapshotOf(head, present) }
+}
+
+/**
+ * Reads the parts of a snapshot; `undefined` when one is missing. It reads some at a time, because an altered head can
+ * name any number of them.
+ */
+async function readParts(
+  parts: Pick<SnapshotPartCollection, 'getPart'>,
+  head: SnapshotHead,
+): Promise<readonly SnapshotPart[] | undefined> {
+  const read: SnapshotPart[] = []
+  while (read.length < head.parts) {
+    const count = Math.min(CHECKPOINT_PARTS_PER_READ, head.parts - read.length)
+    const numbers = Array.from({ length: count }, (_, index) => read.length + index)
+    for (const part of await Promise.all(numbers.map((part) => parts.getPart(head.shard, head.seq, part)))) {
+      if (part === undefined) return undefined
+      read.push(part)
+    }
+  }
+  return read
 }
 
 function snapshotOf({ shard, seq, time, hash }: SnapshotHead, parts: readonly SnapshotPart[]): ShardSnapshot {

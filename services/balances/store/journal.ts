@@ -3,6 +3,7 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
+import { hasBatchForm } from './document-form.ts'
 
 /**
  * The result of an insert into the journal. `occupied`: a batch has this position already, perhaps this very one.
@@ -133,6 +134,8 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
 
 function checkedBatch(document: JournalDocument): Batch {
   const { ids, statements, ...batch } = document
+  if (!hasBatchForm(document))
+    throw new CorruptJournal(`shard ${batch.shard}: batch ${batch.seq} does not have the form of a batch`)
   const expected = indexedLists(batch.entries)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements)) {
     throw new CorruptJournal(

@@ -10,18 +10,23 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 
 /**
  * Replaces the checkpoints that are damaged or contradict the journal. Returns their number. Shards with a batch of a
- * newer format are left to processes of a newer release.
+ * newer format are left to processes of a newer release. Throws `CorruptJournal` after the last shard when the journal
+ * of any shard is not sound.
  */
 export async function rebuildCheckpoints(store: LedgerStore): Promise<number> {
   let repaired = 0
+  let corruption: CorruptJournal | undefined
   for (let shard = 0; shard < SHARDS; shard += 1) {
     try {
       if (await rebuildCheckpoint(store, shard)) repaired += 1
     } catch (error) {
-      if (!(error instanceof NewerBatchFormat)) throw error
-      log.warn({ shard, error }, 'the checkpoint of a shard is left to processes of a newer release')
+      if (error instanceof CorruptJournal) corruption ??= error
+      else if (error instanceof NewerBatchFormat)
+        log.warn({ shard, error }, 'the checkpoint of a shard is left to processes of a newer release')
+      else throw error
     }
   }
+  if (corruption !== undefined) throw corruption
   return repaired
 }
 

@@ -104,6 +104,19 @@ describe('finds a journal with', () => {
       /shard 64: batch 6 does not match its hash/,
     ],
     [
+      'a time that is not a time',
+      (hash) => ({ ...sealed(6n, hash, entry('z', 60n)), time: 'now' as never }),
+      /batch 6 does not have the form of a batch/,
+    ],
+    [
+      'an amount of another type, which the hash does not show',
+      (hash) => ({
+        ...sealed(6n, hash, entry('z', 60n)),
+        entries: [{ ...entry('z', 60n), amount: 10 as never }],
+      }),
+      /batch 6 does not have the form of a batch/,
+    ],
+    [
       'a batch that does not continue the chain',
       () => sealed(6n, 'another', entry('z', 60n)),
       /does not continue the hash chain/,
