@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type CommandStartedEvent, MongoClient } from 'mongodb'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { parseLayout } from '#lib/platform/store/layout.ts'
+import { openDatabase } from '#lib/platform/store/mongodb.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
+import { mongodbForTests } from '../../../../test/support/servers.ts'
+import { createMongoCalls } from './calls.ts'
+import { createCollection } from './collection.ts'
+
+const server = await mongodbForTests()
+
+interface Note {
+  readonly id: string
+  readonly text: string
+}
+
+if ('skip' in server) test.skip(`commands to MongoDB: ${server.skip}`, () => {})
+else
+  describe('commands to MongoDB', () => {
+    const client = new MongoClient(server.uri, { monitorCommands: true })
+    const database = openDatabase(client, `commands-${randomHex(6)}`)
+    let notes: Collection<Note>
+    let commands: CommandStartedEvent['command'][] = []
+
+    beforeAll(async () => {
+      await client.connect()
+      client.on('commandStarted', ({ command }) => void commands.push(command))
+      notes = createCollection<Note>({
+        documents: database.collection('notes'),
+        layout: parseLayout({ name: 'notes', partition: ['id'], key: ['id'] }),
+        calls: createMongoCalls(client, HANG_LIMIT_MS, 10),
+      })
+    })
+    afterAll(async () => {
+      await database.dropDatabase()
+      await client.close()
+      await server.stop()
+    })
+
+    /** The commands that the driver sends while `work` runs. */
+    async function commandsOf(work: () => Promise<unknown>): Promise<typeof commands> {
+      commands = []
+      await work()
+      return commands
+    }
+
+    test.each<[string, (options: { linearizable: boolean }) => Promise<unknown>]>([
+      ['get', (options) => notes.get({ id: 'a' }, options)],
+      ['find', (options) => notes.find('key', { equals: ['a'] }, { limit: 1, ...options })],
+    ])('of %s ask for a linearizable read only when the caller does', async (_name, read) => {
+      for (const [linearizable, level] of [
+        [true, 'linearizable'],
+        [false, 'majority'],
+      ] as const)
+        expect(await commandsOf(() => read({ linearizable }))).toMatchObject([
+          { find: 'notes', readConcern: { level }, maxTimeMS: expect.any(Number) },
+        ])
+    })
+
+    test('of writes name the majority, the journal and a time limit', async () => {
+      const sent = await commandsOf(async () => {
+        const { version } = await notes.insert({ id: 'b', text: 'one' })
+        const replaced = await notes.replace({ id: 'b', text: 'two' }, version)
+        await notes.delete({ id: 'b' }, replaced.version)
+      })
+      const limits = {
+        maxTimeMS: expect.any(Number),
+        writeConcern: { w: 'majority', j: true, wtimeout: expect.any(Number) },
+      }
+      expect(sent).toMatchObject([
+        { insert: 'notes', ...limits },
+        { update: 'notes', ...limits },
+        { delete: 'notes', ...limits },
+      ])
+    })
+  })
