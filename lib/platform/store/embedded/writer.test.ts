@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
+import { Ambiguous, Conflict } from '#lib/platform/store/errors.ts'
+import { useClock } from '#lib/platform/time.ts'
 import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { type LmdbEnvironment, openEnvironment } from './environment.ts'
 import type { PlannedWrite } from './writer.ts'
@@ -56,10 +57,50 @@ describe('the writer', () => {
     expect(keys()).toEqual(['d'])
   })
 
-  test('limits the number of writes per group', async () => {
+  test('refuses further writes while 20,000 wait', async () => {
     const writes = Array.from({ length: 20_010 }, () => environment.write(() => ({ result: undefined })))
     const outcomes = await Promise.allSettled(writes)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10)
+  })
+
+  test('undoes at most 1,000 writes together', async () => {
+    const writes = Array.from({ length: 1_000 }, (_, at) => environment.write(() => putting(`a${at}`)))
+    const failing = environment.write(() => ({
+      result: undefined,
+      apply() {
+        throw new RangeError('in the next group')
+      },
+    }))
+    await expect(failing).rejects.toBeInstanceOf(Unavailable)
+    await Promise.all(writes)
+    expect(keys()).toHaveLength(1_000)
+  })
+
+  test('gives up writes at the time limit: ambiguous in the group at work, not done in the queue', async () => {
+    let elapsed_ms = 0
+    const timers: (() => void)[] = []
+    const restore = useClock({
+      now_ms: () => elapsed_ms,
+      monotonic_ms: () => elapsed_ms,
+      after(_delay_ms, action) {
+        timers.push(action)
+        return { cancel: () => {} }
+      },
+    })
+    const late: Promise<void>[] = []
+    const running = environment.write(() => {
+      late.push(environment.write(() => putting('b')))
+      elapsed_ms += HANG_LIMIT_MS
+      for (const act of timers.splice(0)) act()
+      return putting('a')
+    })
+    const [first, second] = await Promise.allSettled([running, running.catch(() => late[0])])
+    restore()
+    expect(first).toMatchObject({ reason: expect.any(Ambiguous) })
+    expect(second).toMatchObject({ reason: expect.any(Unavailable) })
+    expect(second).not.toMatchObject({ reason: expect.any(Ambiguous) })
+    await environment.write(() => putting('c'))
+    expect(keys()).toEqual(['a', 'c'])
   })
 
   test('finishes accepted writes before it closes, and accepts no more', async () => {
