@@ -234,6 +234,34 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       }
     })
 
+    test('keeps the mutation of a freed key apart from an execution that was taken for crashed', async () => {
+      const clock = createManualClock(now().getTime())
+      const restore = useClock(clock)
+      /** An execution that works until the test lets it end. */
+      const begin = async (result: string, hash?: string) => {
+        const begun = Promise.withResolvers<void>()
+        const ended = Promise.withResolvers<Uint8Array>()
+        const outcome = run(() => {
+          begun.resolve()
+          return ended.promise
+        }, hash)
+        await begun.promise
+        return { outcome, end: () => ended.resolve(Buffer.from(result)) }
+      }
+      try {
+        const slow = await begin('of the slow one')
+        clock.stepWall(3_600_000)
+        await expect(refuse()).rejects.toBe(refusal)
+        const next = await begin('of the next one', 'another')
+        slow.end()
+        await expect(slow.outcome).rejects.toThrow('is gone')
+        next.end()
+        expect(await next.outcome).toBe('of the next one')
+      } finally {
+        restore()
+      }
+    })
+
     test('derives one version 7 UUID per label, with the time of the first try', async () => {
       const before = now().getTime()
       const labels = Array.from({ length: 200 }, (_, number) => `label ${number}`)
