@@ -91,3 +91,38 @@ test('reads the later checkpoint when the one that it began with is replaced mea
   const snapshot = await readSnapshot({ ...store, checkpoints: { ...store.checkpoints, getPart } })
   expect(isSameSnapshot(snapshot, snapshotAt(6n, 20))).toBe(true)
 })
+
+type Alteration = (part: SnapshotPart) => Partial<SnapshotPart>
+
+/** Alters one field of every account, or of every hold. */
+const withField = <Row extends object>(rows: readonly Row[], field: string, value: unknown): Row[] =>
+  rows.map((row) => ({ ...row, [field]: value }))
+const ofAccounts = (field: string, value: unknown): [string, Alteration] => [
+  `the ${field} of an account`,
+  ({ accounts }) => ({ accounts: withField(accounts, field, value) }),
+]
+const ofHolds = (field: string, value: unknown): [string, Alteration] => [
+  `the ${field} of a hold`,
+  ({ holds }) => ({ holds: withField(holds, field, value) }),
+]
+
+// B1: a field that the digest left out could be altered without notice.
+test.each<[string, Alteration]>([
+  ...['merchant_id', 'currency'].map((field) => ofAccounts(field, 'other')),
+  ...['available', 'held', 'clearing', 'fees', 'chargebacks', 'adjustments'].map((field) =>
+    ofAccounts(field, 77n),
+  ),
+  ...['id', 'merchant_id', 'currency', 'payment_id'].map((field) => ofHolds(field, 'other')),
+  ofHolds('amount', 77n),
+  ['an early release', () => ({ early_releases: ['other'] })],
+])('finds that %s was altered', async (_what, alter) => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  await saveCheckpoint(checkpoints, snapshotAt(7n, 3))
+  const getPart: typeof checkpoints.getPart = async (...key) => {
+    const part = await checkpoints.getPart(...key)
+    return part && { ...part, ...alter(part) }
+  }
+  const store = { ...fixture.store, checkpoints: { ...checkpoints, getPart } }
+  await expect(readSnapshot(store)).rejects.toThrow('does not match its digest')
+})
