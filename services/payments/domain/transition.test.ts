@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import { creditLedgerEffect } from './payment-effects.ts'
+import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
 
@@ -72,3 +72,18 @@ test("a success has the provider's time, not the time at which it was reported",
   const finished_at = new Date(CREATED_AT.getTime() + 500)
   expect(transition(newDeposit(), 'success', { at, finished_at }).finished_at).toBe(finished_at)
 })
+
+test.each(STATUSES.filter((to) => canTransition('processing', to)))(
+  'polls and the expiry end with the status %s',
+  (to) => {
+    const processing = newDeposit({ status: 'processing', effects: [] })
+    const effects = [
+      pollProviderEffect.newEffect(processing, {}, { at }),
+      expirePaymentEffect.newEffect(processing, {}, { at }),
+    ]
+    const { effects: left } = transition({ ...processing, effects }, to, { at })
+    expect(left.filter((one) => pollProviderEffect.matches(one) || expirePaymentEffect.matches(one))).toEqual(
+      [],
+    )
+  },
+)
