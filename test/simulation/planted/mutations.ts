@@ -98,8 +98,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'all processes use one instance number',
     file: 'services/payments/numeric-ids/lease-instance-number.ts',
-    search: 'const nextId = numericIds(instance_number)',
-    replace: 'const nextId = numericIds(7)',
+    search: 'nextId: numericIds(instance_number)',
+    replace: 'nextId: numericIds(7)',
   },
   {
     name: 'the sweeper leaves out money',

@@ -28,9 +28,11 @@ export interface DatabaseServers {
   stop(database: string, time_ms: number): void
   /**
    * Makes another server the primary. For a time some processes still read from the former one, which does not get the
-   * new writes; linearizable reads never do.
+   * new writes; linearizable reads never do. A process knows the new primary once it has sent a write to it.
    */
   failOver(database: Database, time_ms: number): void
+  /** When the last server that takes itself for the primary stops to do so. */
+  formerUntilMs(): number
 }
 
 /** The time limit of a command, as in production. */
@@ -42,7 +44,7 @@ type ReadSource = Pick<MemoryCollection, 'get' | 'find'>
 interface FormerPrimary {
   readonly until_ms: number
   readonly collections: ReadonlyMap<string, ReadSource>
-  readonly readers: ReadonlyMap<SimulatedProcess | undefined, boolean>
+  readonly readers: Set<SimulatedProcess | undefined>
 }
 
 /** The result of `apply` at the server. */
@@ -68,7 +70,7 @@ export function createDatabaseServers(
     const primary = former.get(command.database)
     if (command.is_linearizable || primary === undefined || scheduler.now_ms() >= primary.until_ms)
       return undefined
-    return primary.readers.get(process) === true ? primary.collections.get(command.collection) : undefined
+    return primary.readers.has(process) ? primary.collections.get(command.collection) : undefined
   }
 
   const carry: CarryCommand = (command, apply) => {
@@ -97,6 +99,7 @@ export function createDatabaseServers(
         arrival_ms,
         () => {
           if (isDown(database)) return lose()
+          if (is_write) former.get(database)?.readers.delete(client)
           const outcome = outcomeOf(() => apply(sourceOf(command, client)))
           const result_ms = scheduler.now_ms() + delayMs()
           if (choices.chance(faults.lost_result) || result_ms > sent_ms + LIMIT_MS) return lose()
@@ -130,11 +133,12 @@ export function createDatabaseServers(
       former.set(database.name, {
         until_ms: scheduler.now_ms() + time_ms,
         collections: new Map(copies),
-        readers: new Map(processes().map((process) => [process, choices.chance(0.5)])),
+        readers: new Set(processes().filter(() => choices.chance(0.5))),
       })
       // No server is the primary until the others have elected one.
       down_until_ms.set(database.name, scheduler.now_ms() + choices.between(0, Math.min(3_000, time_ms)))
     },
+    formerUntilMs: () => Math.max(0, ...[...former.values()].map(({ until_ms }) => until_ms)),
   }
 }
 
