@@ -148,6 +148,13 @@ describe('an id', () => {
     expect(draft.entries).toHaveLength(1)
   })
 
+  test('with another reason is the same command, and the first reason stays', () => {
+    const { draft, decide } = decider()
+    const first = decide(sent)
+    expect(decide({ ...sent, reason: 'worded by a later release' })).toEqual(first)
+    expect(draft.entries.map(({ reason }) => reason)).toEqual([sent.reason])
+  })
+
   test.each<[string, Command]>([
     ['amount', { ...sent, amount: 11n }],
     ['currency', { ...sent, currency: 'MXN' }],
@@ -155,7 +162,6 @@ describe('an id', () => {
     ['accounts', { ...sent, debit: 'fees' }],
     ['payment', { ...sent, payment_id: 'q' }],
     ['missing payment', credit('a', 10n)],
-    ['reason', { ...sent, reason: 'another' }],
     ['kind', hold('a', 10n)],
   ])('with another %s is a conflict', (_, other) => {
     const { draft, decide } = decider(sent)

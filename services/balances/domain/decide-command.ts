@@ -137,9 +137,10 @@ function contentOf(command: Exclude<Command, ResolveCommand>): Omit<Posting, key
   return { id, kind, merchant_id, currency, ...(payment_id === undefined ? {} : { payment_id }), reason }
 }
 
+/** Whether the money of a command is that of its entry. Reasons are not compared: a later release may word them anew. */
 function isSameContent(entry: Entry, command: Command): boolean {
-  const { kind, merchant_id, reason }: { kind: EntryKind; merchant_id: string; reason: string } = command
-  if (entry.kind !== kind || entry.merchant_id !== merchant_id || entry.reason !== reason) return false
+  const { kind, merchant_id }: { kind: EntryKind; merchant_id: string } = command
+  if (entry.kind !== kind || entry.merchant_id !== merchant_id) return false
   if (command.kind === 'capture' || command.kind === 'release') return true
   const { debit, credit, amount } = movementOf(command)
   const payment_id = 'payment_id' in command ? command.payment_id : undefined
