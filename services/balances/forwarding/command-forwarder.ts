@@ -57,7 +57,8 @@ export function createCommandForwarder(forward: ForwardCommands): CommandForward
         else resolve(result)
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error)
+      // What waits was not sent. Its callers can turn to another process now, and not only after one more time limit.
+      for (const { reject } of [...batch, ...queue.waiting.splice(0)]) reject(error)
     }
   }
 
