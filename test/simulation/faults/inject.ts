@@ -33,9 +33,9 @@ export async function injectFaults(world: World, plan: Plan, isOver: () => boole
   setRates(world, () => 0)
   world.bus.faults.is_down = false
   while (restarts.size > 0) await Promise.all(restarts)
-  // A pause and a former primary are faults until their end.
+  // A pause, a stopped store and a former primary are faults until their end.
   const paused_until_ms = world.cluster.places.map(({ process }) => process?.paused_until_ms ?? 0)
-  const over_ms = Math.max(world.stores.formerUntilMs(), ...paused_until_ms)
+  const over_ms = Math.max(world.stores.faultUntilMs(), ...paused_until_ms)
   await sleep(Math.max(0, over_ms - world.scheduler.now_ms()))
 }
 

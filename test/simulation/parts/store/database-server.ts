@@ -31,8 +31,8 @@ export interface DatabaseServers {
    * new writes; linearizable reads never do. A process knows the new primary once it has sent a write to it.
    */
   failOver(database: Database, time_ms: number): void
-  /** When the last server that takes itself for the primary stops to do so. */
-  formerUntilMs(): number
+  /** When the last stop ends and no former primary takes itself for the primary any longer. */
+  faultUntilMs(): number
 }
 
 /** The time limit of a command, as in production. */
@@ -138,7 +138,8 @@ export function createDatabaseServers(
       // No server is the primary until the others have elected one.
       down_until_ms.set(database.name, scheduler.now_ms() + choices.between(0, Math.min(3_000, time_ms)))
     },
-    formerUntilMs: () => Math.max(0, ...[...former.values()].map(({ until_ms }) => until_ms)),
+    faultUntilMs: () =>
+      Math.max(0, ...down_until_ms.values(), ...[...former.values()].map(({ until_ms }) => until_ms)),
   }
 }
 
