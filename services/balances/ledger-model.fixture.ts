@@ -26,7 +26,10 @@ interface ModelMovement {
 /** Creates a model without entries. */
 export function createModel(): LedgerModel {
   const accounts = new Map<string, bigint>()
-  const results = new Map<string, { readonly content: string; readonly result: string }>()
+  const results = new Map<
+    string,
+    { readonly command: Command; readonly content: string; readonly result: string }
+  >()
   const open = new Map<
     string,
     { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }
@@ -47,6 +50,9 @@ export function createModel(): LedgerModel {
     if (command.kind === 'capture' || command.kind === 'release') {
       const hold = open.get(command.hold_id)
       if (!hold && command.kind === 'release') {
+        const known = results.get(command.hold_id)
+        if (known?.command.merchant_id === command.merchant_id) return known.result
+        if (known) return 'hold_not_open'
         released_early.add(command.hold_id)
         return '8801'
       }
@@ -83,7 +89,7 @@ export function createModel(): LedgerModel {
       if ('amount' in command && command.kind !== 'adjustment' && command.amount <= 0n) return 'malformed'
       if (existing) return existing.content === content ? existing.result : 'id_conflict'
       const result = decideNew(command)
-      if (result === 'accepted' || /^\d/.test(result)) results.set(command.id, { content, result })
+      if (result === 'accepted' || /^\d/.test(result)) results.set(command.id, { command, content, result })
       return result
     },
     balances() {

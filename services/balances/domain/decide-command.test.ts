@@ -139,6 +139,39 @@ describe('a release that arrives before its hold', () => {
   })
 })
 
+describe('a release of a hold that was refused', () => {
+  test('is refused with the code of the hold, and leaves nothing to remember', () => {
+    const { draft, decide } = decider(credit('a', 10n), hold('h', 11n))
+    const released = decide(resolve('release', 'h'))
+    expect(released).toMatchObject({
+      recorded: {
+        entry: {
+          id: 'h:resolve',
+          refused_code: 6004,
+          amount: 11n,
+          currency: 'INR',
+          payment_id: 'payment of h',
+          available: 10n,
+          held: 0n,
+        },
+      },
+    })
+    expect(draft.isReleasedEarly('h')).toBe(false)
+    expect(decide(resolve('release', 'h'))).toEqual(released)
+    expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
+    expect(decide(hold('h', 11n))).toMatchObject(refused(6004))
+  })
+
+  test.each<[string, Command]>([
+    ["another merchant's hold", hold('h', 11n)],
+    ['a transfer', credit('h', 1n)],
+  ])('does not take the id of %s', (_, command) => {
+    const { draft, decide } = decider(credit('a', 10n), command)
+    expect(decide(resolve('release', 'h', '2000'))).toEqual({ not_recorded: 'hold_not_open' })
+    expect(draft.isReleasedEarly('h')).toBe(false)
+  })
+})
+
 describe('an id', () => {
   const sent = { ...credit('a', 10n), payment_id: 'p' }
 

@@ -80,12 +80,18 @@ function refusalOf(
 }
 
 /**
- * Decides the end of a hold that is not open. A release is recorded: the hold may still be on its way, and it must be
- * refused when it arrives, because its caller has given it up. The id of a hold of another merchant cannot be taken.
+ * Decides the end of a hold that is not open. A release is recorded: that of a refused hold with the code of that hold,
+ * and any other one because the hold may still be on its way, and it must be refused when it arrives. The id of another
+ * merchant's hold, and that of an entry that is not a hold, cannot be taken.
  */
 function decideWithoutHold(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
   if (command.kind !== 'release' || draft.hold(command.hold_id)) return { not_recorded: 'hold_not_open' }
   const { id, kind, merchant_id, reason } = command
+  const known = draft.recordedEntry(command.hold_id)?.entry
+  if (known && (known.kind !== 'hold' || known.merchant_id !== merchant_id))
+    return { not_recorded: 'hold_not_open' }
+  // A hold that was captured, released or released early has an entry of this id already; the journal refuses another.
+  if (known && isRefusedForMoney(known)) return recordRefusedRelease(draft, command, known, position)
   const money = {
     currency: '',
     debit: 'held',
@@ -95,6 +101,32 @@ function decideWithoutHold(draft: BatchDraft, command: Command, position: BatchP
     held: 0n,
   } as const
   const entry: Entry = { id, kind, merchant_id, ...money, reason, refused_code: EARLY_RELEASE_CODE }
+  draft.record(entry)
+  return { recorded: { ...position, entry } }
+}
+
+function isRefusedForMoney({ refused_code }: Entry): boolean {
+  return refused_code !== undefined && refused_code !== EARLY_RELEASE_CODE
+}
+
+/** The release of a hold that was refused: nothing was held, so nothing is given back, and no state has to remember it. */
+function recordRefusedRelease(
+  draft: BatchDraft,
+  { id, kind, reason }: ResolveCommand,
+  refused_hold: Entry,
+  position: BatchPosition,
+): CommandResult {
+  const { available, held } = draft.accounts(refused_hold.merchant_id, refused_hold.currency)
+  const entry: Entry = {
+    ...refused_hold,
+    id,
+    kind,
+    reason,
+    debit: 'held',
+    credit: 'available',
+    available,
+    held,
+  }
   draft.record(entry)
   return { recorded: { ...position, entry } }
 }

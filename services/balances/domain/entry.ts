@@ -7,9 +7,9 @@ export type EntryKind = Command['kind']
 
 /**
  * One permanent decision of the ledger: money moved from `debit` to `credit`. With a `refused_code` the movement was
- * refused and changed nothing. `available` and `held` are the balances after the entry. A release that arrived before
- * its hold has the code `EARLY_RELEASE_CODE`; its currency is empty and its numbers are 0, because only the hold would
- * state them.
+ * refused and changed nothing. `available` and `held` are the balances after the entry. The release of a refused hold
+ * has the code of that hold. A release that arrived before its hold has the code `EARLY_RELEASE_CODE`; its currency is
+ * empty and its numbers are 0, because only the hold would state them.
  */
 export interface Entry {
   readonly id: string
@@ -32,7 +32,7 @@ export const EARLY_RELEASE_CODE: ErrorCode = 8801
 
 /** Whether an entry records a release that arrived before its hold. */
 export function isEarlyRelease({ kind, refused_code }: Pick<Entry, 'kind' | 'refused_code'>): boolean {
-  return kind === 'release' && refused_code !== undefined
+  return kind === 'release' && refused_code === EARLY_RELEASE_CODE
 }
 
 /** The place of a batch in the journal of its shard, and the time at which it was decided. */

@@ -20,21 +20,27 @@ export async function readEarlierEntries(
 }
 
 /**
- * Reads the entries of repeated commands whose hold is still open. All other repetitions are found when the journal
- * refuses their batch, but an open hold cannot be decided a second time. Throws `Unavailable` when one is not found.
+ * Reads the entries of holds that the decision of these commands needs. All other repetitions are found when the journal
+ * refuses their batch, but a hold that is still open cannot be decided a second time: `Unavailable` when its entry is
+ * not found. A release of a hold that is not open needs to know whether that hold was refused, or has not arrived.
  */
-export async function readRepeatedHolds(
+export async function readEntriesOfHolds(
   journal: Journal,
   view: LedgerView,
   commands: readonly Command[],
   earlier: Map<string, RecordedEntry>,
 ): Promise<void> {
-  const ids = commands
-    .filter(({ kind, id }) => kind === 'hold' && view.hold(id) && !view.recordedEntry(id) && !earlier.has(id))
+  const isUnknown = (id: string): boolean => !view.recordedEntry(id) && !earlier.has(id)
+  const repeated = commands
+    .filter(({ kind, id }) => kind === 'hold' && view.hold(id) && isUnknown(id))
     .map(({ id }) => id)
-  if (ids.length === 0) return
-  await readEarlierEntries(journal, view.shard, ids, earlier)
-  if (!ids.every((id) => earlier.has(id)))
+  const released = commands
+    .filter((command) => command.kind === 'release')
+    .filter(({ id, hold_id }) => !view.hold(hold_id) && isUnknown(id))
+    .flatMap(({ id, hold_id }) => [id, hold_id])
+  if (repeated.length + released.length === 0) return
+  await readEarlierEntries(journal, view.shard, [...repeated, ...released], earlier)
+  if (!repeated.every((id) => earlier.has(id)))
     throw new Unavailable(`shard ${view.shard}: the entry of an open hold could not be read; try again`)
 }
 

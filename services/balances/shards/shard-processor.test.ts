@@ -4,6 +4,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
@@ -100,6 +101,27 @@ test('loses no command and decides none twice, whatever happens to the inserts',
   })
   await fc.assert(property, { numRuns: 8 })
 }, 600_000)
+
+test('the state does not grow with refused holds that are released, also when they are no longer in memory', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await fixture.ledger.submit('test', credit('a', 5n))
+  const holds = Array.from({ length: 20 }, (_, index) => hold(`h${index}`, 10n))
+  await Promise.all(holds.map((one) => fixture.ledger.submit('test', one)))
+  await fixture.ledger.submit('test', credit('b', 100n))
+  await fixture.ledger.stop()
+  const ledger = createLedger(store, trustedClock)
+  const releases = holds.map(({ id }) => resolve('release', id))
+  const results = await Promise.all(releases.map((one) => ledger.submit('test', one)))
+  expect(results.map((result) => 'recorded' in result && result.recorded.entry.refused_code)).toEqual(
+    holds.map(() => 6004),
+  )
+  expect(await Promise.all(releases.map((one) => ledger.submit('test', one)))).toEqual(results)
+  await ledger.stop()
+  const checkpoint = await readCheckpoint(store, SHARD)
+  expect(checkpoint).toMatchObject({ status: 'sound', snapshot: { early_releases: [], holds: [] } })
+  expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+})
 
 describe('while the store cannot be reached', () => {
   test('every waiting command fails with Unavailable, and nothing is recorded', async () => {

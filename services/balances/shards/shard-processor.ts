@@ -14,7 +14,7 @@ import type { Journal } from '../store/journal.ts'
 import { catchUp } from './catch-up.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitBatch, unknownCommitError } from './commit-batch.ts'
-import { readEarlierEntries, readRepeatedHolds, withEarlierEntries } from './earlier-entries.ts'
+import { readEarlierEntries, readEntriesOfHolds, withEarlierEntries } from './earlier-entries.ts'
 
 /** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
 export interface ShardProcessor {
@@ -85,7 +85,7 @@ export function createShardProcessor(
   ): Promise<boolean> {
     const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
     const commands = work.commands.map(({ command }) => command)
-    await readRepeatedHolds(journal, state, commands, earlier)
+    await readEntriesOfHolds(journal, state, commands, earlier)
     if (commands.length > 0) clock_guard.assertTrusted()
     const position = nextPosition()
     const draft = createBatchDraft(base, position)

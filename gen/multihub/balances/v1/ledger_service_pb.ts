@@ -244,7 +244,8 @@ export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PUR
  */
 export type ResolveHoldResponse = Message<"multihub.balances.v1.ResolveHoldResponse"> & {
   /**
-   * entry is the one that ended the hold. Its refused_code is 8801 when there was no hold to release.
+   * entry is the one that ended the hold. Its refused_code is that of the hold when the hold was refused, and 8801 when
+   * there was no hold to release.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
@@ -530,7 +531,7 @@ export const LedgerService: GenService<{
   },
   /**
    * ResolveHold captures or releases a hold, once. A release of a hold that is not there is recorded too: the hold is
-   * refused when it arrives later. Such a capture fails with 8801.
+   * refused when it arrives later. So is the release of a hold that was refused. Such captures fail with 8801.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.ResolveHold
    */
