@@ -7,6 +7,7 @@ import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
 import { createLedger, type Ledger } from './ledger.ts'
+import type { Journal } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 
 /** A ledger on its own embedded store, for tests. */
@@ -32,6 +33,11 @@ export async function openFixture(wrap = (store: LedgerStore): LedgerStore => st
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** The store with some methods of its journal replaced. */
+export function withJournal(store: LedgerStore, journal: Partial<Journal>): LedgerStore {
+  return { ...store, journal: { ...store.journal, ...journal } }
 }
 
 /** The credit of a deposit. */

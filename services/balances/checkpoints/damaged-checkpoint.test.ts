@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
@@ -100,7 +100,7 @@ test('a corrupt journal does not stop the repair of the checkpoints of later sha
   const listBatches: LedgerStore['journal']['listBatches'] = async (shard, ...range) =>
     shard === first ? [] : await store.journal.listBatches(shard, ...range)
   await store.checkpoints.deletePartsBefore(later, 9n)
-  const damaged = createLedger({ ...store, journal: { ...store.journal, listBatches } }, trustedClock)
+  const damaged = createLedger(withJournal(store, { listBatches }), trustedClock)
   await expect(damaged.rebuildCheckpoints()).rejects.toThrow(`shard ${first}: batch 1 is missing`)
   await damaged.stop()
   expect(await verifyLedger(store)).toEqual({ entries: 2n, problems: [] })

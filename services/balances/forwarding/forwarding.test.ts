@@ -5,7 +5,7 @@ import { type BalancesProcess, startProcess } from '../balances-process.fixture.
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, resolve, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
@@ -52,7 +52,7 @@ test('forwards commands to the owner of the shard and returns every kind of resu
   await using owner = await startProcess(store)
   // The second process cannot commit anything itself.
   const append = (): Promise<never> => Promise.reject(new Error('the command was not forwarded'))
-  await using other = await startProcess({ ...store, journal: { ...store.journal, append } })
+  await using other = await startProcess(withJournal(store, { append }))
   const merchant = merchantOf(owner, other)
   for (const command of everyKindOf(merchant)) {
     const forwarded = await other.ledger.submit('test', command)

@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
-import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, resolve, withJournal } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { COMMAND_WAIT_MAX_MS, RECENT_ENTRIES_MIN } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
@@ -17,11 +17,6 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
-
-/** The store with some methods of its journal replaced. */
-function withJournal(store: LedgerStore, journal: Partial<Journal>): LedgerStore {
-  return { ...store, journal: { ...store.journal, ...journal } }
-}
 
 /** A generator of numbers from 0 to 99 that the seed determines. */
 function createDice(seed: number): () => number {
@@ -333,71 +328,6 @@ describe('one outcome per id', () => {
     const later = createLedger(withJournal(store, { append }), trustedClock)
     expect(await later.submit('test', credit('a', 1n))).toEqual(first)
     await later.stop()
-    expect(await store.journal.lastSequence(SHARD)).toBe(1n)
-  })
-})
-
-describe('clocks', () => {
-  test('a batch of a clock that was one hour ahead does not stop a correct process, and times never go back', async () => {
-    const manual = createManualClock()
-    const restoreClock = useClock(manual)
-    try {
-      await using fixture = await openFixture()
-      const { store, ledger } = fixture
-      manual.stepWall(3_600_000)
-      await ledger.submit('test', credit('a', 100n))
-      manual.stepWall(-3_600_000)
-      const [first] = await store.journal.listBatches(SHARD, 1n, 1)
-      const correct = createLedger(store, trustedClock)
-      const second = await correct.submit('test', hold('b', 1n))
-      expect(second).toMatchObject({ recorded: { time: first?.time, entry: { available: 99n } } })
-      await manual.advance(3_600_001)
-      const third = await correct.submit('test', credit('c', 1n))
-      expect(third).toMatchObject({ recorded: { time: new Date(manual.now_ms()) } })
-      expect(await verifyLedger(store)).toEqual({ entries: 3n, problems: [] })
-      await correct.stop()
-    } finally {
-      restoreClock()
-    }
-  })
-
-  test('a process whose clock is wrong decides nothing, still reads, and recovers', async () => {
-    await using fixture = await openFixture()
-    const { store, ledger } = fixture
-    await ledger.submit('test', credit('a', 100n))
-    const guard = createSwitchedClockGuard()
-    const wrong = createLedger(store, guard)
-    guard.setTrusted(false)
-    await expect(wrong.submit('test', credit('b', 1n))).rejects.toBeInstanceOf(Unavailable)
-    expect(await wrong.decideForwarded(SHARD, [credit('c', 1n)])).toEqual(['unavailable'])
-    expect(await wrong.accounts('test', '1000')).toMatchObject([{ available: 100n }])
-    expect(await store.journal.lastSequence(SHARD)).toBe(1n)
-    guard.setTrusted(true)
-    expect(await wrong.submit('test', credit('b', 1n))).toMatchObject({ recorded: { seq: 2n } })
-    await wrong.stop()
-  })
-
-  test('a command that waits when the clock goes wrong is not decided', async () => {
-    await using fixture = await openFixture()
-    const { store } = fixture
-    const guard = createSwitchedClockGuard()
-    const committing = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    const append: Journal['append'] = async (batch) => {
-      committing.resolve()
-      await gate.promise
-      return await store.journal.append(batch)
-    }
-    const ledger = createLedger(withJournal(store, { append }), guard)
-    const first = ledger.submit('test', credit('a', 1n))
-    await committing.promise
-    const second = ledger.submit('test', credit('b', 1n))
-    guard.setTrusted(false)
-    gate.resolve()
-    expect(await first).toMatchObject({ recorded: { seq: 1n } })
-    await expect(second).rejects.toBeInstanceOf(Unavailable)
-    guard.setTrusted(true)
-    await ledger.stop()
     expect(await store.journal.lastSequence(SHARD)).toBe(1n)
   })
 })
