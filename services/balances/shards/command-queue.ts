@@ -21,6 +21,8 @@ export interface QueuedBatch {
   /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
   resolve(results: readonly CommandResult[]): void
   reject(error: unknown): void
+  /** Fails the commands and removes them. The reads stay. */
+  rejectCommands(error: unknown): void
   /** Whether a command in it has waited longer than `COMMAND_WAIT_MAX_MS`. */
   isOverdue(): boolean
 }
@@ -78,18 +80,22 @@ export function createCommandQueue(): CommandQueue {
   }
 }
 
-function createQueuedBatch(
-  commands: readonly PendingCommand[],
-  reads: readonly Pending<void>[],
-): QueuedBatch {
+function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pending<void>[]): QueuedBatch {
+  let commands = taken
   return {
-    commands,
+    get commands() {
+      return commands
+    },
     resolve(results) {
       for (const [index, result] of results.entries()) commands[index]?.resolve(result)
       for (const { resolve } of reads) resolve()
     },
     reject(error) {
       for (const { reject } of [...commands, ...reads]) reject(error)
+    },
+    rejectCommands(error) {
+      for (const { reject } of commands) reject(error)
+      commands = []
     },
     isOverdue: () =>
       commands.some(({ queued_at_ms }) => clock.monotonic_ms() - queued_at_ms > COMMAND_WAIT_MAX_MS),

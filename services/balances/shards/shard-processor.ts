@@ -35,8 +35,8 @@ export interface ShardProcessor {
  * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
  * other processes: when another process commits first, its batches are read and the same commands decided again. It
  * decides without looking up whether an id has an entry already: the unique index of ids refuses the batch then, the
- * entries are read, and the commands decided again. It decides only while the clock is trusted. `onCommitted` is called
- * after each committed batch.
+ * entries are read, and the commands decided again. It decides only while the clock is trusted; reads need no clock.
+ * `onCommitted` is called after each committed batch.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the state of one shard
 export function createShardProcessor(
@@ -72,6 +72,15 @@ export function createShardProcessor(
     onCommitted()
   }
 
+  /** Commands need the time of their batch. The reads that wait with them do not, so only the commands fail. */
+  function rejectWithWrongClock(work: QueuedBatch): void {
+    try {
+      clock_guard.assertTrusted()
+    } catch (error) {
+      work.rejectCommands(error)
+    }
+  }
+
   /**
    * Decides, commits and resolves the work. Returns `false` when it must be decided again after catching up: another
    * process committed first, an id has an entry already, or there is nothing to commit and the state is not known to be
@@ -84,9 +93,9 @@ export function createShardProcessor(
     is_current: boolean,
   ): Promise<boolean> {
     const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
-    const commands = work.commands.map(({ command }) => command)
-    await readEntriesOfHolds(journal, state, commands, earlier)
-    if (commands.length > 0) clock_guard.assertTrusted()
+    await readEntriesOfHolds(journal, state, work.commands.map(commandOf), earlier)
+    rejectWithWrongClock(work)
+    const commands = work.commands.map(commandOf)
     const position = nextPosition()
     const draft = createBatchDraft(base, position)
     const results = commands.map((command) => decideCommand(draft, command, position))
@@ -177,4 +186,8 @@ export function createShardProcessor(
     },
     isCorrupt: () => corruption !== undefined,
   }
+}
+
+function commandOf({ command }: { readonly command: Command }): Command {
+  return command
 }
