@@ -11,7 +11,12 @@ import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, settle } from './settle.ts'
 import { runCustomer } from './workload/customer.ts'
 import { createHistory, type History } from './workload/history.ts'
-import { createMerchant, type SimulatedMerchant } from './workload/merchants.ts'
+import {
+  createMerchant,
+  drawMerchant,
+  RECEIVER_ORIGINS,
+  type SimulatedMerchant,
+} from './workload/merchants.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
@@ -132,7 +137,7 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
   await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
   const merchants: SimulatedMerchant[] = []
   for (let number = 0; number < plan.merchants; number += 1) {
-    merchants.push(await createMerchant(world.operator, choices, number))
+    merchants.push(await createMerchant(world.operator, choices, number, drawMerchant(choices, number)))
   }
   return merchants
 }
@@ -152,7 +157,7 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
   const customers = merchants.flatMap((merchant, index) =>
     Array.from({ length: plan.customers }, (_, number) => {
       const choices = world.choicesOf(`customer ${index} ${number}`)
-      return runCustomer({ api, history, choices, isOpen }, merchant, number)
+      return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
     }),
   )
   const treasurers = merchants.map(({ merchant_id }, index) => {

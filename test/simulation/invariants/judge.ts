@@ -1,14 +1,17 @@
 import type { RoleName } from '#lib/platform/process/role.ts'
-import type { Database } from '../parts/store/database.ts'
-import type { StoredBody } from '../parts/store/memory-collection.ts'
 import type { History } from '../workload/history.ts'
 import type { SimulatedMerchant } from '../workload/merchants.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
 import type { ReceivedCallback } from '../world/receiver.ts'
 
+/** Where the documents of a role are: its simulated database, or what the RPCs of a real one returned. */
+export interface DocumentSource {
+  named(collection: string): { all(): Iterable<object> } | undefined
+}
+
 /** What the invariants compare: the databases, the outside world, and what merchants know. */
 export interface Evidence {
-  readonly databases: ReadonlyMap<RoleName, Database>
+  readonly databases: ReadonlyMap<RoleName, DocumentSource>
   readonly operations: readonly ProviderOperation[]
   readonly callbacks: readonly ReceivedCallback[]
   readonly history: History
@@ -35,12 +38,12 @@ export interface StoredPayment {
 
 /** The documents of a collection, by the type that the caller expects. */
 export function documentsOf<T>(
-  databases: ReadonlyMap<RoleName, Database>,
+  databases: Evidence['databases'],
   role: RoleName,
   collection: string,
-): readonly (T & StoredBody)[] {
+): readonly T[] {
   // The product stored them in this form.
-  return [...(databases.get(role)?.named(collection)?.all() ?? [])] as (T & StoredBody)[]
+  return [...(databases.get(role)?.named(collection)?.all() ?? [])] as T[]
 }
 
 /** All payments. */

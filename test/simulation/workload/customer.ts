@@ -1,7 +1,7 @@
 import { sleep } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
 import { type History, type PaymentRecord, recordKey } from './history.ts'
-import { RECEIVERS_MAX, receiverOrigin, type SimulatedMerchant, type SimulatedRoute } from './merchants.ts'
+import type { SimulatedMerchant, SimulatedRoute } from './merchants.ts'
 import { observeId, observePayment, observeStatus } from './observe.ts'
 import type { PublicApi, PublicOutcome } from './public-api.ts'
 
@@ -10,6 +10,8 @@ export interface CustomerDeps {
   readonly api: PublicApi
   readonly history: History
   readonly choices: Choices
+  /** The origins of all receivers. */
+  readonly origins: readonly string[]
   /** Whether requests may still be made. */
   readonly isOpen: () => boolean
 }
@@ -59,7 +61,7 @@ async function deposit(deps: CustomerDeps, merchant: SimulatedMerchant, c_id: st
 
 /** The record of a `c_id`. A merchant that uses one again may ask for something else; the first request decides. */
 function recordOf(
-  { choices, history }: CustomerDeps,
+  { choices, history, origins }: CustomerDeps,
   merchant: SimulatedMerchant,
   c_id: string,
 ): PaymentRecord {
@@ -73,7 +75,7 @@ function recordOf(
     service_id: route.service_id,
     amount: amountFor(choices, route),
     currency: choices.chance(0.02) ? 'EUR' : route.currency,
-    webhook_origin: choices.chance(0.3) ? receiverOrigin(choices.integer(0, RECEIVERS_MAX - 1)) : undefined,
+    webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
     is_accepted: false,
     open_creates: 0,
     statuses: [],
@@ -83,9 +85,10 @@ function recordOf(
   return record
 }
 
-function amountFor(choices: Choices, { minimum_amount }: SimulatedRoute): number {
+function amountFor(choices: Choices, { minimum_amount, digits }: SimulatedRoute): number {
   if (minimum_amount > 0 && choices.chance(0.1)) return choices.pick([minimum_amount - 1, minimum_amount])
-  return choices.integer(Math.max(1, minimum_amount), 1_000_000)
+  const amount = choices.integer(Math.max(1, minimum_amount), 1_000_000)
+  return digits === undefined ? amount : amount - (amount % 1_000) + 1_000 + choices.pick(digits)
 }
 
 async function create(

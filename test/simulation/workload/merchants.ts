@@ -22,6 +22,21 @@ export interface SimulatedRoute {
   readonly currency: string
   readonly method: string
   readonly minimum_amount: number
+  /** The last three digits of amounts, where they choose what the provider does. */
+  readonly digits?: readonly number[]
+}
+
+/** A route to create. */
+export interface RouteSpec extends Omit<SimulatedRoute, 'service_id'> {
+  readonly provider_accounts: readonly string[]
+  readonly has_numeric_ids: boolean
+  readonly expires_in_seconds: number
+}
+
+/** What a merchant gets, and the origins of its receivers. */
+export interface MerchantSpec {
+  readonly routes: readonly RouteSpec[]
+  readonly origins: readonly string[]
 }
 
 /** A callback endpoint. */
@@ -46,17 +61,27 @@ const METHODS = [
   { method: 'papara', currency: 'TRY' },
 ] as const
 
-/** The origin of the n-th receiver of the simulation. */
-export const receiverOrigin = (number: number): string => `https://receiver-${number}.example.com`
+/** The origins of the receivers of a simulation, two for each merchant. */
+export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
 
-/** The most receivers of a simulation. */
-export const RECEIVERS_MAX = 6
+/** Draws the routes of a simulated merchant. */
+export function drawMerchant(choices: Choices, number: number): MerchantSpec {
+  const routes = METHODS.map((pair) => ({
+    ...pair,
+    provider_accounts: choices.pick([['sandbox'], ['sandbox', 'sandbox-down'], ['sandbox-down', 'sandbox']]),
+    minimum_amount: choices.pick([0, 100]),
+    has_numeric_ids: choices.chance(0.3),
+    expires_in_seconds: choices.pick([5, 10, 15]),
+  }))
+  return { routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
+}
 
-/** Creates a merchant with credentials of both versions, several routes and its endpoints, as the operator does. */
+/** Creates a merchant with credentials of both versions, its routes and its endpoints, as the operator does. */
 export async function createMerchant(
   clientOf: ClientOf,
   choices: Choices,
   number: number,
+  { routes, origins }: MerchantSpec,
 ): Promise<SimulatedMerchant> {
   const { merchant } = await clientOf(MerchantService).createMerchant({
     name: `merchant ${number}`,
@@ -70,8 +95,8 @@ export async function createMerchant(
       await createCredential(clientOf, merchantId, 'v1'),
       await createCredential(clientOf, merchantId, 'v2'),
     ],
-    routes: await createRoutes(clientOf, choices, merchantId),
-    endpoints: await createEndpoints(clientOf, choices, merchantId, number),
+    routes: await createRoutes(clientOf, merchantId, routes),
+    endpoints: await createEndpoints(clientOf, choices, merchantId, origins),
   }
 }
 
@@ -91,13 +116,13 @@ async function createCredential(
 
 async function createRoutes(
   clientOf: ClientOf,
-  choices: Choices,
   merchantId: string,
+  specs: readonly RouteSpec[],
 ): Promise<readonly SimulatedRoute[]> {
   const routes: SimulatedRoute[] = []
-  for (const { method, currency } of METHODS) {
-    const accounts = choices.pick([['sandbox'], ['sandbox', 'sandbox-down'], ['sandbox-down', 'sandbox']])
-    const minimum_amount = choices.pick([0, 100])
+  for (const spec of specs) {
+    const { provider_accounts, has_numeric_ids, expires_in_seconds, ...shown } = spec
+    const { method, currency, minimum_amount } = shown
     const { route } = await clientOf(RouteService).createRoute({
       merchantId,
       environment: Environment.TEST,
@@ -105,13 +130,13 @@ async function createRoutes(
       method,
       currency,
       connector: 'sandbox',
-      providerAccounts: accounts,
-      hIdFormat: choices.chance(0.3) ? HIdFormat.NUMERIC : HIdFormat.UUID,
-      expiresInSeconds: choices.pick([5, 10, 15]),
+      providerAccounts: [...provider_accounts],
+      hIdFormat: has_numeric_ids ? HIdFormat.NUMERIC : HIdFormat.UUID,
+      expiresInSeconds: expires_in_seconds,
       minimumAmount: BigInt(minimum_amount),
       purpose: 'normal',
     })
-    routes.push({ service_id: Number(route?.serviceId), method, currency, minimum_amount })
+    routes.push({ service_id: Number(route?.serviceId), ...shown })
   }
   return routes
 }
@@ -120,11 +145,11 @@ async function createEndpoints(
   clientOf: ClientOf,
   choices: Choices,
   merchantId: string,
-  number: number,
+  origins: readonly string[],
 ): Promise<readonly SimulatedEndpoint[]> {
   const endpoints: SimulatedEndpoint[] = []
-  for (let index = 0; index < choices.integer(1, 2); index += 1) {
-    const origin = receiverOrigin(2 * number + index)
+  for (let index = 0; index < choices.integer(1, origins.length); index += 1) {
+    const origin = origins[index] ?? ''
     const max_retries = choices.integer(2, 5)
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({
       merchantId,

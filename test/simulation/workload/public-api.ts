@@ -35,8 +35,8 @@ const REPLAYED = 0.05
 
 /** Makes the client of all merchants. */
 export function createPublicApi(
-  machine: Machine,
-  network: HttpNetwork,
+  machine: Pick<Machine, 'now_ms'>,
+  network: Pick<HttpNetwork, 'request'>,
   choices: Choices,
   origin: string,
 ): PublicApi {

@@ -16,7 +16,7 @@ import { createDatabase, type Database } from '../parts/store/database.ts'
 import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
-import { RECEIVERS_MAX, receiverOrigin } from '../workload/merchants.ts'
+import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createProvider, type Provider } from './provider/provider.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
@@ -83,12 +83,11 @@ export async function createWorld(seed: number, observers: WorldObservers): Prom
     { machine, network: http, choices: choicesOf('provider'), trace, key: new Secret(PROVIDER_KEY) },
     PROVIDER_ORIGINS,
   )
-  const receiver_origins = Array.from({ length: RECEIVERS_MAX }, (_, number) => receiverOrigin(number))
   const receivers = createReceivers(
     machine,
     http,
     choicesOf('receivers'),
-    receiver_origins,
+    RECEIVER_ORIGINS,
     observers.onCallback,
   )
   const roles = await loadRoles(SIMULATED_ROLES)
