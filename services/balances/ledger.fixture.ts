@@ -5,6 +5,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { readCheckpoint, type StoredCheckpoint } from './checkpoints/checkpoint.ts'
 import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { Journal } from './store/journal.ts'
@@ -38,6 +39,16 @@ export async function openFixture(wrap = (store: LedgerStore): LedgerStore => st
 /** The store with some methods of its journal replaced. */
 export function withJournal(store: LedgerStore, journal: Partial<Journal>): LedgerStore {
   return { ...store, journal: { ...store.journal, ...journal } }
+}
+
+/** The checkpoint of a shard, which must be sound. */
+export async function soundCheckpoint(
+  store: LedgerStore,
+  shard: number,
+): Promise<StoredCheckpoint & { status: 'sound' }> {
+  const checkpoint = await readCheckpoint(store, shard)
+  if (checkpoint?.status !== 'sound') throw new Error('there is no sound checkpoint')
+  return checkpoint
 }
 
 /** The credit of a deposit. */

@@ -18,7 +18,6 @@ import type { Members } from './store/members.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
-import { rebuildCheckpoints } from './use-cases/rebuild-checkpoints.ts'
 import { type CommandRouting, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
@@ -34,8 +33,6 @@ export interface Ledger {
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
   listEntries(query: EntryQuery): Promise<StatementEntry[]>
-  /** Replaces the checkpoints that are damaged or differ from the journals. Returns their number. */
-  rebuildCheckpoints(): Promise<number>
   /** What this process leaves to others although it works, such as `shard 7: newer format`. */
   limitations(): readonly string[]
   /** Takes its share of the shards from now on: other processes forward their commands to this one. */
@@ -76,7 +73,6 @@ export function createLedger(
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),
-    rebuildCheckpoints: () => rebuildCheckpoints(store),
     limitations: () => given_away.list().map((shard) => `shard ${shard}: newer format`),
     async join() {
       await sharing?.membership.join()

@@ -38,12 +38,17 @@ export async function readCheckpoint(
   return { version, seq, ...loaded }
 }
 
-/** Deletes the checkpoint that was read. The next load replays the journal from its beginning. */
-export async function dropCheckpoint(
+/**
+ * Replaces the checkpoint that was read, unless it was replaced since. A snapshot of an empty journal needs no checkpoint,
+ * so then it is only deleted.
+ */
+export async function replaceCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
-  shard: number,
   { version, seq }: Pick<StoredCheckpoint, 'version' | 'seq'>,
+  snapshot: ShardSnapshot,
 ): Promise<void> {
+  const { shard, head } = snapshot
+  if (head.seq > 0n) return await saveCheckpoint(checkpoints, snapshot, version)
   await checkpoints.deleteHead(shard, version)
   while (await checkpoints.deletePartsBefore(shard, seq + 1n));
 }

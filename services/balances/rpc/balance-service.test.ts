@@ -41,12 +41,6 @@ describe('BalanceService', () => {
     expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
   })
 
-  test('rebuilds the checkpoints', async () => {
-    await using rpcs = await openRpcs()
-    await rpcs.balances().adjust(adjustment('op', 500n))
-    expect(await rpcs.balances().rebuildCheckpoints({})).toMatchObject({ repaired: 0n })
-  })
-
   test('refuses Adjust for callers other than the operator', async () => {
     await using rpcs = await openRpcs()
     await expect(rpcs.balances('payments').adjust(adjustment('op', 1n))).rejects.toThrow()

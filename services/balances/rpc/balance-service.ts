@@ -13,10 +13,9 @@ const PERMISSIONS = {
   getBalances: ['gateway', 'operator', 'internal', 'payments'],
   adjust: ['operator'],
   listEntries: ['operator', 'internal'],
-  rebuildCheckpoints: ['operator'],
 } as const
 
-/** Implements `BalanceService`: reading balances and entries, and the operator's adjustments and repairs. */
+/** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {
@@ -33,9 +32,6 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
     async listEntries(request) {
       const { query, page_size } = entryQueryFromProto(request)
       return entryPageToProto(await ledger.listEntries(query), page_size)
-    },
-    async rebuildCheckpoints() {
-      return { repaired: BigInt(await ledger.rebuildCheckpoints()) }
     },
   })
 }

@@ -3,7 +3,6 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { readCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, type LedgerFixture, openFixture } from '../ledger.fixture.ts'
@@ -124,20 +123,5 @@ describe('a batch of a newer format', () => {
     expect(await updated.accounts('test', '1000')).toMatchObject([{ available: 5n }])
     expect(updated.limitations()).toEqual([])
     await updated.stop()
-  })
-
-  test('does not stop the repair of the checkpoints of later shards', async () => {
-    await newer.submit('test', credit('a', 5n))
-    await newer.stop()
-    await older.submit('production', credit('b', 5n))
-    await older.stop()
-    const { checkpoints } = fixture.store
-    const later_shard = shardOf('1000', 'production')
-    const checkpoint = await readCheckpoint(fixture.store, later_shard)
-    if (checkpoint?.status !== 'sound') throw new Error('there is no sound checkpoint')
-    await saveCheckpoint(checkpoints, { ...checkpoint.snapshot, accounts: [] }, checkpoint.version)
-    expect(await checkpoints.getHead(SHARD)).toBeDefined()
-    expect(await fixture.ledger.rebuildCheckpoints()).toBe(1)
-    expect(await checkpoints.getHead(SHARD)).toBeDefined()
   })
 })

@@ -147,7 +147,7 @@ async function loadShardState(
   if (damaged) {
     log.error(
       { shard, seq: damaged.seq, reason: damaged.problem },
-      'a damaged checkpoint was ignored and the whole journal is replayed; run StartVerification and RebuildCheckpoints',
+      'a damaged checkpoint was ignored and the whole journal is replayed; run StartVerification with fromFirstBatch to replace it',
     )
   }
   const snapshot = checkpoint?.status === 'sound' ? checkpoint.snapshot : undefined

@@ -1,17 +1,21 @@
+import type { StoredCheckpoint } from '../checkpoints/checkpoint.ts'
 import { isSameSnapshot } from '../checkpoints/compare-snapshots.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
 import { type ReplayDeps, replayJournal } from './replay-journal.ts'
 
-/**
- * Whether a checkpoint leads to the verified state: it is completed by the batches after it, as a load of the shard
- * does. The checkpoint must not be ahead of the state.
- */
-export async function isCheckpointTrue(
+/** What is wrong with a checkpoint, such as `differs from the journal`. A sound one must not be ahead of `verified`. */
+export async function problemOfCheckpoint(
   deps: ReplayDeps,
-  checkpoint: ShardSnapshot,
+  checkpoint: StoredCheckpoint,
   verified: ShardState,
-): Promise<boolean> {
+): Promise<string | undefined> {
+  if (checkpoint.status === 'damaged') return checkpoint.problem
+  return (await leadsTo(deps, checkpoint.snapshot, verified)) ? undefined : 'differs from the journal'
+}
+
+/** Whether a checkpoint, completed by the batches after it as a load of the shard does, gives the verified state. */
+async function leadsTo(deps: ReplayDeps, checkpoint: ShardSnapshot, verified: ShardState): Promise<boolean> {
   const state = createShardState(checkpoint)
   try {
     await replayJournal(deps, state, verified.head().seq, async (batch) => {

@@ -42,14 +42,14 @@ export async function verifyFreeShards(
     const begun = await beginShard(store, verification, holder, shard, stored)
     if (begun.end_seq > begun.verified.seq) with_new_batches.push(shard)
     // It needs no lease: if two processes verify the shard, one of them writes the result.
-    else await verifyShard(deps, begun, stored?.version)
+    else await verifyShard(deps, verification, begun, stored?.version)
   }
 
   async function takeAndVerify(shard: number): Promise<void> {
     const stored = documents.get(shard)
     const begun = await beginShard(store, verification, holder, shard, stored)
     const taken = await store.verifications.putShard(begun, stored?.version)
-    if (taken) await verifyShard(deps, taken, taken.version)
+    if (taken) await verifyShard(deps, verification, taken, taken.version)
   }
 
   async function attempt(shard: number, verify: (shard: number) => Promise<void>): Promise<void> {

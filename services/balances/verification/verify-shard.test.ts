@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
-import { readCheckpoint, type StoredCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts'
+import { saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Entry } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, type LedgerFixture, openFixture, resolve } from '../ledger.fixture.ts'
+import { credit, hold, type LedgerFixture, openFixture, resolve, soundCheckpoint } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
-import type { LedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -29,25 +28,19 @@ async function openUsedLedger(): Promise<LedgerFixture> {
   return fixture
 }
 
-async function soundCheckpoint(store: LedgerStore): Promise<StoredCheckpoint & { status: 'sound' }> {
-  const checkpoint = await readCheckpoint(store, SHARD)
-  if (checkpoint?.status !== 'sound') throw new Error('there is no sound checkpoint')
-  return checkpoint
-}
-
 // B4
 test('a ledger is consistent after normal work', async () => {
   await using fixture = await openUsedLedger()
   expect(await verifyLedger(fixture.store)).toEqual({ entries: 5n, problems: [] })
-  expect(await fixture.ledger.rebuildCheckpoints()).toBe(0)
+  expect(await verifyLedger(fixture.store)).toEqual({ entries: 5n, problems: [] })
 })
 
-describe('finds and rebuilds', () => {
+describe('finds, and replaces when it began at the first batch,', () => {
   test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
     [
       'a checkpoint with a wrong balance',
       async ({ store }) => {
-        const checkpoint = await soundCheckpoint(store)
+        const checkpoint = await soundCheckpoint(store, SHARD)
         const accounts = checkpoint.snapshot.accounts.map((one) => ({
           ...one,
           available: one.available + 1n,
@@ -76,21 +69,22 @@ describe('finds and rebuilds', () => {
     [
       'a checkpoint ahead of the journal',
       async ({ store }) => {
-        const { snapshot } = await soundCheckpoint(store)
+        const { snapshot } = await soundCheckpoint(store, SHARD)
         await saveCheckpoint(store.checkpoints, { ...snapshot, head: { ...snapshot.head, seq: 9n } })
       },
       /the checkpoint at batch 9 is of a batch that is not in the journal/,
     ],
   ])('%s', async (_, corrupt, difference) => {
     await using fixture = await openUsedLedger()
-    const { ledger, store } = fixture
+    const { store } = fixture
     await corrupt(fixture)
-    expect(await verifyLedger(store)).toMatchObject({
-      problems: [expect.stringMatching(difference)],
+    const damaged = { problems: [expect.stringMatching(difference)] }
+    for (const from_first_batch of [false, false, true])
+      expect(await verifyLedger(store, from_first_batch)).toMatchObject(damaged)
+    expect(await verifyLedger(store, false)).toEqual({ entries: 5n, problems: [] })
+    expect(await soundCheckpoint(store, SHARD)).toMatchObject({
+      snapshot: { accounts: [{ available: 50n }] },
     })
-    expect(await ledger.rebuildCheckpoints()).toBe(1)
-    expect(await verifyLedger(store)).toEqual({ entries: 5n, problems: [] })
-    expect(await soundCheckpoint(store)).toMatchObject({ snapshot: { accounts: [{ available: 50n }] } })
   })
 })
 

@@ -1,15 +1,15 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { readCheckpoint, replaceCheckpoint } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
-import type { LedgerProblem } from '../domain/verification.ts'
+import type { LedgerProblem, LedgerVerification } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
 import { loadMark } from './begin-shard.ts'
 import { checkAccounts, createBatchCheck, type ReportProblem } from './check-batch.ts'
-import { isCheckpointTrue } from './check-checkpoint.ts'
+import { problemOfCheckpoint } from './check-checkpoint.ts'
 import type { Pace } from './pace.ts'
 import { replayJournal } from './replay-journal.ts'
 import { createShardProgress, type ShardProgress } from './shard-progress.ts'
@@ -28,12 +28,14 @@ const problems_total = counter(
 
 /**
  * Verifies a shard that was begun, from its mark to the end that its journal had then, and its accounts and checkpoint
- * at the end (B4). The ledger may work meanwhile. Ends early, so that any process may continue, when this process stops
- * or another verification was started; and without another write when another process has the lease. Throws
- * `NewerBatchFormat` at a batch that only processes of a newer release can verify.
+ * at the end (B4). The ledger may work meanwhile. A verification from the first batch replaces a wrong checkpoint. Ends
+ * early, so that any process may continue, when this process stops or another verification was started; and without
+ * another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only processes of a newer
+ * release can verify.
  */
 export async function verifyShard(
   deps: ShardVerificationDeps,
+  verification: LedgerVerification,
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
 ): Promise<void> {
@@ -43,7 +45,7 @@ export async function verifyShard(
   const report = reportTo(progress, begun.shard)
   if (problem) report('journal')(problem.seq, problem.description)
   try {
-    const is_complete = await verifyJournal(deps, progress, state, begun.end_seq, report)
+    const is_complete = await verifyJournal(deps, verification, progress, state, begun.end_seq, report)
     if (is_complete) await progress.end(state, 'done')
     else if (deps.signal.aborted) await progress.end(state, 'running')
   } catch (error) {
@@ -58,6 +60,7 @@ export async function verifyShard(
 /** Returns `false` when it ended early. */
 async function verifyJournal(
   { store, pace, signal }: ShardVerificationDeps,
+  { from_first_batch }: LedgerVerification,
   progress: ShardProgress,
   state: ShardState,
   end_seq: bigint,
@@ -78,15 +81,12 @@ async function verifyJournal(
 
   if (!(await verifyUntil(end_seq))) return false
   const checkpoint = await readCheckpoint(store, state.shard)
-  if (checkpoint?.status === 'damaged') {
-    report('checkpoint')(checkpoint.seq, `the checkpoint at batch ${checkpoint.seq} ${checkpoint.problem}`)
-  } else if (checkpoint) {
-    if (!(await verifyUntil(checkpoint.seq))) return false
-    if (!(await isCheckpointTrue(deps, checkpoint.snapshot, state)))
-      report('checkpoint')(
-        checkpoint.seq,
-        `the checkpoint at batch ${checkpoint.seq} differs from the journal`,
-      )
+  if (checkpoint?.status === 'sound' && !(await verifyUntil(checkpoint.seq))) return false
+  const problem = checkpoint && (await problemOfCheckpoint(deps, checkpoint, state))
+  if (checkpoint && problem) {
+    report('checkpoint')(checkpoint.seq, `the checkpoint at batch ${checkpoint.seq} ${problem}`)
+    // Other verifications rest on a mark, which may share the fault of a checkpoint that was saved together with it.
+    if (from_first_batch) await replaceCheckpoint(store.checkpoints, checkpoint, state.snapshot())
   }
   checkAccounts(state.snapshot(), report('journal'))
   return true

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiGwoZUmVidWlsZENoZWNrcG9pbnRzUmVxdWVzdCIuChpSZWJ1aWxkQ2hlY2twb2ludHNSZXNwb25zZRIQCghyZXBhaXJlZBgBIAEoAzKmAwoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2USdwoSUmVidWlsZENoZWNrcG9pbnRzEi8ubXVsdGlodWIuYmFsYW5jZXMudjEuUmVidWlsZENoZWNrcG9pbnRzUmVxdWVzdBowLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlYnVpbGRDaGVja3BvaW50c1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyrQIKDkJhbGFuY2VTZXJ2aWNlEmIKC0dldEJhbGFuY2VzEigubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXNwb25zZRJTCgZBZGp1c3QSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVzcG9uc2USYgoLTGlzdEVudHJpZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -229,42 +229,6 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_multihub_balances_v1_balance_service, 5);
 
 /**
- * RebuildCheckpointsRequest starts the repair of all shards.
- *
- * @generated from message multihub.balances.v1.RebuildCheckpointsRequest
- */
-export type RebuildCheckpointsRequest = Message<"multihub.balances.v1.RebuildCheckpointsRequest"> & {
-};
-
-/**
- * Describes the message multihub.balances.v1.RebuildCheckpointsRequest.
- * Use `create(RebuildCheckpointsRequestSchema)` to create a new message.
- */
-export const RebuildCheckpointsRequestSchema: GenMessage<RebuildCheckpointsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 6);
-
-/**
- * RebuildCheckpointsResponse reports how much was repaired.
- *
- * @generated from message multihub.balances.v1.RebuildCheckpointsResponse
- */
-export type RebuildCheckpointsResponse = Message<"multihub.balances.v1.RebuildCheckpointsResponse"> & {
-  /**
-   * repaired is the number of checkpoints that were replaced.
-   *
-   * @generated from field: int64 repaired = 1;
-   */
-  repaired: bigint;
-};
-
-/**
- * Describes the message multihub.balances.v1.RebuildCheckpointsResponse.
- * Use `create(RebuildCheckpointsResponseSchema)` to create a new message.
- */
-export const RebuildCheckpointsResponseSchema: GenMessage<RebuildCheckpointsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 7);
-
-/**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
  *
  * @generated from service multihub.balances.v1.BalanceService
@@ -299,16 +263,6 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof ListEntriesRequestSchema;
     output: typeof ListEntriesResponseSchema;
-  },
-  /**
-   * RebuildCheckpoints replaces the checkpoints that differ from the journals.
-   *
-   * @generated from rpc multihub.balances.v1.BalanceService.RebuildCheckpoints
-   */
-  rebuildCheckpoints: {
-    methodKind: "unary";
-    input: typeof RebuildCheckpointsRequestSchema;
-    output: typeof RebuildCheckpointsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_balance_service, 0);

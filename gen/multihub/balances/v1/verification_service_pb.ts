@@ -21,7 +21,8 @@ export const file_multihub_balances_v1_verification_service: GenFile = /*@__PURE
  */
 export type StartVerificationRequest = Message<"multihub.balances.v1.StartVerificationRequest"> & {
   /**
-   * from_first_batch verifies each journal from its first batch on. Otherwise it continues where the last one ended.
+   * from_first_batch verifies each journal from its first batch on, and replaces the checkpoints that disagree with it.
+   * Otherwise it continues where the last one ended, and only reports such checkpoints.
    *
    * @generated from field: bool from_first_batch = 1;
    */
