@@ -19,7 +19,7 @@ import {
   type TestClient,
   TRANSPORTS,
 } from '../../../test/support/rpc.ts'
-import { CALL_TIMEOUT_MS } from './limits.ts'
+import { CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MS } from './limits.ts'
 import { createRpc } from './rpc.ts'
 import type { CallerName } from './service.ts'
 
@@ -177,18 +177,20 @@ describe.each(TRANSPORTS)('a call over %s', (way) => {
     expect(seen[1]?.trace).toBeUndefined()
   })
 
-  test('passes its deadline to the handler', async () => {
-    const left: (number | undefined)[] = []
+  test('passes its deadline to the handler, which has two minutes at most', async () => {
+    const left: number[] = []
     const { merchants } = await setUp(way, {
       async getMerchant(_request, context) {
-        left.push(context.timeoutMs(), (currentRequest()?.deadline_ms ?? Infinity) - clock.monotonic_ms())
+        const of_context_ms = context.timeoutMs() ?? Infinity
+        const of_request_ms = (currentRequest()?.deadline_ms ?? Infinity) - clock.monotonic_ms()
+        left.push(Math.max(of_context_ms, of_request_ms))
         return {}
       },
     })
-    await merchants.getMerchant({}, { timeoutMs: CALL_TIMEOUT_MS - 1_000 })
-    expect(Math.max(...left.map((left_ms) => left_ms ?? Infinity))).toBeLessThanOrEqual(
-      CALL_TIMEOUT_MS - 1_000,
-    )
+    for (const timeoutMs of [CALL_TIMEOUT_MS - 1_000, CALL_TIMEOUT_MAX_MS + 60_000])
+      await merchants.getMerchant({}, { timeoutMs })
+    expect(left[0]).toBeLessThanOrEqual(CALL_TIMEOUT_MS - 1_000)
+    expect(left[1]).toBeLessThanOrEqual(CALL_TIMEOUT_MAX_MS)
   })
 
   test('ends at its deadline, and aborts the handler', async () => {
@@ -238,14 +240,21 @@ describe.each(TRANSPORTS)('a call over %s', (way) => {
 
   test('refuses requests and responses above 4 MiB', async () => {
     const large = 'x'.repeat(4 * 1024 * 1024)
+    let calls = 0
     const { merchants } = await setUp(way, {
+      async createMerchant() {
+        calls += 1
+        return {}
+      },
       getMerchant: async () => ({ merchant: { name: large } }),
+      listMerchants: async () => ({ nextPageToken: large.slice(1000) }),
     })
     expect((await failureOf(merchants.createMerchant({ name: large }))).code).toBe(2001)
+    expect(calls).toBe(0)
+    await merchants.createMerchant({ name: large.slice(1000) })
+    expect(calls).toBe(1)
     expect((await failureOf(merchants.getMerchant({}))).code).toBe(2001)
-    expect((await merchants.createMerchant({ name: large.slice(1000) })).merchant?.name).toHaveLength(
-      large.length - 1000,
-    )
+    expect((await merchants.listMerchants({})).nextPageToken).toHaveLength(large.length - 1000)
   })
 })
 
@@ -266,6 +275,18 @@ describe.each(['memory', 'grpc'] as const)('a nested call over %s', (way) => {
     expect(left[0]).toBeLessThanOrEqual(2000)
     expect((await failureOf(call(-1))).code).toBe(2002)
     expect(left).toHaveLength(1)
+  })
+
+  test('has ten seconds when neither its caller nor the request sets a deadline', async () => {
+    let left_ms: number | undefined
+    const { merchants } = await setUp(way, {
+      async getMerchant(_request, context) {
+        left_ms = context.timeoutMs()
+        return {}
+      },
+    })
+    await merchants.getMerchant({})
+    expect(left_ms).toBeLessThanOrEqual(CALL_TIMEOUT_MS)
   })
 
   test('carries the headers of the caller, but no other identity', async () => {
