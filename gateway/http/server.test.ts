@@ -133,6 +133,14 @@ test('keeps the connection after refusing a body that it did not read', async ()
   expect(codesIn(await sendBytes(app, large + wrong_type + requestText(PING), 3))).toEqual([1003, 1006, 0])
 })
 
+test('refuses an announced body of more than 1 MiB before it arrives', async () => {
+  const head = requestText(' '.repeat(1_048_577), { body_on_wire: '' })
+  const result = await sendBytes(app, head, 1)
+  expect(codesIn(result)).toEqual([1003])
+  // A caller that sends nothing for some seconds gets the same code, and its connection is closed.
+  expect(result.responses[0]?.headers.get('connection')).not.toBe('close')
+})
+
 test('answers complete requests before it closes after an invalid one', async () => {
   const pending = sendBytes(app, `${requestText(BALANCE)}garbage\r\n\r\n`)
   await balance_called
