@@ -53,9 +53,10 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
     const newest_response = pending.at(-1)
     const newest_request = newest_response?.req ?? incomplete_request
     // Invalid bytes after an incomplete request are part of its body; otherwise they are a request of their own.
-    const are_in_body = newest_request?.complete === false
-    const has_response = are_in_body && (newest_response === undefined || newest_response.headersSent)
-    const response_to_wait_for = pending.at(are_in_body && !has_response ? -2 : -1)
+    const is_body_invalid = newest_request?.complete === false
+    const has_response = is_body_invalid && (newest_response === undefined || newest_response.headersSent)
+    // The refusal takes the place of a pending response to the request with the invalid body: do not wait for that one.
+    const response_to_wait_for = pending.at(is_body_invalid && !has_response ? -2 : -1)
     const request_id = uuidv7()
     log.logInvalid(request_id, socket.remoteAddress, reason)
     const text = has_response ? '' : refusalText(request_id)
@@ -70,7 +71,7 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
         request.socket.destroy()
         return false
       }
-      // Bytes after an offer to change the protocol are lost, so the connection cannot continue.
+      // Node drops the bytes after a request with the header Upgrade, so the connection cannot continue.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       if (connection === undefined)
         connections.set(request.socket, { pending: [response], incomplete_request: undefined })

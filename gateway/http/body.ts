@@ -24,12 +24,12 @@ export function readBody(
     let body: Buffer | undefined
     let length = 0
     let fragments = 0
-    const settle = (error?: Error): void => {
+    const finish = (error?: Error): void => {
       // The request lives until its response is sent, and its listeners keep the body alive that long. For short bodies,
       // removing the listeners costs more than keeping them.
       short_body_timeout.cancel()
       if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
-        request.off('data', append).off('end', settle).off('error', abort)
+        request.off('data', append).off('end', finish).off('error', abort)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
       else reject(error)
     }
@@ -38,19 +38,19 @@ export function readBody(
       fragments += 1
       if (isTooFragmented(fragments, length)) {
         closeAfterResponse(response)
-        settle(fieldError(1003, 'body'))
-      } else if (length > BODY_MAX_BYTES) settle(fieldError(1003, 'body'))
-      else if (!reservation.reserve(fragment.length)) settle(new PublicError(2002))
+        finish(fieldError(1003, 'body'))
+      } else if (length > BODY_MAX_BYTES) finish(fieldError(1003, 'body'))
+      else if (!reservation.reserve(fragment.length)) finish(new PublicError(2002))
       else if (fragments === 1 && fragment.length === announced) body = fragment
       else body = appendFragment(body, length, fragment)
     }
-    const abort = (cause: Error): void => settle(new RequestAborted('the connection broke', { cause }))
+    const abort = (cause: Error): void => finish(new RequestAborted('the connection broke', { cause }))
     const short_body_timeout = clock.after(HTTP_LIMITS.short_body_timeout_ms, () => {
       if (length > HTTP_LIMITS.short_body_bytes) return
       closeAfterResponse(response)
-      settle(fieldError(1003, 'body'))
+      finish(fieldError(1003, 'body'))
     })
-    request.on('data', append).on('end', settle).on('error', abort)
+    request.on('data', append).on('end', finish).on('error', abort)
   })
 }
 

@@ -33,7 +33,7 @@ export const HTTP_LIMITS = {
   unauthenticated_connections_max: 1_000,
   /** The same of one network. */
   network_unauthenticated_connections_max: 500,
-  /** The time that a new connection has for its first request before it can be closed to make room in a share. */
+  /** The time that a new connection has for its first request before it can be closed to make room for others. */
   unauthenticated_grace_ms: 1_000,
   /**
    * Pending responses of one connection; beyond it the connection is closed. Each response waits in memory until the

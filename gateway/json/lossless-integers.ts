@@ -17,21 +17,22 @@ const HALF_BASE = 10 ** HALF_LENGTH
 const HALF_BASE_BIGINT = BigInt(HALF_BASE)
 
 /**
- * Overwrites every fraction with 0.5 and the long integer number `n` with the placeholder `n + 1.5`; signs stay. The
- * placeholder always fits. Afterwards the text has no other fractions, so a client cannot forge a placeholder. Only
- * complete numbers are overwritten, so valid JSON stays valid and invalid JSON stays invalid.
+ * Overwrites the numbers that `JSON.parse` would change. The long integer at position `n` of the list becomes the
+ * placeholder `n + 1.5`, which is never longer. Every fraction becomes 0.5, because only the fact that it is a fraction
+ * counts. Signs stay. Afterwards the text has no other fractions, so a client cannot forge a placeholder. Only complete
+ * numbers are overwritten, so valid JSON stays valid and invalid JSON stays invalid.
  */
 export function writePlaceholders(text: Buffer, fractions: Spans, long_integers: Spans): void {
   for (let index = 0; index < fractions.length; index += 2) {
-    writeHalf(text, 0, fractions[index] as number, fractions[index + 1] as number)
+    overwriteNumber(text, 0, fractions[index] as number, fractions[index + 1] as number)
   }
   for (let index = 0; index < long_integers.length; index += 2) {
-    writeHalf(text, index / 2 + 1, long_integers[index] as number, long_integers[index + 1] as number)
+    overwriteNumber(text, index / 2 + 1, long_integers[index] as number, long_integers[index + 1] as number)
   }
 }
 
 /** Overwrites a number with `integer` + 0.5 and pads it with spaces. */
-function writeHalf(text: Buffer, integer: number, start: number, end: number): void {
+function overwriteNumber(text: Buffer, integer: number, start: number, end: number): void {
   let at = text[start] === MINUS ? start + 1 : start
   let unit = 1
   while (unit * 10 <= integer) unit *= 10
