@@ -64,9 +64,9 @@ export function createSweep<D extends EffectDocument>(
   }
 
   return createDueWalk(collection, `by_${lane}_due`, {
-    // A visit ends with the lease. The effects run in the background, because they may take as long as a provider call.
+    // A visit ends when the effects are leased. They run in the background: one may take as long as a provider call.
     async visit(document) {
-      const leased = await writes.takeOver(document, settleDue(lane, admission, document), admitToLane)
+      const leased = await writes.takeOver(document, stickOrPostpone(lane, admission, document), admitToLane)
       if (leased) void runEffects(leased)
     },
     hasRoom: () => lane_budget.hasRoom() && admission.hasRoom(lane),
@@ -74,10 +74,10 @@ export function createSweep<D extends EffectDocument>(
 }
 
 /**
- * Changes the due effects of a lane that must not be leased here: one whose last try ended in a crash becomes stuck, and one that
- * this process cannot run and no other took is postponed. Returns the same document when there are none.
+ * Changes the due effects of a lane that must not be leased here: one whose last try ended in a crash becomes stuck, and
+ * one that neither this process can run nor another has run is postponed. Returns the same document when there are none.
  */
-function settleDue<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
+function stickOrPostpone<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
   const at = now()
   let next = document
   for (const effect of dueEffects(document, at)) {

@@ -13,7 +13,7 @@ import {
   sendCreate,
 } from './provider-call.ts'
 
-/** As many as one merchant can have in progress at a gateway (E10). One more is sent when there is room. */
+/** Creates in progress per account: as many as one merchant can have at a gateway (E10). Further ones wait for room. */
 const CREATES_PER_ACCOUNT_MAX = 2_500
 /** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
 const ATTEMPT_MIN_MS = 2_000

@@ -52,7 +52,7 @@ export function applyResult(
   return (current) => applyProviderUpdate(current, update)
 }
 
-/** The change after a lookup that did not find an attempt which cannot be sent again. It is polled after `poll_ms`. */
+/** The change when the provider does not find the attempt and it cannot be sent again. It is polled after `poll_ms`. */
 export function applyNotFound({ attempt }: Payment, poll_ms: number): DocumentChange<Payment> {
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
