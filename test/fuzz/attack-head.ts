@@ -1,5 +1,5 @@
 import { resendPath } from '../../gateway/paths.ts'
-import { type Attempt, requestOf, signedPartsOf, withHeader } from './attempt.ts'
+import { type Attempt, signRequest, unsignedRequestOf, withHeader } from './attempt.ts'
 import type { Choices } from './choices.ts'
 import type { Header, RawRequest } from './raw-http.ts'
 import { acceptableDeposit, repeatableRequest } from './requests.ts'
@@ -97,7 +97,7 @@ const HARMFUL: readonly Change[] = [
 /** Changes headers, verb, target or framing of a correctly signed request. */
 export function attackHead(system: FuzzSystem, choices: Choices): Attempt {
   if (choices.chance(0.25)) {
-    const request = requestOf(signedPartsOf(repeatableRequest(system, choices), system, choices))
+    const request = signRequest(unsignedRequestOf(repeatableRequest(system, choices), system, choices))
     return {
       attack: 'head respelled',
       request: choices.pick(HARMLESS)(request, choices),
@@ -107,7 +107,7 @@ export function attackHead(system: FuzzSystem, choices: Choices): Attempt {
   // The large body is rare, because it takes more time than all others.
   const change = choices.pick(choices.chance(0.98) ? HARMFUL.slice(0, -1) : HARMFUL)
   const request = change(
-    requestOf(signedPartsOf(acceptableDeposit(system, choices), system, choices)),
+    signRequest(unsignedRequestOf(acceptableDeposit(system, choices), system, choices)),
     choices,
   )
   return {

@@ -2,9 +2,9 @@ import { attackHead } from './attack-head.ts'
 import {
   type Attempt,
   freshPair,
-  requestOf,
-  type SignedRequest,
-  signedPartsOf,
+  signRequest,
+  type UnsignedRequest,
+  unsignedRequestOf,
   withHeader,
 } from './attempt.ts'
 import type { Choices } from './choices.ts'
@@ -37,7 +37,7 @@ const ATTACKS: readonly (readonly [number, Attack])[] = [
 ]
 
 function leaveAsItIs(system: FuzzSystem, choices: Choices): Attempt {
-  const request = requestOf(signedPartsOf(repeatableRequest(system, choices), system, choices))
+  const request = signRequest(unsignedRequestOf(repeatableRequest(system, choices), system, choices))
   return { attack: 'none: a valid request', request: request, expected: 'success' }
 }
 
@@ -45,42 +45,44 @@ function changeJsonAndSign(system: FuzzSystem, choices: Choices): Attempt {
   const request = choices.chance(0.8)
     ? unacceptableRequest(system, choices)
     : readOnlyRequest(system, choices)
-  const parts = signedPartsOf(request, system, choices)
+  const unsigned = unsignedRequestOf(request, system, choices)
   const body = Buffer.from(mutateJson(request.body, choices))
-  return changedBody('JSON changed, then signed', { ...parts, body })
+  return changedBody('JSON changed, then signed', { ...unsigned, body })
 }
 
 function changeBytesAndSign(system: FuzzSystem, choices: Choices): Attempt {
   const request = choices.chance(0.8)
     ? unacceptableRequest(system, choices)
     : readOnlyRequest(system, choices)
-  const parts = signedPartsOf(request, system, choices)
-  const body = mutateBytes(parts.body, choices)
-  return changedBody('bytes changed, then signed', { ...parts, body })
+  const unsigned = unsignedRequestOf(request, system, choices)
+  const body = mutateBytes(unsigned.body, choices)
+  return changedBody('bytes changed, then signed', { ...unsigned, body })
 }
 
 /** A body that is too large is refused before its signature is checked. */
-function changedBody(attack: string, parts: SignedRequest): Attempt {
-  const attempt = { attack, request: requestOf(parts), expected: 'judged' } as const
-  return parts.body.length > BODY_MAX_BYTES ? { ...attempt, may_fail_before_authentication: true } : attempt
+function changedBody(attack: string, unsigned: UnsignedRequest): Attempt {
+  const attempt = { attack, request: signRequest(unsigned), expected: 'depends_on_body' } as const
+  return unsigned.body.length > BODY_MAX_BYTES
+    ? { ...attempt, may_fail_before_authentication: true }
+    : attempt
 }
 
 /** Changes one byte of any signed part of a valid request. The request must never succeed. */
 function changeOneByte(system: FuzzSystem, choices: Choices): Attempt {
   const valid = choices.chance(0.5) ? acceptableDeposit(system, choices) : repeatableRequest(system, choices)
-  const parts = signedPartsOf(valid, system, choices)
-  const request = requestOf(parts)
+  const unsigned = unsignedRequestOf(valid, system, choices)
+  const request = signRequest(unsigned)
   const change = choices.pick<readonly [string, () => typeof request]>([
     ['body', () => ({ ...request, body: changeByte(request.body, choices) })],
     [
       'signature',
-      () => withHeader(request, signatureHeader(parts), (hex) => changeCharacter(hex, choices, HEX)),
+      () => withHeader(request, signatureHeader(unsigned), (hex) => changeCharacter(hex, choices, HEX)),
     ],
     [
       'application id',
       () => withHeader(request, 'x-data-application-id', (id) => changeCharacter(id, choices, DIGITS)),
     ],
-    ...(parts.target === METHOD_PATHS.v1 || parts.pair === undefined
+    ...(unsigned.target === METHOD_PATHS.v1 || unsigned.pair === undefined
       ? []
       : ([
           [
@@ -100,46 +102,46 @@ function changeOneByte(system: FuzzSystem, choices: Choices): Attempt {
   }
 }
 
-function signatureHeader({ target }: SignedRequest): string {
+function signatureHeader({ target }: UnsignedRequest): string {
   return target === METHOD_PATHS.v2 ? 'x-data-signature' : 'x-data-hash'
 }
 
 /** Signs with another secret, for another credential or version, or not at all. */
 function signWrongly(system: FuzzSystem, choices: Choices): Attempt {
-  const parts = signedPartsOf(acceptableDeposit(system, choices), system, choices)
+  const unsigned = unsignedRequestOf(acceptableDeposit(system, choices), system, choices)
   const { v1, v2 } = system.usable
   const request = choices.pick([
-    () => requestOf({ ...parts, secret: choices.hex(64) }),
-    () => requestOf({ ...parts, secret: '' }),
-    () => requestOf({ ...parts, secret: parts.secret.toUpperCase() }),
-    () => requestOf({ ...parts, credential: parts.credential === v1 ? v2 : v1 }),
-    () => withHeader(requestOf(parts), 'x-data-application-id', () => `90${choices.integer(1_000_000)}`),
-    () => withHeader(requestOf(parts), signatureHeader(parts), () => choices.hex(128)),
+    () => signRequest({ ...unsigned, secret: choices.hex(64) }),
+    () => signRequest({ ...unsigned, secret: '' }),
+    () => signRequest({ ...unsigned, secret: unsigned.secret.toUpperCase() }),
+    () => signRequest({ ...unsigned, credential: unsigned.credential === v1 ? v2 : v1 }),
+    () => withHeader(signRequest(unsigned), 'x-data-application-id', () => `90${choices.integer(1_000_000)}`),
+    () => withHeader(signRequest(unsigned), signatureHeader(unsigned), () => choices.hex(128)),
     // The signature of one version on the path of the other.
     () => ({
-      ...requestOf(parts),
-      target: parts.target === METHOD_PATHS.v1 ? METHOD_PATHS.v2 : METHOD_PATHS.v1,
+      ...signRequest(unsigned),
+      target: unsigned.target === METHOD_PATHS.v1 ? METHOD_PATHS.v2 : METHOD_PATHS.v1,
     }),
-    () => ({ ...requestOf(parts), headers: [['Content-Type', 'application/json'] as const] }),
+    () => ({ ...signRequest(unsigned), headers: [['Content-Type', 'application/json'] as const] }),
   ])
   return { attack: 'signed wrongly', request: request(), expected: 'refusal' }
 }
 
 /** Signs correctly with a credential that is refused, or with one of the other version. */
 function useRefusedCredential(system: FuzzSystem, choices: Choices): Attempt {
-  const parts = signedPartsOf(unacceptableRequest(system, choices), system, choices)
+  const unsigned = unsignedRequestOf(unacceptableRequest(system, choices), system, choices)
   const { v1, v2 } = system.usable
-  const of_other_version = parts.target === METHOD_PATHS.v2 ? v1 : v2
-  const is_resend = !Object.values(METHOD_PATHS).some((path) => path === parts.target)
+  const of_other_version = unsigned.target === METHOD_PATHS.v2 ? v1 : v2
+  const is_resend = !Object.values(METHOD_PATHS).some((path) => path === unsigned.target)
   const credential = choices.pick(is_resend ? system.refused : [...system.refused, of_other_version])
   const [secret = ''] = credential.secrets
-  const request = requestOf({ ...parts, credential, secret })
+  const request = signRequest({ ...unsigned, credential, secret })
   return { attack: 'a credential that is refused', request: request, expected: 'refusal' }
 }
 
 /** Sends half a replay pair, an old, future or malformed timestamp, a malformed nonce, or a used nonce. */
 function replay(system: FuzzSystem, choices: Choices): Attempt {
-  const parts = signedPartsOf(repeatableRequest(system, choices), system, choices)
+  const unsigned = unsignedRequestOf(repeatableRequest(system, choices), system, choices)
   const fresh = freshPair(choices)
   const now_s = Math.floor(Date.now() / 1000)
   const distance_s = choices.pick([310, 3_600, 2_000_000_000])
@@ -154,13 +156,13 @@ function replay(system: FuzzSystem, choices: Choices): Attempt {
     { ...fresh, nonce: 'n'.repeat(129) },
     { ...fresh, nonce: 'caf\u00e9-caf\u00e9-caf\u00e9-caf\u00e9' },
   ])
-  const used = { ...parts, credential: system.usable.v2, secret: system.usable.v2.secrets[0] ?? '' }
+  const used = { ...unsigned, credential: system.usable.v2, secret: system.usable.v2.secrets[0] ?? '' }
   const reused = { ...used, target: METHOD_PATHS.v2, pair: { ...fresh, nonce: system.used_nonce.nonce() } }
-  const half = requestOf({ ...parts, pair: fresh })
+  const half = signRequest({ ...unsigned, pair: fresh })
   const lost = choices.pick(['X-Data-Timestamp', 'X-Data-Nonce'])
   const request = choices.pick([
-    () => requestOf({ ...parts, pair }),
-    () => requestOf(reused),
+    () => signRequest({ ...unsigned, pair }),
+    () => signRequest(reused),
     () => ({ ...half, headers: half.headers.filter(([name]) => name !== lost) }),
   ])
   return { attack: 'not fresh', request: request(), expected: 'refusal' }

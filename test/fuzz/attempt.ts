@@ -3,14 +3,14 @@ import { resendPath } from '../../gateway/paths.ts'
 import type { Choices } from './choices.ts'
 import type { Header, RawRequest } from './raw-http.ts'
 import type { ValidRequest } from './requests.ts'
-import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from './signing.ts'
+import { type FuzzCredential, METHOD_PATHS, type ReplayPair, signatureHeaders } from './signing.ts'
 import type { FuzzSystem } from './system.ts'
 
 /**
- * The expected response: `success`, `refusal`, or `judged` for a body that was changed and then signed. Such a body can
- * still be valid.
+ * The expected response. `depends_on_body`: the body was changed and then signed, so the oracle checks whether it is
+ * still valid.
  */
-export type ExpectedResponse = 'success' | 'refusal' | 'judged'
+export type ExpectedResponse = 'success' | 'refusal' | 'depends_on_body'
 
 /** One request of the fuzzer and the expected response. */
 export interface Attempt {
@@ -22,21 +22,21 @@ export interface Attempt {
   readonly may_fail_before_authentication?: true
 }
 
-/** The parts of a valid request. An attack changes one of them. */
-export interface SignedRequest {
+/** A valid request before it is signed, with what signs it. An attack changes one of the fields. */
+export interface UnsignedRequest {
   readonly target: string
   readonly credential: FuzzCredential
   readonly secret: string
-  readonly pair: Pair | undefined
+  readonly pair: ReplayPair | undefined
   readonly body: Buffer
 }
 
 /** Prepares a valid request with a usable credential, with or without the replay pair where it is optional. */
-export function signedPartsOf(
+export function unsignedRequestOf(
   { body, resend_of }: ValidRequest,
   system: FuzzSystem,
   choices: Choices,
-): SignedRequest {
+): UnsignedRequest {
   const version = choices.pick(['v1', 'v2'] as const)
   const credential = system.usable[version]
   const is_paired = version === 'v2' || choices.chance(0.5)
@@ -50,14 +50,14 @@ export function signedPartsOf(
 }
 
 /** A new replay pair. The nonce is random, because a replayed run must not reuse it. */
-export function freshPair(choices: Choices): Pair {
+export function freshPair(choices: Choices): ReplayPair {
   const now_s = Math.floor(Date.now() / 1000)
   return { timestamp: String(now_s + choices.integer(400) - 200), nonce: randomUUID() }
 }
 
-/** Makes the signed request from its parts. */
-export function requestOf(
-  { target, credential, secret, pair, body }: SignedRequest,
+/** Signs a request. `changes` replaces fields of the signed request. */
+export function signRequest(
+  { target, credential, secret, pair, body }: UnsignedRequest,
   changes: Partial<RawRequest> = {},
 ): RawRequest {
   const headers: Header[] = [

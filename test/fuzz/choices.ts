@@ -24,12 +24,12 @@ const JSON_TEXT = fc.oneof(
 )
 const BYTES = fc.uint8Array({ minLength: 1, maxLength: 64 })
 
-/** fast-check compares the arguments of a draw with those of all earlier draws, so each draw is a function without any. */
+/** Functions without arguments: fast-check compares the arguments of a draw with those of all earlier draws. */
 const drawBytes = (): fc.Arbitrary<Uint8Array> => BYTES
 const drawJson = (): fc.Arbitrary<string> => JSON_TEXT
 const drawBelow = new Map<number, () => fc.Arbitrary<number>>()
 
-/** The ends of a range are not preferred, as fast-check does by default: every attack is tried equally often. */
+/** Draws all numbers equally often, so that every attack is tried. By default fast-check prefers the ends of a range. */
 function integerBelow(below: number): () => fc.Arbitrary<number> {
   const existing = drawBelow.get(below)
   if (existing !== undefined) return existing

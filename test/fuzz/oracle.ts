@@ -33,7 +33,7 @@ export function findingsOf(attempt: Attempt, response: RawResponse, system: Fuzz
     expect(response.status === 200, 'a success that is not 200')
     expect(attempt.expected !== 'refusal', 'it succeeded')
     expect(
-      attempt.expected !== 'judged' || mayBeSuccess(attempt.request.body, system),
+      attempt.expected !== 'depends_on_body' || mayBeSuccess(attempt.request.body, system),
       'it succeeded and is not valid',
     )
   } else {
@@ -44,7 +44,7 @@ export function findingsOf(attempt: Attempt, response: RawResponse, system: Fuzz
     )
     expect(!UNEXPECTED_CODES.has(code), `code ${code} from a healthy system`)
     const blames_body = code === 1005 && envelope.field === 'body'
-    if (attempt.expected === 'judged' && !attempt.may_fail_before_authentication)
+    if (attempt.expected === 'depends_on_body' && !attempt.may_fail_before_authentication)
       expect(
         blames_body === (strictObject(attempt.request.body) === undefined),
         'the body was judged wrongly as strict JSON or not',

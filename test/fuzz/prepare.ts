@@ -11,7 +11,7 @@ import {
   type PreparedPayment,
   REPEATED_OPERATION,
 } from './requests.ts'
-import { type FuzzCredential, METHOD_PATHS, type Pair, signatureHeaders } from './signing.ts'
+import { type FuzzCredential, METHOD_PATHS, type ReplayPair, signatureHeaders } from './signing.ts'
 
 /** Sends a request on a new connection and returns its `result`. Throws when it is refused. */
 export type Sender = (request: SentRequest) => Promise<unknown>
@@ -21,7 +21,7 @@ export interface SentRequest {
   readonly body: object
   readonly credential?: FuzzCredential
   readonly target?: string
-  readonly pair?: Pair
+  readonly pair?: ReplayPair
 }
 
 /** Makes the sender of the merchant. */

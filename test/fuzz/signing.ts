@@ -10,12 +10,12 @@ export interface FuzzCredential {
 }
 
 /** Timestamp and nonce of a request. */
-export interface Pair {
+export interface ReplayPair {
   readonly timestamp: string
   readonly nonce: string
 }
 
-/** The two routes of the methods. */
+/** The two paths of the methods. */
 export const METHOD_PATHS = { v1: V1_PATH, v2: V2_PATH } as const
 
 const sha512 = (...parts: readonly (Buffer | string)[]): string => {
@@ -33,7 +33,7 @@ function signature(
   application_id: string,
   secret: string,
   body: Buffer,
-  pair?: Pair,
+  pair?: ReplayPair,
 ): Header {
   const { timestamp = '', nonce = '' } = pair ?? {}
   if (target === METHOD_PATHS.v2) {
@@ -59,7 +59,7 @@ export function signatureHeaders(
   { application_id }: FuzzCredential,
   secret: string,
   body: Buffer,
-  pair?: Pair,
+  pair?: ReplayPair,
 ): Header[] {
   return [
     ['X-Data-Application-Id', application_id],
@@ -68,14 +68,14 @@ export function signatureHeaders(
   ]
 }
 
-function pairHeaders({ timestamp, nonce }: Pair): Header[] {
+function pairHeaders({ timestamp, nonce }: ReplayPair): Header[] {
   return [
     ['X-Data-Timestamp', timestamp],
     ['X-Data-Nonce', nonce],
   ]
 }
 
-/** What a target in absolute form has before its path. The request is judged and signed by the path alone (E7). */
+/** What a target in absolute form has before its path. The request is routed and signed by the path alone (E7). */
 const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]*/i
 
 /**
@@ -95,7 +95,7 @@ export function responseSignatureCheck(
   const credential = credentials.find((one) => one.application_id === application_id)
   const pair = pairOf(request, is_v2 ? 16 : 1)
   const claims_pair = has(request, 'x-data-timestamp') || has(request, 'x-data-nonce')
-  // Where the pair is signed, one that is incomplete or malformed leaves nothing that could be proved.
+  // Where the pair is signed, nothing can be verified with one that is incomplete or malformed.
   if (!is_v1 && pair === undefined && (claims_pair || is_v2)) return undefined
   const secret = credential?.secrets.find((one) => {
     const [name, value] = signature(target, application_id, one, body, pair)
@@ -105,7 +105,7 @@ export function responseSignatureCheck(
   return (response) => isSignedWith(secret, target, application_id, pair?.nonce ?? '', response)
 }
 
-function pairOf(request: RawRequest, nonce_min: number): Pair | undefined {
+function pairOf(request: RawRequest, nonce_min: number): ReplayPair | undefined {
   const timestamp = only(request, 'x-data-timestamp') ?? ''
   const nonce = only(request, 'x-data-nonce') ?? ''
   const well_formed = /^\d{1,12}$/.test(timestamp) && /^[\x21-\x7e]{1,128}$/.test(nonce)
