@@ -35,8 +35,8 @@ import {
 import { V1_PATH } from './paths.ts'
 import { role } from './service.ts'
 
-const kept = await openTestStore()
-afterAll(async () => kept[Symbol.asyncDispose]())
+const test_store = await openTestStore()
+afterAll(async () => test_store[Symbol.asyncDispose]())
 
 const contextOf = async (
   options: FixtureOptions,
@@ -45,7 +45,7 @@ const contextOf = async (
   variables: { MULTIHUB_HTTP_PORT: '0', ...variables },
   clientOf: await createClients({ registryService: { listChanges: () => ({}) }, ...options }),
   bus: createMemoryBus(),
-  openStore: async () => kept.store,
+  openStore: async () => test_store.store,
   clock_guard: trustedClock,
   keyring,
   draining: new AbortController().signal,

@@ -26,8 +26,8 @@ import { V1_PATH, V2_PATH } from '../paths.ts'
 const PING = '{"method":"gateway.ping","params":{}}'
 const V2 = { credential: { apiVersion: ApiVersion.V2 } }
 
-const kept = await openTestStore()
-afterAll(async () => kept[Symbol.asyncDispose]())
+const test_store = await openTestStore()
+afterAll(async () => test_store[Symbol.asyncDispose]())
 
 const now_s = (): string => String(Math.floor(clock.now_ms() / 1000))
 const codeOf = async (sent: TestRequest, options: FixtureOptions = V2): Promise<number | undefined> =>
@@ -267,11 +267,11 @@ test('refuses a credential of the other version with 3008, signed by the scheme 
 
 // E13
 test('refuses a request whose nonce cannot be checked with 2002, HTTP 503, signed', async () => {
-  const app = await createTestGateway({ ...V2, store: kept.store })
+  const app = await createTestGateway({ ...V2, store: test_store.store })
   const pair = freshPair()
-  kept.setUnavailable(true)
+  test_store.setUnavailable(true)
   const refused = await send(app, v2Request(pair))
-  kept.setUnavailable(false)
+  test_store.setUnavailable(false)
   expect([refused.status, refused.body.error?.code]).toEqual([503, 2002])
   expect(refused.headers['x-data-signature']).toBe(responseSignature(refused, pair.nonce))
   // The nonce was not used up.
