@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { every, now, sleep, useClock, withTimeout } from './time.ts'
@@ -11,38 +12,47 @@ beforeEach(() => {
 })
 afterEach(() => restore())
 
-/** Whether a promise has resolved by now. */
-function watched(work: Promise<unknown>): () => boolean {
-  let done = false
+/** Returns a function that says whether the promise has resolved by now. */
+function watch(work: Promise<unknown>): () => boolean {
+  let is_resolved = false
   void work.then(() => {
-    done = true
+    is_resolved = true
   })
-  return () => done
+  return () => is_resolved
 }
 
 describe('sleep', () => {
   test('lasts for the given time', async () => {
-    const woken = watched(sleep(100))
+    const hasEnded = watch(sleep(100))
     await manual.advance(99)
-    expect(woken()).toBe(false)
+    expect(hasEnded()).toBe(false)
     await manual.advance(1)
-    expect(woken()).toBe(true)
+    expect(hasEnded()).toBe(true)
   })
 
-  test('ends at once when its signal aborts, before or during the sleep, and removes its listener', async () => {
-    const before = watched(sleep(100, AbortSignal.abort()))
+  test('ends at once when its signal is aborted, before or during the sleep', async () => {
+    const hasEndedBefore = watch(sleep(100, AbortSignal.abort()))
     const abort = new AbortController()
-    const during = watched(sleep(100, abort.signal))
+    const hasEndedDuring = watch(sleep(100, abort.signal))
     await manual.advance(1)
-    expect([before(), during()]).toEqual([true, false])
+    expect([hasEndedBefore(), hasEndedDuring()]).toEqual([true, false])
     abort.abort()
     await manual.advance(0)
-    expect(during()).toBe(true)
+    expect(hasEndedDuring()).toBe(true)
+  })
+
+  test('leaves no listener at its signal when it ends by itself', async () => {
+    const { signal } = new AbortController()
+    const sleeping = sleep(100, signal)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    await manual.advance(100)
+    await sleeping
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 })
 
 describe('withTimeout', () => {
-  test('resolves with the result in time, otherwise with `undefined`, and passes a failure on', async () => {
+  test('resolves with a result in time and with `undefined` for a late one, and rejects with a failure', async () => {
     expect(await withTimeout(Promise.resolve(1), 10)).toBe(1)
     const late = withTimeout(new Promise(() => {}), 10)
     await manual.advance(10)
