@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
@@ -8,6 +9,8 @@ import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { UnresolvedNameError } from './http-failure.ts'
 import { createSystemResolver } from './system-resolver.ts'
+
+const ADDRESS = { address: '10.0.0.1', family: 4 } as const
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -34,26 +37,45 @@ test('a name without an address is unresolved', async () => {
   await expect(createSystemResolver()('no-such-host.invalid')).rejects.toThrow(UnresolvedNameError)
 })
 
-test('looks up one host once at a time, and at most two hosts at once', async () => {
+/** A resolver whose lookups wait until the test ends them. `lookups` has the names, in the order of the lookups. */
+function heldResolver() {
   const lookups: string[] = []
-  const answers = new Map<string, () => void>()
+  const pending = new Map<string, PromiseWithResolvers<LookupAddress[]>>()
   const resolve = createSystemResolver((name) => {
     lookups.push(name)
-    return new Promise((done, fail) => {
-      const addresses = [{ address: '10.0.0.1', family: 4 }]
-      answers.set(name, () => (name === 'bad' ? fail(new Error('no')) : done(addresses)))
-    })
+    const lookup = Promise.withResolvers<LookupAddress[]>()
+    pending.set(name, lookup)
+    return lookup.promise
   })
-  const results = ['bad', 'bad', 'a', 'b', 'c'].map((name) => resolve(name).catch(() => 'failed'))
-  expect(lookups).toEqual(['bad', 'a'])
-  answers.get('bad')?.()
-  expect(await Promise.all(results.slice(0, 2))).toEqual(['failed', 'failed'])
-  expect(lookups).toEqual(['bad', 'a', 'b'])
-  answers.get('a')?.()
-  answers.get('b')?.()
-  expect(await results[3]).toEqual([{ address: '10.0.0.1', family: 4 }])
-  answers.get('c')?.()
-  await Promise.all(results)
+  return {
+    lookups,
+    resolve,
+    succeed: (name: string) => pending.get(name)?.resolve([ADDRESS]),
+    fail: (name: string) => pending.get(name)?.reject(new Error('no answer')),
+  }
+}
+
+test('callers that need the same host at the same time share one lookup', async () => {
+  const { lookups, resolve, succeed } = heldResolver()
+  const both = Promise.all([resolve('a'), resolve('a')])
+  succeed('a')
+  expect(await both).toEqual([[ADDRESS], [ADDRESS]])
+  expect(lookups).toEqual(['a'])
   void resolve('a')
-  expect(lookups).toEqual(['bad', 'a', 'b', 'c', 'a'])
+  expect(lookups).toEqual(['a', 'a'])
+})
+
+test('at most two lookups run at once; the end of one, also a failure, starts the next', async () => {
+  const { lookups, resolve, succeed, fail } = heldResolver()
+  const results = ['bad', 'a', 'b', 'c'].map((name) => resolve(name).catch(() => 'failed'))
+  expect(lookups).toEqual(['bad', 'a'])
+  fail('bad')
+  expect(await results[0]).toBe('failed')
+  expect(lookups).toEqual(['bad', 'a', 'b'])
+  succeed('a')
+  expect(await results[1]).toEqual([ADDRESS])
+  expect(lookups).toEqual(['bad', 'a', 'b', 'c'])
+  succeed('b')
+  succeed('c')
+  expect(await Promise.all(results)).toEqual(['failed', [ADDRESS], [ADDRESS], [ADDRESS]])
 })
