@@ -176,13 +176,14 @@ describe('changes by the operator apply within seconds', () => {
   const change = { kind: ChangeKind.CREDENTIAL, id: APPLICATION_ID, merchantId: '7001' }
   const notify = () => bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, change)))
 
+  /** Waits until a ping has this error code, or succeeds for `undefined`. */
   const answersWith = async (code: number | undefined, secret = SECRET): Promise<unknown> => {
     const response = async (): Promise<Envelope> =>
       JSON.parse(await (await post(base_url, PING, secret)).text())
     return eventually(response, (seen) => seen?.error?.code === code)
   }
 
-  test('blocking a credential, without a change event', async () => {
+  test('blocking a credential, also when its change event was lost', async () => {
     await answersWith(undefined)
     credential.status = CredentialStatus.BLOCKED
     await answersWith(3005)
@@ -205,23 +206,26 @@ describe('changes by the operator apply within seconds', () => {
     await answersWith(undefined)
   })
 
-  test('a rotation: both secrets verify, then only the new one', async () => {
-    await answersWith(3000, OLD_SECRET)
-    secrets = [OLD_SECRET, SECRET]
-    await notify()
-    await answersWith(undefined, OLD_SECRET)
-    await answersWith(undefined, SECRET)
+  test('a rotation: the old secret verifies, then both, then only the new one', async () => {
     secrets = [OLD_SECRET]
     await notify()
-    await answersWith(3000, SECRET)
+    await answersWith(3000)
     await answersWith(undefined, OLD_SECRET)
+    secrets = [SECRET, OLD_SECRET]
+    await notify()
+    await answersWith(undefined)
+    await answersWith(undefined, OLD_SECRET)
+    secrets = [SECRET]
+    await notify()
+    await answersWith(3000, OLD_SECRET)
+    await answersWith(undefined)
   })
 })
 
 test.each([
   ['a trusted proxy that is not an address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],
-  ['a flood limit of none', { MULTIHUB_FLOOD_LIMIT: '0' }],
+  ['a flood limit of 0', { MULTIHUB_FLOOD_LIMIT: '0' }],
 ])('does not start with %s', async (_what, variables) => {
   await expect(contextOf({}, variables).then(role.start)).rejects.toThrow(ConfigError)
 })
