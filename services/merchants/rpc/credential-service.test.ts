@@ -97,7 +97,7 @@ describe('CreateCredential', () => {
     [{ rateLimits: JSON.parse('{"__proto__": 5}') }, 9000, 'rate_limits.__proto__'],
     [{ disabledMethods: ['payment'] }, 9000, 'disabled_methods.0'],
     [{ ipAllowlist: Array.from({ length: 257 }, () => '1.1.1.1') }, 9000, 'ip_allowlist'],
-  ])('refuses %j', async (wrong, code, description) => {
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
     const call = credentials().createCredential({ ...valid(), ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
@@ -174,14 +174,13 @@ describe('UpdateCredential', () => {
   test.each([
     [{ applicationId: '0' }, 1005, 'application_id'],
     [{ applicationId: '77' }, 3003, 'application_id'],
-    [{ applicationId: '20001', status: 9 as CredentialStatus }, 9000, 'status'],
-    [{ applicationId: '20001', scopes: { values: ['x'] } }, 9000, 'scopes.0'],
-    [{ applicationId: '20001', serviceIds: { values: ['abc'] } }, 1004, 'service_ids.0'],
-  ])('refuses %j', async (request, code, description) => {
-    await expect(credentials().updateCredential(request)).rejects.toMatchObject({
-      code,
-      details: { description },
-    })
+    [{ status: 9 as CredentialStatus }, 9000, 'status'],
+    [{ scopes: { values: ['x'] } }, 9000, 'scopes.0'],
+    [{ serviceIds: { values: ['abc'] } }, 1004, 'service_ids.0'],
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
+    const { credential } = await credentials().createCredential(valid())
+    const call = credentials().updateCredential({ applicationId: credential?.applicationId ?? '', ...wrong })
+    await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
 })
 
@@ -252,13 +251,11 @@ describe('RotateSecret', () => {
 
   test.each([
     [{ applicationId: '77' }, 3003, 'application_id'],
-    [{ applicationId: '20001', overlapSeconds: -1 }, 9000, 'overlap_seconds'],
-    [{ applicationId: '20001', overlapSeconds: 30 * 86_400 + 1 }, 9000, 'overlap_seconds'],
-  ])('refuses %j', async (request, code, description) => {
-    await expect(credentials().rotateSecret(request)).rejects.toMatchObject({
-      code,
-      details: { description },
-    })
+    [{ overlapSeconds: -1 }, 9000, 'overlap_seconds'],
+    [{ overlapSeconds: 30 * 86_400 + 1 }, 9000, 'overlap_seconds'],
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
+    const call = credentials().rotateSecret({ applicationId, ...wrong })
+    await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
 })
 

@@ -80,7 +80,7 @@ describe('CreateEndpoint', () => {
     [{ maxRetries: -1 }, 9000, 'max_retries'],
     [{ maxRetries: 11 }, 9000, 'max_retries'],
     [{ retryDelaySeconds: 3_601 }, 9000, 'retry_delay_seconds'],
-  ])('refuses %j', async (wrong, code, description) => {
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
     const call = endpoints().createEndpoint({ ...valid(), ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
@@ -107,7 +107,7 @@ describe('UpdateEndpoint', () => {
     [{ url: 'ftp://example.com/' }, 9000, 'url'],
     [{ events: { values: ['nothing'] } }, 9000, 'events.0'],
     [{ timeoutSeconds: 0 }, 9000, 'timeout_seconds'],
-  ])('refuses %j', async (wrong, code, description) => {
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
     const { endpoint } = await endpoints().createEndpoint(valid())
     const call = endpoints().updateEndpoint({ endpointId: endpoint?.endpointId ?? '', ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })

@@ -37,7 +37,7 @@ describe('CreateMerchant', () => {
     [{ environments: [] }, 1005, 'environments'],
     [{ environments: [Environment.TEST, Environment.UNSPECIFIED] }, 1005, 'environments.1'],
     [{ environments: [7 as Environment] }, 9000, 'environments.0'],
-  ])('refuses %j', async (wrong, code, description) => {
+  ])('refuses %j with %i at %s', async (wrong, code, description) => {
     await expect(merchants().createMerchant({ ...VALID, ...wrong })).rejects.toMatchObject({
       code,
       details: { description },
@@ -108,7 +108,7 @@ describe('ListMerchants', () => {
     [{ pageSize: -1 }, 'page_size'],
     [{ pageSize: 101 }, 'page_size'],
     [{ pageToken: 'nonsense' }, 'page_token'],
-  ])('refuses %j', async (request, description) => {
+  ])('refuses %j with 9000 at %s', async (request, description) => {
     await expect(merchants().listMerchants(request)).rejects.toMatchObject({
       code: 9000,
       details: { description },
