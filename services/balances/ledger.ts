@@ -11,8 +11,8 @@ import {
 import { createMembership, type Membership } from './forwarding/membership.ts'
 import { createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
-import { createGivenAwayShards, type GivenAwayShards } from './shards/given-away-shards.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
+import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import type { Members } from './store/members.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
@@ -33,7 +33,7 @@ export interface Ledger {
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
   /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
   listEntries(query: EntryQuery): Promise<StatementEntry[]>
-  /** What this process leaves to others although it works, such as `shard 7: newer format`. */
+  /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
   limitations(): readonly string[]
   /** Takes its share of the shards from now on: other processes forward their commands to this one. */
   join(): Promise<void>
@@ -52,8 +52,8 @@ export interface ForwardingDeps {
 
 /**
  * Creates the ledger of one process. Without `forwarding` it decides every command itself. While the clock of the process
- * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. A shard with a batch
- * of a newer format is left to processes of a newer release; all other shards go on. `memory_max_bytes` bounds the
+ * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. A shard that is
+ * corrupt, or has a batch of a newer format, is left alone; all other shards go on. `memory_max_bytes` bounds the
  * approximate memory of the loaded shards.
  */
 export function createLedger(
@@ -62,9 +62,9 @@ export function createLedger(
   forwarding?: ForwardingDeps,
   memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
 ): Ledger {
-  const given_away = createGivenAwayShards()
-  const shards = given_away.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
-  const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, given_away)
+  const unusable = createUnusableShards()
+  const shards = unusable.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
+  const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, unusable)
   return {
     async submit(environment, command) {
       clock_guard.assertTrusted()
@@ -73,7 +73,7 @@ export function createLedger(
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),
-    limitations: () => given_away.list().map((shard) => `shard ${shard}: newer format`),
+    limitations: () => unusable.describe(),
     async join() {
       await sharing?.membership.join()
     },
@@ -91,9 +91,9 @@ function shareShards(
   members: Members,
   clock_guard: ClockGuard,
   { self_address, forward }: ForwardingDeps,
-  given_away: GivenAwayShards,
+  unusable: UnusableShards,
 ): { readonly membership: Membership; readonly routing: CommandRouting } {
-  const membership = createMembership(members, self_address, clock_guard.isTrusted, given_away.list)
-  const placement = createShardPlacement(membership, self_address, given_away.has)
+  const membership = createMembership(members, self_address, clock_guard.isTrusted, unusable.listGivenAway)
+  const placement = createShardPlacement(membership, self_address, unusable.isGivenAway)
   return { membership, routing: { placement, forwarder: createCommandForwarder(forward) } }
 }

@@ -46,8 +46,8 @@ export const CHECKPOINT_PARTS_PER_READ = 64
  */
 export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 
-/** How long a process leaves a shard with a batch of a newer format to other processes before it tries to read it again. */
-export const GIVEN_AWAY_MS = 60_000
+/** How long a process does not read a shard again that is corrupt or has a batch of a newer format. */
+export const UNUSABLE_SHARD_MS = 60_000
 
 /** Most problems of one shard that a verification keeps. Further ones tell the operator nothing new. */
 export const VERIFICATION_PROBLEMS_MAX = 20

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { credit } from '../ledger.fixture.ts'
 import type { Batch, Entry } from './entry.ts'
-import { assertFollows, CorruptJournal, EMPTY_JOURNAL, sealBatch } from './hash-chain.ts'
+import { assertFollows, CorruptJournal, EMPTY_JOURNAL, hasOtherFormat, sealBatch } from './hash-chain.ts'
 
 const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n }
 const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry], 'token')
@@ -37,4 +37,10 @@ describe('detects a change of any field of a batch', () => {
 test('refuses a batch that is earlier than the one before it', () => {
   const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [], 'token')
   expect(() => assertFollows(head, early)).toThrow('has an earlier time than the batch before it')
+})
+
+test('tells a batch of which only the format number was altered from one of a newer format', () => {
+  const newer = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, '', [entry], 'token', 2)
+  expect(hasOtherFormat({ ...first, format: 2 }, 1)).toBe(true)
+  expect(hasOtherFormat(newer, 1)).toBe(false)
 })

@@ -51,6 +51,15 @@ export function assertFollows(head: JournalHead, batch: Batch): void {
     throw new CorruptJournal(`${name} has an earlier time than the batch before it`)
 }
 
+/**
+ * Whether the hash of a batch is that of the same content with a format up to `format_max`. Then it was written in that
+ * format, and only the number was altered. The batch must have the form of those formats.
+ */
+export function hasOtherFormat(batch: Batch, format_max: number): boolean {
+  const known = Array.from({ length: format_max }, (_, index) => index + 1)
+  return known.some((format) => format !== batch.format && hashOf({ ...batch, format }) === batch.hash)
+}
+
 /** Hashes the fields in a fixed order and as JSON, so that the hash does not depend on how a store keeps documents. */
 function hashOf({ format, shard, seq, time, token, previous_hash, entries }: Omit<Batch, 'hash'>): string {
   const lines = [JSON.stringify([format, shard, String(seq), time.getTime(), token, previous_hash])]

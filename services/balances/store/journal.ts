@@ -2,7 +2,7 @@ import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
-import { CorruptJournal } from '../domain/hash-chain.ts'
+import { CorruptJournal, hasOtherFormat } from '../domain/hash-chain.ts'
 import { hasBatchForm } from './document-form.ts'
 
 /**
@@ -77,8 +77,13 @@ function createJournal(
   collection: Collection<JournalDocument>,
 ): Journal {
   const batchOf = (document: JournalDocument): Batch => {
-    // Before anything else of the document is read, because a newer format may have other fields.
-    if (document.format > read_max) throw new NewerBatchFormat(document.shard, document.seq, document.format)
+    // A newer format may have other fields, so its documents are not checked further.
+    if (Number.isSafeInteger(document.format) && document.format > read_max) {
+      const { shard, seq, format } = document
+      if (!hasBatchForm(document) || !hasOtherFormat(document, read_max))
+        throw new NewerBatchFormat(shard, seq, format)
+      throw new CorruptJournal(`shard ${shard}: the format of batch ${seq} does not match its hash`)
+    }
     return checkedBatch(document)
   }
   return {

@@ -7,7 +7,7 @@ import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, type LedgerFixture, openFixture } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { GIVEN_AWAY_MS } from '../limits.ts'
+import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -90,7 +90,7 @@ describe('a batch of a newer format', () => {
       await failureOf(older.accounts('test', '1000'))
     }
     expect(reads).toBe(before)
-    await manual.advance(GIVEN_AWAY_MS)
+    await manual.advance(UNUSABLE_SHARD_MS)
     await failureOf(older.submit('test', credit('b', 1n)))
     expect(reads).toBeGreaterThan(before)
     expect(older.limitations()).toEqual([`shard ${SHARD}: newer format`])
@@ -119,7 +119,7 @@ describe('a batch of a newer format', () => {
     await failureOf(updated.submit('test', credit('b', 1n)))
     expect(updated.limitations()).toHaveLength(1)
     journal = readable
-    await manual.advance(GIVEN_AWAY_MS)
+    await manual.advance(UNUSABLE_SHARD_MS)
     expect(await updated.accounts('test', '1000')).toMatchObject([{ available: 5n }])
     expect(updated.limitations()).toEqual([])
     await updated.stop()

@@ -1,0 +1,113 @@
+import { log } from '#lib/platform/telemetry/log.ts'
+import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import { clock } from '#lib/platform/time.ts'
+import { NewerBatchFormat } from '../domain/batch-format.ts'
+import { CorruptJournal } from '../domain/hash-chain.ts'
+import { UNUSABLE_SHARD_MS } from '../limits.ts'
+import type { LoadedShards } from './loaded-shards.ts'
+
+/**
+ * The shards that this process cannot use: those with a batch of a newer format, which it leaves to processes of a newer
+ * release, and those whose journal is corrupt.
+ */
+export interface UnusableShards {
+  /** Whether this process leaves the shard to a newer release now: it must not take it, nor ask the store about it. */
+  isGivenAway(shard: number): boolean
+  /** The numbers of those that have not been read again yet, in order, also while a new try is allowed. */
+  listGivenAway(): readonly number[]
+  /** What is wrong with each unusable shard, such as `shard 7: corrupt`. */
+  describe(): readonly string[]
+  /**
+   * Wraps the use of shards: after a use that threw `NewerBatchFormat` or `CorruptJournal`, every use of that shard throws
+   * the same for `UNUSABLE_SHARD_MS`. All other shards are used as before.
+   */
+  guard(shards: LoadedShards): LoadedShards
+}
+
+interface UnusableShard {
+  readonly error: NewerBatchFormat | CorruptJournal
+  readonly until_ms: number
+}
+
+const newer_format_shards = gauge(
+  'multihub_ledger_newer_format_shards',
+  'Ledger shards that this process leaves to processes of a newer release.',
+)
+
+const corrupt_shards = gauge(
+  'multihub_ledger_corrupt_shards',
+  'Ledger shards whose journal this process found to be corrupt, so that it decides nothing for them.',
+)
+
+/** Creates the memory of the shards that a process cannot use. */
+export function createUnusableShards(): UnusableShards {
+  const unusable = new Map<number, UnusableShard>()
+
+  const current = (shard: number): UnusableShard | undefined => {
+    const found = unusable.get(shard)
+    return found && clock.monotonic_ms() < found.until_ms ? found : undefined
+  }
+
+  const inOrder = (): [number, UnusableShard][] => [...unusable].sort(([one], [other]) => one - other)
+
+  const listGivenAway = (): number[] =>
+    inOrder().flatMap(([shard, { error }]) => (error instanceof NewerBatchFormat ? [shard] : []))
+
+  function setMetrics(): void {
+    const given_away = listGivenAway().length
+    newer_format_shards.set({}, given_away)
+    corrupt_shards.set({}, unusable.size - given_away)
+  }
+
+  function block(shard: number, error: UnusableShard['error']): void {
+    // Only the first time: the operator must act before the shard can be read again.
+    if (!unusable.has(shard)) log.error({ shard, error }, messageFor(error))
+    unusable.set(shard, { error, until_ms: clock.monotonic_ms() + UNUSABLE_SHARD_MS })
+    setMetrics()
+  }
+
+  /** `before` is what was known when the use of the shard began: a use that began before it was blocked proves nothing. */
+  function unblock(shard: number, before: UnusableShard | undefined): void {
+    if (before === undefined || unusable.get(shard) !== before) return
+    unusable.delete(shard)
+    setMetrics()
+    log.info({ shard }, 'a shard that could not be used can be read again')
+  }
+
+  return {
+    isGivenAway: (shard) => current(shard)?.error instanceof NewerBatchFormat,
+    listGivenAway,
+    describe: () =>
+      inOrder().map(
+        ([shard, { error }]) =>
+          `shard ${shard}: ${error instanceof NewerBatchFormat ? 'newer format' : 'corrupt'}`,
+      ),
+    guard: (shards) => ({
+      ...shards,
+      async use(shard, work) {
+        const blocked = current(shard)
+        if (blocked) throw blocked.error
+        const before = unusable.get(shard)
+        try {
+          const result = await shards.use(shard, work)
+          unblock(shard, before)
+          return result
+        } catch (error) {
+          // Every waiting command fails with the error. Only the first one blocks the shard.
+          if (isLasting(error) && current(shard) === undefined) block(shard, error)
+          throw error
+        }
+      },
+    }),
+  }
+}
+
+function isLasting(error: unknown): error is UnusableShard['error'] {
+  return error instanceof NewerBatchFormat || error instanceof CorruptJournal
+}
+
+function messageFor(error: UnusableShard['error']): string {
+  return error instanceof NewerBatchFormat
+    ? 'a shard is left to processes of a newer release; complete the update'
+    : 'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored'
+}
