@@ -79,6 +79,20 @@ describe('CreateCredential', () => {
     expect(list.credentials.at(-1)).toMatchObject({ ...credential })
   })
 
+  test('accepts the largest limits and the longest lists', async () => {
+    const given = {
+      ...valid(),
+      ipAllowlist: Array.from({ length: 256 }, (_, number) => `203.0.113.${number}`),
+      dailyLimit: 2n ** 53n - 1n,
+      rateLimits: { 'payment.in': 1_000_000 },
+    }
+    const { credential } = await credentials().createCredential({
+      ...given,
+      serviceIds: Array.from({ length: 500 }, () => routeIds.test),
+    })
+    expect(credential).toMatchObject({ ...given, serviceIds: [routeIds.test] })
+  })
+
   test.each([
     [{ merchantId: '' }, 1005, 'merchant_id'],
     [{ merchantId: '77' }, 1003, 'merchant_id'],
@@ -88,11 +102,13 @@ describe('CreateCredential', () => {
     [{ scopes: ['tickets.read', 'tickets.*'] }, 9000, 'scopes.1'],
     [{ scopes: ['Tickets.Read'] }, 9000, 'scopes.0'],
     [{ serviceIds: ['7'] }, 1004, 'service_ids.0'],
+    [{ serviceIds: Array.from({ length: 501 }, () => '7') }, 9000, 'service_ids'],
     [{ currencies: ['INR', 'USD'] }, 9000, 'currencies.1'],
     [{ currencies: ['inr'] }, 9000, 'currencies.0'],
     [{ dailyLimit: -1n }, 9000, 'daily_limit'],
     [{ dailyLimit: 2n ** 53n }, 9000, 'daily_limit'],
     [{ rateLimits: { 'payment.in': 0 } }, 9000, 'rate_limits.payment.in'],
+    [{ rateLimits: { 'payment.in': 1_000_001 } }, 9000, 'rate_limits.payment.in'],
     [{ rateLimits: { 'payment.off': 5 } }, 9000, 'rate_limits.payment.off'],
     [{ rateLimits: JSON.parse('{"__proto__": 5}') }, 9000, 'rate_limits.__proto__'],
     [{ disabledMethods: ['payment'] }, 9000, 'disabled_methods.0'],
@@ -216,6 +232,11 @@ describe('RotateSecret', () => {
     expect(await secretsOf(applicationId)).toEqual([third, first])
     await clock.advance(1)
     expect(await secretsOf(applicationId)).toEqual([third])
+  })
+
+  test('accepts an overlap of 30 days', async () => {
+    const { oldSecretExpireTime } = await rotate(30 * 86_400)
+    expect(Number(oldSecretExpireTime?.seconds) * 1_000).toBe(clock.now_ms() + 30 * 86_400_000)
   })
 
   test('an overlap of 0 ends all older secrets', async () => {

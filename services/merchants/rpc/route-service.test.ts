@@ -58,6 +58,17 @@ describe('CreateRoute', () => {
     expect((await routes().listRoutes({ merchantId })).routes.at(-1)).toMatchObject(given)
   })
 
+  test('accepts the largest values', async () => {
+    const given = {
+      ...valid(),
+      providerAccounts: [...'abcdefghij'],
+      expiresInSeconds: 30 * 86_400,
+      minimumAmount: 2n ** 53n - 1n,
+      purpose: '\u{1f4b8}'.repeat(128),
+    }
+    expect((await routes().createRoute(given)).route).toMatchObject(given)
+  })
+
   // P13
   test('accepts exactly the combinations of method, currency and direction that exist', async () => {
     // The last two are not methods; every object has a property `toString`.
