@@ -60,6 +60,14 @@ export function documentsSuite(subject: StoreUnderTest): void {
       expect(await items.get({ shop: 'a', id: 1 })).toBeUndefined()
     })
 
+    test('can have 64 levels', async () => {
+      const items = await subject.collection()
+      // The document itself is the first level.
+      const deepest = { shop: 'a', id: 1, objects: objects(63), lists: lists(63) }
+      await items.insert(deepest)
+      expect(await items.get({ shop: 'a', id: 1 })).toMatchObject(deepest)
+    })
+
     test.each<[string, unknown]>([
       ['an integer above 64 bits', INT64_MAX + 1n],
       ['an integer below 64 bits', INT64_MIN - 1n],
@@ -77,7 +85,9 @@ export function documentsSuite(subject: StoreUnderTest): void {
       ['a field named with NUL', { 'a\u0000': 1 }],
       ['a field named __proto__', JSON.parse('{"__proto__": 1}')],
       ['a field that BSON takes for a type', { _bsontype: 'Long' }],
-      ['more levels than fit', nested(100)],
+      ['more levels than fit', objects(64)],
+      ['more levels of lists than fit', lists(64)],
+      ['more levels than a stack holds', objects(100_000)],
       ['more bytes than fit', 'x'.repeat(9 * 1024 * 1024)],
       ['a key that is too long in an index', 'ignored'],
     ])('are refused with %s, and nothing is written', async (title, value) => {
@@ -304,6 +314,14 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, plain(inner)]))
 }
 
-function nested(levels: number): unknown {
-  return levels === 0 ? 1 : { next: nested(levels - 1) }
+function objects(levels: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < levels; level += 1) value = { next: value }
+  return value
+}
+
+function lists(levels: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < levels; level += 1) value = [value]
+  return value
 }
