@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Connector, ProviderReport } from '../payments/connectors/connector.ts'
-import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
 
 /** Receives callbacks as the payments service does. */
 export interface CallbackReceiver {
@@ -20,10 +19,7 @@ export interface CallbackReceiver {
 }
 
 /** Starts a receiver that verifies each callback with the connector, as payments does. */
-export async function startReceiver(
-  connector: Connector,
-  account: ProviderAccount,
-): Promise<CallbackReceiver> {
+export async function startReceiver(connector: Connector): Promise<CallbackReceiver> {
   const reports: ProviderReport[] = []
   const acknowledged_keys = new Set<string>()
   const waiting: (() => void)[] = []
@@ -33,7 +29,7 @@ export async function startReceiver(
     const parts: Buffer[] = []
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part)
     const { method = '', url: path = '', headers } = request
-    const report = connector.verifyCallback(account, { method, path, headers, body: Buffer.concat(parts) })
+    const report = connector.parseCallback({ method, path, headers, body: Buffer.concat(parts) })
     if (report === undefined) rejected += 1
     else reports.push(report)
     if (report !== undefined && http_status < 300) acknowledged_keys.add(report.idempotency_key)

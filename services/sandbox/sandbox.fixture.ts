@@ -1,11 +1,14 @@
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { HttpClient } from '#lib/platform/http/client.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
-import type { ProviderAccount } from '../payments/connectors/provider-accounts.ts'
+import { connectAccount } from '../payments/connectors/connect-account.ts'
+import type { Connector } from '../payments/connectors/connector.ts'
+import { newAccount } from '../payments/connectors/provider-account.ts'
 import { role } from './service.ts'
 
 /** The shared key with which the test sandbox and payments sign their requests. */
@@ -14,7 +17,6 @@ export const SANDBOX_KEY = 'sandbox-key-of-the-tests-0123456789abcdef'
 /** A sandbox in this process. */
 export interface TestSandbox {
   readonly url: string
-  readonly account: ProviderAccount
   stop(): Promise<void>
 }
 
@@ -45,7 +47,6 @@ export async function startSandbox(
   const { sandbox_url: url = '' } = (await running.open?.()) ?? {}
   return {
     url,
-    account: sandboxAccount(url),
     async stop() {
       await running.stop()
       await store.close()
@@ -53,13 +54,14 @@ export async function startSandbox(
   }
 }
 
-/** The provider account with which payments calls the sandbox. */
-export function sandboxAccount(base_url: string): ProviderAccount {
-  return {
+/** The connector with which payments calls the sandbox. */
+export function connectSandbox({ url }: Pick<TestSandbox, 'url'>, http: HttpClient): Connector {
+  const account = newAccount('test', {
     account_id: 'sandbox',
     connector: 'sandbox',
-    environment: 'test',
-    base_url,
-    key: new Secret(SANDBOX_KEY),
-  }
+    base_url: url,
+    credentials: { key: new Secret(SANDBOX_KEY) },
+    settings: {},
+  })
+  return connectAccount(account, http).connector
 }

@@ -7,21 +7,18 @@ import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import { clock, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
-import type { Connector, ProviderOrder } from '../payments/connectors/connector.ts'
-import { createHttpConnector } from '../payments/connectors/http/http-connector.ts'
+import type { ProviderOrder } from '../payments/connectors/connector.ts'
 import { type CallbackReceiver, startReceiver } from './callback-receiver.fixture.ts'
-import { sandboxAccount, startSandbox } from './sandbox.fixture.ts'
+import { connectSandbox, startSandbox } from './sandbox.fixture.ts'
 
 let directory: string
 let http: HttpClient
-let connector: Connector
 let receiver: CallbackReceiver
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   http = createHttpClient({ allow: allowAnyAddress })
-  connector = createHttpConnector(http)
-  receiver = await startReceiver(connector, sandboxAccount('http://unused'))
+  receiver = await startReceiver(connectSandbox({ url: 'http://unused' }, http))
 })
 
 afterEach(async () => {
@@ -44,17 +41,17 @@ function orderOf(number: number, digits = 0): ProviderOrder {
 
 test('after a restart only an unacknowledged callback is sent again', async () => {
   const sandbox = await startSandbox(directory)
-  await connector.create(sandbox.account, orderOf(1), HANG_LIMIT_MS)
+  await connectSandbox(sandbox, http).create(orderOf(1), HANG_LIMIT_MS)
   await receiver.received('deposit-1', 1)
   receiver.respondWith(500)
-  await connector.create(sandbox.account, orderOf(2), HANG_LIMIT_MS)
+  await connectSandbox(sandbox, http).create(orderOf(2), HANG_LIMIT_MS)
   await receiver.received('deposit-2', 1)
   await sandbox.stop()
 
   receiver.respondWith(204)
   const again = await startSandbox(directory)
   await receiver.received('deposit-2', 2)
-  await connector.create(again.account, orderOf(3), HANG_LIMIT_MS)
+  await connectSandbox(again, http).create(orderOf(3), HANG_LIMIT_MS)
   await receiver.received('deposit-3', 1)
   expect(receiver.reports.filter(({ idempotency_key }) => idempotency_key === 'deposit-1')).toHaveLength(1)
   await again.stop()
@@ -65,7 +62,7 @@ test('an operation completes while the sandbox is stopped, and its callback is s
   const restore = useClock(adjustable)
   try {
     const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_DELAY: '30m' })
-    const created = await connector.create(sandbox.account, orderOf(1), HANG_LIMIT_MS)
+    const created = await connectSandbox(sandbox, http).create(orderOf(1), HANG_LIMIT_MS)
     await sandbox.stop()
     expect(created.kind).toBe('pending')
     expect(receiver.reports).toEqual([])
@@ -82,9 +79,9 @@ test('an operation completes while the sandbox is stopped, and its callback is s
 
 test('stopping the sandbox closes a connection that an amount ending in 903 keeps open', async () => {
   const sandbox = await startSandbox(directory)
-  const outcome = connector.create(sandbox.account, orderOf(1, 903), HANG_LIMIT_MS)
+  const outcome = connectSandbox(sandbox, http).create(orderOf(1, 903), HANG_LIMIT_MS)
   const isCreated = async (): Promise<boolean> => {
-    const found = await connector.lookUp(sandbox.account, 'deposit-1', 'deposit', HANG_LIMIT_MS)
+    const found = await connectSandbox(sandbox, http).lookUp(orderOf(1), HANG_LIMIT_MS)
     return found.kind !== 'not_found'
   }
   while (!(await isCreated()));
@@ -94,7 +91,7 @@ test('stopping the sandbox closes a connection that an amount ending in 903 keep
 
 test('an amount that ends in 903 keeps a connection open for the configured time', async () => {
   const sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
-  expect(await connector.create(sandbox.account, orderOf(1, 903), HANG_LIMIT_MS)).toMatchObject({
+  expect(await connectSandbox(sandbox, http).create(orderOf(1, 903), HANG_LIMIT_MS)).toMatchObject({
     kind: 'unknown',
   })
   await sandbox.stop()

@@ -8,24 +8,20 @@ import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { Connector, ProviderOrder } from '../../services/payments/connectors/connector.ts'
-import { createHttpConnector } from '../../services/payments/connectors/http/http-connector.ts'
-import type { ProviderAccount } from '../../services/payments/connectors/provider-accounts.ts'
 import type { CallResult } from '../../services/payments/domain/call-result.ts'
 import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
-import { sandboxAccount } from '../../services/sandbox/sandbox.fixture.ts'
+import { connectSandbox } from '../../services/sandbox/sandbox.fixture.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 let directory: string
 let http: HttpClient
-let connector: Connector
 let receiver: CallbackReceiver
 let children: ChildProcess[] = []
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   http = createHttpClient({ allow: allowAnyAddress })
-  connector = createHttpConnector(http)
-  receiver = await startReceiver(connector, sandboxAccount('http://unused'))
+  receiver = await startReceiver(connectSandbox({ url: 'http://unused' }, http))
 })
 
 afterEach(async () => {
@@ -35,7 +31,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true })
 })
 
-async function startChild(): Promise<{ child: ChildProcess; account: ProviderAccount }> {
+async function startChild(): Promise<{ child: ChildProcess; connector: Connector }> {
   const script = join(import.meta.dirname, 'sandbox.child.ts')
   const child = spawn(process.execPath, [script], {
     env: { ...process.env, NODE_OPTIONS: '', CHILD_DIRECTORY: directory },
@@ -45,7 +41,7 @@ async function startChild(): Promise<{ child: ChildProcess; account: ProviderAcc
   const exited = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
   const [line] = await Promise.race([once(child.stdout, 'data'), exited])
   exited.catch(() => {})
-  return { child, account: sandboxAccount(String(line).trim()) }
+  return { child, connector: connectSandbox({ url: String(line).trim() }, http) }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -76,24 +72,24 @@ test('a kill during many creates loses no confirmed operation and no callback', 
   const queue = orders.values()
   const work = async (): Promise<void> => {
     for (const order of queue) {
-      outcomes.set(order, await connector.create(first.account, order, HANG_LIMIT_MS))
+      outcomes.set(order, await first.connector.create(order, HANG_LIMIT_MS))
       if (outcomes.size === 150) killed = kill(first.child)
     }
   }
   await Promise.all(Array.from({ length: 32 }, work))
   await killed
 
-  const { account } = await startChild()
+  const { connector } = await startChild()
   receiver.respondWith(204)
   const kinds = [...outcomes.values()].map(({ kind }) => kind)
   expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
   expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
   for (const [order, outcome] of outcomes) {
-    const found = await connector.lookUp(account, order.idempotency_key, 'deposit', HANG_LIMIT_MS)
+    const found = await connector.lookUp(order, HANG_LIMIT_MS)
     if (outcome.kind === 'pending') expect(['pending', 'success']).toContain(found.kind)
     if (outcome.kind === 'not_sent') expect(found.kind).toBe('not_found')
     if (found.kind !== 'not_found') continue
-    const again = await connector.create(account, { ...order, earlier_result_unknown: true }, HANG_LIMIT_MS)
+    const again = await connector.create({ ...order, earlier_result_unknown: true }, HANG_LIMIT_MS)
     expect(again.kind).toBe('pending')
   }
   for (const order of orders) await receiver.acknowledged(order.idempotency_key)

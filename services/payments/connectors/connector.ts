@@ -1,7 +1,6 @@
 import type { Money } from '#lib/contract/money.ts'
 import type { ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
-import type { CallResult, ProviderStatus, Unknown } from '../domain/call-result.ts'
-import type { ProviderAccount } from './provider-accounts.ts'
+import type { CallResult, LookupResult, ProviderStatus } from '../domain/call-result.ts'
 
 /** The operations that a provider can perform. */
 export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
@@ -50,14 +49,6 @@ export type ProviderOrder =
       readonly deposit_idempotency_key: string
     })
 
-/** The provider has no such operation. This does not prove that the request will not arrive later (P4). */
-export interface NotFound {
-  readonly kind: 'not_found'
-}
-
-/** The result of a lookup. A lookup that was not sent is `unknown`: it proves nothing about the create. */
-export type LookupResult = ProviderStatus | NotFound | Unknown
-
 /** What a provider reports about one operation, in a response or a callback. */
 export interface ProviderReport {
   readonly kind: OperationKind
@@ -73,29 +64,40 @@ export interface ProviderCallback {
   readonly body: Uint8Array
 }
 
-/** The code for one provider protocol. Errors of the provider or the network are results, never exceptions. */
-export interface Connector {
+/** Names an operation at the provider. */
+export type OperationName = Pick<ProviderReport, 'kind' | 'idempotency_key'>
+
+/** What a provider can do, and what it promises. Constant for each connector. */
+export interface Capabilities {
+  /** The operations that the provider performs. A payment that needs another one is refused with 1002. */
+  readonly operations: readonly OperationKind[]
+  /** The most operations of one account that one lookup request can name; 1 when each needs its own. */
+  readonly lookups_max: number
+  /** Whether the provider sends callbacks. Without them, the status of an operation comes from polls only. */
+  readonly sends_callbacks: boolean
   /**
-   * For how long after the first request providers treat a repeated key as the same operation. Within this time a create
-   * with an unknown result is sent again after "not found" (P4). Absent or 0: never. A provider that keeps its keys
+   * For how long after the first request the provider treats a repeated key as the same operation. Within this time a
+   * create with an unknown result is sent again after "not found" (P4). 0: never. A provider that keeps its keys
    * permanently has an infinite window.
    */
-  readonly idempotency_window_ms?: number
-  /** Creates an operation. `signal` ends the wait; the result is then `unknown` if anything was sent. */
-  create(
-    account: ProviderAccount,
-    order: ProviderOrder,
-    timeout_ms: number,
-    signal?: AbortSignal,
-  ): Promise<CallResult>
+  readonly idempotency_window_ms: number
+}
+
+/**
+ * The code for one provider protocol, connected to one account. Errors of the provider or the network are results, never
+ * exceptions.
+ */
+export interface Connector extends Capabilities {
+  /**
+   * Creates an operation; a refund is an operation too. `signal` ends the wait; the result is then `unknown` if anything
+   * was sent. Throws `TypeError`, before anything is sent, for an order that the protocol cannot express.
+   */
+  create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
   /** Reads the status of an operation. */
-  lookUp(
-    account: ProviderAccount,
-    idempotency_key: string,
-    kind: OperationKind,
-    timeout_ms: number,
-    signal?: AbortSignal,
-  ): Promise<LookupResult>
-  /** The report of a callback; `undefined` when the account did not sign it or it is not a valid report. */
-  verifyCallback(account: ProviderAccount, callback: ProviderCallback): ProviderReport | undefined
+  lookUp(operation: OperationName, timeout_ms: number, signal?: AbortSignal): Promise<LookupResult>
+  /**
+   * The report of a callback; `undefined` when the account did not authenticate these exact bytes, when they are not a
+   * valid report, and for a provider that sends no callbacks.
+   */
+  parseCallback(callback: ProviderCallback): ProviderReport | undefined
 }

@@ -3,8 +3,7 @@ import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
-import { createFindAccount, type FindAccount } from './connected-accounts.ts'
-import { createHttpConnector } from './http/http-connector.ts'
+import { createFindAccount, type FindAccount } from './connect-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'
 
 /** The settings of the provider accounts. Without the sandbox's key there are no sandbox accounts. */
@@ -28,7 +27,7 @@ export interface OpenedConnectors {
  */
 const PROVIDER_CONNECTIONS = 5_000
 
-/** Reads the provider accounts and makes their connectors. Throws `ConfigError` when an account is wrong. */
+/** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
 export async function openConnectors(
   { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
   variables: Variables,
@@ -41,10 +40,9 @@ export async function openConnectors(
     connections_per_host: PROVIDER_CONNECTIONS,
     resolve: createSystemResolver(),
   })
-  const connector = createHttpConnector(http)
   return {
-    findAccount: createFindAccount(accounts, { sandbox: connector, http: connector }),
-    base_urls: accounts.base_urls,
+    findAccount: createFindAccount(accounts, http),
+    base_urls: accounts.map(({ base_url }) => base_url),
     close: () => http.close(),
   }
 }

@@ -4,6 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { createFindAccount } from './connect-account.ts'
+import type { ProviderAccount } from './provider-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'
 
 const KEY = 'k'.repeat(32)
@@ -26,6 +30,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }))
 
+function keyOf(accounts: readonly ProviderAccount[], id: string): string | undefined {
+  return accounts.find(({ account_id }) => account_id === id)?.credentials['key']?.reveal()
+}
+
 async function read(content: unknown, variables: Record<string, string> = { ACME_KEY: KEY }) {
   const providers_file = join(directory, 'providers.json')
   await writeFile(providers_file, typeof content === 'string' ? content : JSON.stringify(content))
@@ -41,11 +49,8 @@ async function problemsOf(content: unknown, variables?: Record<string, string>):
 describe('accounts', () => {
   test('of the sandbox exist only when its key is configured', async () => {
     const accounts = await readProviderAccounts(sources, {})
-    const urls = ['sandbox', 'sandbox-down'].map((id) => accounts.get(id, 'test')?.base_url)
-    expect(urls).toEqual(['http://127.0.0.1:9092', 'http://127.0.0.1:1'])
-    const none = await readProviderAccounts({ ...sources, sandbox: undefined }, {})
-    expect(none.get('sandbox', 'test')).toBeUndefined()
-    expect(none.get('sandbox-down', 'test')).toBeUndefined()
+    expect(accounts.map(({ base_url }) => base_url)).toEqual(['http://127.0.0.1:9092', 'http://127.0.0.1:1'])
+    expect(await readProviderAccounts({ ...sources, sandbox: undefined }, {})).toEqual([])
   })
 
   // R7
@@ -53,7 +58,7 @@ describe('accounts', () => {
     const path = join(directory, 'key')
     await writeFile(path, `${KEY}\n`)
     const accounts = await read({ accounts: [acme] }, { ACME_KEY_FILE: path })
-    expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)
+    expect(keyOf(accounts, 'acme')).toBe(KEY)
     expect(await problemsOf({ accounts: [acme] }, { ACME_KEY_FILE: `${path}s` })).toContain(
       'ACME_KEY_FILE cannot be read (ENOENT)',
     )
@@ -65,11 +70,14 @@ describe('accounts', () => {
 
   test('are found in their own environment only', async () => {
     const accounts = await read({ accounts: [acme] })
-    expect(accounts.get('acme', 'production')?.key.reveal()).toBe(KEY)
-    expect(accounts.get('acme', 'test')).toBeUndefined()
-    expect(accounts.get('sandbox', 'test')?.connector).toBe('sandbox')
-    expect(accounts.get('sandbox', 'production')).toBeUndefined()
-    expect(accounts.get('toString', 'test')).toBeUndefined()
+    const http = createHttpClient({ allow: allowAnyAddress })
+    const findAccount = createFindAccount(accounts, http)
+    expect(findAccount('acme', 'production')?.account.connector).toBe('http')
+    expect(findAccount('acme', 'test')).toBeUndefined()
+    expect(findAccount('sandbox', 'test')?.account.connector).toBe('sandbox')
+    expect(findAccount('sandbox', 'production')).toBeUndefined()
+    expect(findAccount('toString', 'test')).toBeUndefined()
+    await http.close()
   })
 })
 
@@ -104,11 +112,47 @@ describe('a file of accounts', () => {
     ['two keys', { ...acme, key: KEY }, 'accounts.0.key'],
     ['the id of a built-in account', { ...acme, account_id: 'sandbox' }, 'accounts.0.account_id'],
     ['a variable that is not set', { ...acme, key_env: 'NOT_SET' }, 'accounts.0.key_env'],
+    ['a credential that another connector has', { ...acme, token: KEY }, 'accounts.0'],
+    ['settings that the connector does not have', { ...acme, settings: { a: 1 } }, 'accounts.0.settings'],
+    ['a connector that does not exist', { ...acme, connector: 'toString' }, 'accounts.0.connector'],
     ['a query in its URL', { ...acme, base_url: 'https://acme.example/?a=1' }, 'accounts.0.base_url'],
   ])('refuses %s', async (_what, account, path) => {
     expect(await problemsOf({ accounts: [account] })).toEqual([
       expect.stringContaining(`MULTIHUB_PROVIDERS_FILE ${path}: `),
     ])
+  })
+
+  // spec: What the service does, 7
+  test.each([
+    ['the same URL', { base_url: 'https://acme.example/api/' }, 'accounts.1.base_url'],
+    ['the same URL in another spelling', { base_url: 'https://ACME.example:443/api' }, 'accounts.1.base_url'],
+    ['a URL below the other one', { base_url: 'https://acme.example/api/test' }, 'accounts.1.base_url'],
+    ['a URL above the other one', { base_url: 'https://acme.example' }, 'accounts.1.base_url'],
+    ['the same key', { base_url: 'https://acme.example/apitest', key: KEY }, 'accounts.1.key'],
+  ])('refuses test and production accounts with %s', async (_what, changes, path) => {
+    const { key_env: _, ...keyless } = acme
+    const test_account = {
+      ...keyless,
+      account_id: 'acme-test',
+      environment: 'test',
+      key: 't'.repeat(32),
+      ...changes,
+    }
+    const refused = [expect.stringContaining(`MULTIHUB_PROVIDERS_FILE ${path}: `)]
+    expect(await problemsOf({ accounts: [acme, test_account] })).toEqual(refused)
+    expect(await problemsOf({ accounts: [test_account, acme] })).toEqual(refused)
+  })
+
+  test('accepts test and production accounts with different URLs and keys', async () => {
+    const { key_env: _, ...keyless } = acme
+    const test_account = {
+      ...keyless,
+      account_id: 'acme-test',
+      environment: 'test',
+      base_url: 'https://acme.example/apitest',
+      key: 't'.repeat(32),
+    }
+    expect(await read({ accounts: [acme, test_account] })).toHaveLength(4)
   })
 
   test('with invalid JSON is reported without its content', async () => {

@@ -45,20 +45,35 @@ export interface ProviderFailure {
 /** The result of an operation so far, from a valid message of the provider. */
 export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
+interface FailedCall {
+  readonly reason: string
+  /**
+   * The provider could not be reached, or did not respond as its protocol says. The circuit breaker of the account counts
+   * these. Absent when the reason is in this system, or when the provider responded properly.
+   */
+  readonly is_provider_failure?: true
+}
+
 /**
  * This request was not sent. If no earlier request with the same key was sent, the operation does not exist, and the
  * payment can fail and its hold can be released (P4). An earlier request may still arrive.
  */
-export interface NotSent {
+export interface NotSent extends FailedCall {
   readonly kind: 'not_sent'
-  readonly reason: string
 }
 
 /** The request may have arrived. WARNING: do not fail over, do not use another key, keep the funds held (P4). */
-export interface Unknown {
+export interface Unknown extends FailedCall {
   readonly kind: 'unknown'
-  readonly reason: string
 }
 
 /** The result of a create. */
 export type CallResult = ProviderStatus | NotSent | Unknown
+
+/** The provider has no such operation. This does not prove that the request will not arrive later (P4). */
+export interface NotFound {
+  readonly kind: 'not_found'
+}
+
+/** The result of a lookup. A lookup that was not sent is `unknown`: it proves nothing about the create. */
+export type LookupResult = ProviderStatus | NotFound | Unknown

@@ -35,11 +35,9 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
 async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
   if (isFinal(payment.status)) return (current) => current
   const connected = deps.accountOf(payment)
-  const { account, connector, schedule } = connected
+  const { connector, schedule } = connected
   const lookup = await connector.lookUp(
-    account,
-    attemptKey(payment),
-    'deposit',
+    { kind: 'deposit', idempotency_key: attemptKey(payment) },
     LOOKUP_TIMEOUT_MS,
     deps.stopping,
   )
@@ -59,7 +57,7 @@ async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentC
  * beginning of the attempt, which is not later than its first request.
  */
 function mayRepeatCreate({ attempt }: Payment, connector: Connector, timeout_ms: number): boolean {
-  const { idempotency_window_ms = 0 } = connector
+  const { idempotency_window_ms } = connector
   const age_ms = now().getTime() - attempt.created_at.getTime()
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }

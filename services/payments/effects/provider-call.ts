@@ -1,6 +1,6 @@
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
-import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
+import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { ProviderOrder } from '../connectors/connector.ts'
 import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
 import type { CallResult } from '../domain/call-result.ts'
@@ -30,14 +30,14 @@ export const CALL_TRIES_MAX = 20
  */
 export function sendCreate(
   deps: ProviderCallDeps,
-  { account, connector }: ConnectedAccount,
+  { connector }: ConnectedAccount,
   payment: Payment,
   {
     timeout_ms,
     earlier_result_unknown,
   }: { readonly timeout_ms: number; readonly earlier_result_unknown: boolean },
 ): Promise<CallResult> {
-  return connector.create(account, orderOf(deps, payment, earlier_result_unknown), timeout_ms, deps.stopping)
+  return connector.create(orderOf(deps, payment, earlier_result_unknown), timeout_ms, deps.stopping)
 }
 
 /** The change that applies a result to the payment. If the provider has not decided, it is polled after `poll_ms`. */

@@ -1,6 +1,7 @@
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import type { ConnectedAccount } from '../connectors/connected-accounts.ts'
+import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Connector, ProviderOrder } from '../connectors/connector.ts'
+import { newAccount } from '../connectors/provider-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
@@ -26,25 +27,29 @@ export function scriptedConnector(
   changes: Partial<Connector> = {},
 ): ScriptedConnector {
   const creates: ReceivedCreate[] = []
-  const connector: Connector = {
-    async create({ account_id }, order, timeout_ms) {
+  const connect = (account_id: string): Connector => ({
+    operations: ['deposit', 'withdrawal', 'refund'],
+    lookups_max: 1,
+    sends_callbacks: true,
+    idempotency_window_ms: 0,
+    async create(order, timeout_ms) {
       const { idempotency_key, earlier_result_unknown = false } = order
       creates.push({ account_id, idempotency_key, timeout_ms, earlier_result_unknown })
       return resultOf(account_id, order)
     },
     lookUp: async () => ({ kind: 'not_found' }),
-    verifyCallback: () => undefined,
+    parseCallback: () => undefined,
     ...changes,
-  }
+  })
   const accountOf = ({ attempt: { account_id }, environment }: Payment): ConnectedAccount => ({
-    account: {
+    account: newAccount(environment, {
       account_id,
       connector: 'http',
-      environment,
-      base_url: 'http://127.0.0.1:1',
-      key: new Secret('an unused key'),
-    },
-    connector,
+      base_url: 'https://127.0.0.1:1',
+      credentials: { key: new Secret('an unused key') },
+      settings: {},
+    }),
+    connector: connect(account_id),
     schedule: { first_ms: 60_000, every_ms: 300_000 },
   })
   return {

@@ -1,7 +1,7 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import type { FindAccount } from '../connectors/connected-accounts.ts'
+import type { FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -41,7 +41,7 @@ export async function receiveProviderCallback(
   const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
   const connected = deps.findAccount(account_id, environment)
   if (!connected) return 404
-  const report = connected.connector.verifyCallback(connected.account, callback)
+  const report = connected.connector.parseCallback(callback)
   if (!report) return 401
   const payment = await findByHId(deps.payments, merchant_id, environment, h_id)
   const attempt_number = payment && attemptNumber(payment, account_id, report)

@@ -7,15 +7,15 @@ import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import type { LookupResult, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
-import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
+import type { Connector, OperationKind, ProviderOrder } from '../../payments/connectors/connector.ts'
+import type { LookupResult } from '../../payments/domain/call-result.ts'
 import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
-import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
+import { connectSandbox, startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
-const connector = createHttpConnector(http)
 let directory: string
 let sandbox: TestSandbox
+let connector: Connector
 let receiver: CallbackReceiver
 let orders_made = 0
 
@@ -23,7 +23,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   // The sandbox ends its silence itself, so that no create depends on a time limit.
   sandbox = await startSandbox(directory, { MULTIHUB_SANDBOX_SILENCE: '20ms' })
-  receiver = await startReceiver(connector, sandbox.account)
+  connector = connectSandbox(sandbox, http)
+  receiver = await startReceiver(connector)
 })
 
 afterAll(async () => {
@@ -59,11 +60,11 @@ function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
 }
 
 function create(order: ProviderOrder) {
-  return connector.create(sandbox.account, order, HANG_LIMIT_MS)
+  return connector.create(order, HANG_LIMIT_MS)
 }
 
 function lookUp(order: ProviderOrder): Promise<LookupResult> {
-  return connector.lookUp(sandbox.account, order.idempotency_key, order.kind, HANG_LIMIT_MS)
+  return connector.lookUp(order, HANG_LIMIT_MS)
 }
 
 /** Polls as payments does, until the operation is final. */
@@ -272,9 +273,7 @@ describe('idempotency keys', () => {
     ).toMatchObject({
       kind: 'unknown',
     })
-    expect(
-      await connector.lookUp(sandbox.account, order.idempotency_key, 'withdrawal', HANG_LIMIT_MS),
-    ).toMatchObject({
+    expect(await connector.lookUp({ ...order, kind: 'withdrawal' }, HANG_LIMIT_MS)).toMatchObject({
       kind: 'unknown',
     })
   })
@@ -324,7 +323,7 @@ test('a lookup of an operation of another kind leaves the outcome unknown', asyn
   await create(order)
   const kinds: OperationKind[] = ['withdrawal', 'refund']
   for (const kind of kinds) {
-    const outcome = await connector.lookUp(sandbox.account, order.idempotency_key, kind, HANG_LIMIT_MS)
+    const outcome = await connector.lookUp({ ...order, kind }, HANG_LIMIT_MS)
     expect(outcome.kind).toBe('unknown')
   }
 })

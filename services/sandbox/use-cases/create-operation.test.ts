@@ -8,22 +8,22 @@ import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
-import { createHttpConnector } from '../../payments/connectors/http/http-connector.ts'
-import { startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
+import { connectSandbox, startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
-const connector: Connector = createHttpConnector(http)
 const DAY_MS = 86_400_000
 const adjustable = createAdjustableClock()
 let restoreClock: () => void
 let directory: string
 let sandbox: TestSandbox
+let connector: Connector
 let orders_made = 0
 
 beforeAll(async () => {
   restoreClock = useClock(adjustable)
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   sandbox = await startSandbox(directory)
+  connector = connectSandbox(sandbox, http)
 })
 afterAll(async () => {
   await sandbox.stop()
@@ -32,7 +32,7 @@ afterAll(async () => {
   restoreClock()
 })
 
-const create = (order: ProviderOrder) => connector.create(sandbox.account, order, HANG_LIMIT_MS)
+const create = (order: ProviderOrder) => connector.create(order, HANG_LIMIT_MS)
 
 /** A deposit of 1,009.08, which is paid in the response to its create. */
 async function createPaid(): Promise<ProviderOrder> {

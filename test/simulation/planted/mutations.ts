@@ -91,9 +91,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'callbacks of the provider are not verified',
     file: 'services/payments/connectors/http/http-connector.ts',
-    search: 'return verifySignedRequest(account.key, request, headers) ? parseReport(body) : undefined',
+    search: 'return verifySignedRequest(credentials.key, request, headers) ? parseReport(body) : undefined',
     replace:
-      "return verifySignedRequest(account.key, request, headers) || path !== '' ? parseReport(body) : undefined",
+      "return verifySignedRequest(credentials.key, request, headers) || path !== '' ? parseReport(body) : undefined",
   },
   {
     name: 'all processes use one instance number',

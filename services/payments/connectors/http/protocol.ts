@@ -45,7 +45,7 @@ const instructionsSchema = z.object({
 })
 
 /** A valid response of a provider: a report, or the refusal of the request. */
-export type ProviderResponse =
+export type ProtocolResponse =
   | { readonly kind: 'report'; readonly report: ProviderReport }
   | { readonly kind: 'refusal'; readonly provider_code: number | undefined }
 
@@ -63,7 +63,7 @@ export function orderBody(order: ProviderOrder): string {
 }
 
 /** Parses a response; `undefined` when it is invalid. */
-export function parseResponse(body: Uint8Array): ProviderResponse | undefined {
+export function parseResponse(body: Uint8Array): ProtocolResponse | undefined {
   const response = parse(responseSchema, body)
   if (response === undefined) return undefined
   if (!response.accepted) return { kind: 'refusal', provider_code: response.code }

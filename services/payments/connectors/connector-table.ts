@@ -1,0 +1,8 @@
+import type { ConnectorDefinition } from './define-connector.ts'
+import { httpConnector, sandboxConnector } from './http/http-connector.ts'
+
+/** All connectors, by the name that routes and accounts give. A new one is a folder and a line here. */
+export const CONNECTORS: Readonly<Record<string, ConnectorDefinition>> = {
+  sandbox: sandboxConnector,
+  http: httpConnector,
+}

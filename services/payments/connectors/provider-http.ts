@@ -1,0 +1,104 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { HttpClient } from '#lib/platform/http/client.ts'
+import { type FailureReason, HttpFailure } from '#lib/platform/http/http-failure.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import type { NotSent, Unknown } from '../domain/call-result.ts'
+import type { AccountOf, Credential } from './provider-account.ts'
+
+/** The largest accepted body of a provider's response or callback. */
+export const PROVIDER_BODY_MAX_BYTES = 64 * 1024
+
+/** The parts of a request that a signature can cover. `path` is the request target as it is sent. */
+export interface SignedContent {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body: Uint8Array
+}
+
+/** A request to the provider. Its credential must be of the environment of the account. */
+export interface ProviderRequest<E extends Environment> {
+  readonly method: 'GET' | 'POST'
+  /** The path below the base URL of the account, with its query. It begins with a slash and is already escaped. */
+  readonly path: string
+  readonly content_type: string
+  /** Absent for GET. */
+  readonly body?: string
+  readonly credential: Credential<E>
+  /** The headers that authenticate the request. */
+  readonly authenticate: (credential: Secret, parts: SignedContent) => Readonly<Record<string, string>>
+  readonly timeout_ms: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** The bytes that a provider responded with. The connector decides whether they follow its protocol. */
+export interface ProviderResponse {
+  readonly kind: 'response'
+  readonly http_status: number
+  readonly body: Uint8Array
+}
+
+/**
+ * Sends requests to the base URL of one account, and nowhere else: redirects are not followed. It tells `not_sent` from
+ * `unknown` by what happened on the wire (P4), for all connectors. A failure is a result, never an exception.
+ */
+export interface ProviderHttp<E extends Environment> {
+  /** Throws `TypeError`, before anything is sent, for a path that leads out of the base URL. */
+  readonly request: (request: ProviderRequest<E>) => Promise<ProviderResponse | NotSent | Unknown>
+}
+
+/** The failures that are in this system, and so say nothing about the provider. */
+const OWN_FAILURES: ReadonlySet<FailureReason> = new Set([
+  'bad_request',
+  'busy',
+  'refused_address',
+  'aborted',
+])
+
+const http_log = log.child('payments')
+
+/** Makes the sender of an account. */
+export function createProviderHttp<E extends Environment>(
+  http: HttpClient,
+  { account_id, base_url }: Pick<AccountOf<E>, 'account_id' | 'base_url'>,
+): ProviderHttp<E> {
+  return {
+    async request({ method, path, content_type, body, credential, authenticate, timeout_ms, signal }) {
+      const url = base_url + path
+      const { origin, pathname, search } = new URL(url)
+      if (!path.startsWith('/') || origin + pathname + search !== url)
+        throw new TypeError('the path of a provider request leads out of the base URL')
+      const bytes = Buffer.from(body ?? '')
+      const parts: SignedContent = { method, path: pathname + search, body: bytes }
+      try {
+        const response = await http.request({
+          method,
+          url,
+          headers: { 'content-type': content_type, ...authenticate(credential, parts) },
+          ...(body === undefined ? {} : { body: bytes }),
+          timeout_ms,
+          response_max_bytes: PROVIDER_BODY_MAX_BYTES,
+          ...(signal === undefined ? {} : { signal }),
+        })
+        return { kind: 'response', http_status: response.status, body: response.body }
+      } catch (error) {
+        if (error instanceof HttpFailure) return failureResult(error)
+        // After an internal error it is not known whether the request was sent.
+        http_log.error(
+          { error, provider_account: account_id },
+          'request to the provider failed with an internal error',
+        )
+        return { kind: 'unknown', reason: 'internal error' }
+      }
+    },
+  }
+}
+
+/** The result of a response that does not follow the protocol of the provider: the operation may exist (P4). */
+export function protocolViolation(reason: string): Unknown {
+  return { kind: 'unknown', reason, is_provider_failure: true }
+}
+
+function failureResult({ kind, reason }: HttpFailure): NotSent | Unknown {
+  return OWN_FAILURES.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
+}
