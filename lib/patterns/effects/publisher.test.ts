@@ -6,7 +6,12 @@ import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { createPublisher, createReceiptSender, RECEIPT_SUBJECT_HEADER } from './publisher.ts'
+import {
+  createPublisher,
+  createReceiptSender,
+  RECEIPT_SUBJECT_HEADER,
+  RECEIPTS_MISSED_MAX,
+} from './publisher.ts'
 
 const DATA = Buffer.from('an event')
 let bus: Bus
@@ -83,9 +88,17 @@ describe('the budget', () => {
     const admitted = (): number =>
       Array.from({ length: 10 }, () => budget.reserve(undefined)).filter(Boolean).length
     expect(admitted()).toBe(10)
-    const lost = track(publisher.publish('events.a', 'lost', DATA))
-    await clock.advance(2_000)
-    expect(lost()).toBe('unavailable')
+    const lose = async (count: number): Promise<void> => {
+      const lost = Array.from({ length: count }, (_, index) =>
+        track(publisher.publish('events.a', `lost ${index}`, DATA)),
+      )
+      await clock.advance(2_000)
+      expect(lost.every((stateOf) => stateOf() === 'unavailable')).toBe(true)
+    }
+    // A consumer that is slow once, or an event that it cannot store, must not delay all others.
+    await lose(RECEIPTS_MISSED_MAX - 1)
+    expect(admitted()).toBe(10)
+    await lose(1)
     expect([admitted(), budget.hasRoom()]).toEqual([1, false])
     await clock.advance(999)
     expect([budget.hasRoom(), admitted()]).toEqual([false, 0])
@@ -98,6 +111,25 @@ describe('the budget', () => {
     const confirmed = track(publisher.publish('events.a', 'heard', Buffer.from('heard')))
     await clock.advance(100)
     expect([confirmed(), admitted()]).toEqual(['resolved', 10])
+    await publisher.close()
+  })
+
+  test('admits all events while some get receipts, however many get none', async () => {
+    const publisher = await createPublisher(bus)
+    let receipt_to = ''
+    await bus.subscribe('events.>', ({ headers }) => {
+      receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
+    })
+    for (let number = 0; number < 3 * RECEIPTS_MISSED_MAX; number += 1) {
+      const lost = track(publisher.publish('events.a', `lost ${number}`, DATA))
+      const stored = track(publisher.publish('events.a', `stored ${number}`, DATA))
+      await clock.advance(1_000)
+      await bus.publish(receipt_to, receiptOf(`stored ${number}`))
+      await clock.advance(1_000)
+      expect([lost(), stored()]).toEqual(['unavailable', 'resolved'])
+    }
+    const releases = [1, 2, 3].map(() => publisher.budget.reserve(undefined))
+    expect(releases.every(Boolean)).toBe(true)
     await publisher.close()
   })
 

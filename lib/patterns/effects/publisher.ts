@@ -28,6 +28,12 @@ const RECEIPT_TIMEOUT_MS = 2_000
 const PROBE_INTERVAL_MS = 1_000
 const PENDING_MAX = 4_096
 
+/**
+ * How many events may miss their receipts, without one receipt in between, before only probes are published. A few are
+ * missing after a pause of the consumer, or when it cannot store some event.
+ */
+export const RECEIPTS_MISSED_MAX = 5
+
 const receipts_missing = gauge(
   'multihub_event_receipts_missing',
   'Whether published events get no receipts (0 or 1).',
@@ -46,6 +52,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   const receipt_subject = `receipts.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
   let receiving = true
+  let missed = 0
   let probed_at_ms = Number.NEGATIVE_INFINITY
 
   const setReceiving = (value: boolean): void => {
@@ -56,6 +63,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   }
 
   const subscription = await bus.subscribe(receipt_subject, ({ data }) => {
+    missed = 0
     setReceiving(true)
     for (const event_key of fromBinary(ReceiptSchema, data).eventKeys) pending.get(event_key)?.resolve()
   })
@@ -63,7 +71,8 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   async function publish(subject: string, event_key: string, data: Uint8Array): Promise<void> {
     const receipt = Promise.withResolvers<void>()
     const timer = clock.after(RECEIPT_TIMEOUT_MS, () => {
-      setReceiving(false)
+      missed += 1
+      if (missed >= RECEIPTS_MISSED_MAX) setReceiving(false)
       receipt.reject(new Unavailable('no receipt for an event within the time limit'))
     })
     pending.set(event_key, receipt)
