@@ -7,6 +7,7 @@ import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { readCheckpoint, type StoredCheckpoint } from './checkpoints/checkpoint.ts'
 import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
+import type { PayoutLimits } from './domain/payout-limits.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { Journal } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
@@ -65,7 +66,7 @@ export function credit(id: string, amount: bigint, merchant_id = '1000', currenc
   }
 }
 
-/** The hold of a withdrawal. */
+/** The hold of a withdrawal without limits. */
 export function hold(id: string, amount: bigint, merchant_id = '1000', currency = 'INR'): HoldCommand {
   return {
     kind: 'hold',
@@ -75,6 +76,20 @@ export function hold(id: string, amount: bigint, merchant_id = '1000', currency 
     amount,
     payment_id: `payment of ${id}`,
     reason: 'withdrawal',
+  }
+}
+
+/** The hold of a withdrawal of route 7 in UTC with the limits that are given. */
+export function withdrawal(
+  id: string,
+  amount: bigint,
+  limits: Partial<PayoutLimits> = {},
+  merchant_id = '1000',
+): HoldCommand {
+  const unlimited = { maximum: 0n, daily: 0n, monthly: 0n, since_settlement: 0n }
+  return {
+    ...hold(id, amount, merchant_id),
+    limits: { service_id: 7, timezone: 'UTC', ...unlimited, ...limits },
   }
 }
 

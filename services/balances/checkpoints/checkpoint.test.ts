@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { Batch } from '../domain/entry.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
+import { emptyWithdrawalTotals, type WithdrawalTotals } from '../domain/payout-limits.ts'
 import type { ShardSnapshot } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
@@ -9,6 +10,13 @@ import { readCheckpoint, saveCheckpoint } from './checkpoint.ts'
 import { isSameSnapshot } from './compare-snapshots.ts'
 
 const SHARD = 3
+
+const totals: WithdrawalTotals = {
+  ...emptyWithdrawalTotals('1', 'INR', 5),
+  day: '2026-11-22',
+  period: 2,
+  day_total: 3n,
+}
 
 function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
   return {
@@ -20,8 +28,10 @@ function snapshotAt(seq: bigint, holds: number): ShardSnapshot {
       merchant_id: '1',
       currency: 'INR',
       amount: 1n,
+      counted: { service_id: 5, day: '2026-11-22', period: 2 },
     })),
     early_releases: ['early'],
+    withdrawal_totals: [totals],
   }
 }
 
@@ -74,6 +84,7 @@ test('overwrites a part that a crashed save left', async () => {
     accounts,
     holds: [],
     early_releases,
+    withdrawal_totals: [],
   }
   await checkpoints.putPart(rest)
   await saveCheckpoint(checkpoints, snapshotAt(7n, 10))
@@ -105,6 +116,10 @@ const ofHolds = (field: string, value: unknown): [string, Alteration] => [
   `the ${field} of a hold`,
   ({ holds }) => ({ holds: withField(holds, field, value) }),
 ]
+const ofTotals = (field: string, value: unknown): [string, Alteration] => [
+  `the ${field} of withdrawal totals`,
+  ({ withdrawal_totals }) => ({ withdrawal_totals: withField(withdrawal_totals, field, value) }),
+]
 
 // B1: a field that the digest left out could be altered without notice.
 test.each<[string, Alteration]>([
@@ -113,8 +128,16 @@ test.each<[string, Alteration]>([
     ofAccounts(field, 77n),
   ),
   ...['id', 'merchant_id', 'currency', 'payment_id'].map((field) => ofHolds(field, 'other')),
+  ofAccounts('period', 77),
   ofHolds('amount', 77n),
+  ofHolds('counted', { service_id: 6, day: '2026-11-22', period: 2 }),
+  ofHolds('counted', { service_id: 5, day: '2026-11-21', period: 2 }),
+  ofHolds('counted', { service_id: 5, day: '2026-11-22', period: 1 }),
+  ofHolds('counted', undefined),
   ['an early release', () => ({ early_releases: ['other'] })],
+  ...['merchant_id', 'currency', 'day'].map((field) => ofTotals(field, 'other')),
+  ...['service_id', 'period'].map((field) => ofTotals(field, 77)),
+  ...['day_total', 'month_total', 'period_total'].map((field) => ofTotals(field, 77n)),
 ])('finds that %s was altered', async (_what, alter) => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store

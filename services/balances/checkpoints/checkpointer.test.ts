@@ -49,6 +49,7 @@ function countingCheckpointer(accounts: number) {
     accounts: rows,
     holds: [],
     early_releases: [],
+    withdrawal_totals: [],
   })
   const state = {
     ...createShardState({ shard: SHARD }),

@@ -1,6 +1,7 @@
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { Hold } from '../domain/ledger-view.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
+import type { WithdrawalTotals } from '../domain/payout-limits.ts'
 import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
 
 /**
@@ -17,11 +18,13 @@ export function digestOfSnapshot(
 
 /** Digest of one part and its rows, in their order. */
 export function digestOfPart(part: SnapshotPart): string {
-  const { format, shard, seq, part: number, accounts, holds, early_releases } = part
-  const lines = [JSON.stringify([format, shard, String(seq), number, accounts.length, holds.length])]
+  const { format, shard, seq, part: number, accounts, holds, early_releases, withdrawal_totals } = part
+  const counts = [accounts.length, holds.length, early_releases.length, withdrawal_totals.length]
+  const lines = [JSON.stringify([format, shard, String(seq), number, ...counts])]
   for (const one of accounts) lines.push(lineOfAccounts(one))
   for (const hold of holds) lines.push(lineOfHold(hold))
   for (const hold_id of early_releases) lines.push(JSON.stringify(hold_id))
+  for (const totals of withdrawal_totals) lines.push(lineOfTotals(totals))
   return sha256Hex(lines.join('\n'))
 }
 
@@ -29,6 +32,7 @@ function lineOfAccounts(accounts: MerchantAccounts): string {
   return JSON.stringify([
     accounts.merchant_id,
     accounts.currency,
+    accounts.period,
     String(accounts.available),
     String(accounts.held),
     String(accounts.clearing),
@@ -38,6 +42,20 @@ function lineOfAccounts(accounts: MerchantAccounts): string {
   ])
 }
 
-function lineOfHold({ id, merchant_id, currency, amount, payment_id }: Hold): string {
-  return JSON.stringify([id, merchant_id, currency, String(amount), payment_id ?? null])
+function lineOfHold({ id, merchant_id, currency, amount, payment_id, counted }: Hold): string {
+  const count = counted ? [counted.service_id, counted.day, counted.period] : null
+  return JSON.stringify([id, merchant_id, currency, String(amount), payment_id ?? null, count])
+}
+
+function lineOfTotals(totals: WithdrawalTotals): string {
+  return JSON.stringify([
+    totals.merchant_id,
+    totals.currency,
+    totals.service_id,
+    totals.day,
+    totals.period,
+    String(totals.day_total),
+    String(totals.month_total),
+    String(totals.period_total),
+  ])
 }

@@ -88,15 +88,16 @@ function snapshotOf({ shard, seq, time, hash }: SnapshotHead, parts: readonly Sn
     accounts: parts.flatMap((part) => part.accounts),
     holds: parts.flatMap((part) => part.holds),
     early_releases: parts.flatMap((part) => part.early_releases),
+    withdrawal_totals: parts.flatMap((part) => part.withdrawal_totals),
   }
 }
 
-function partCount({ accounts, holds, early_releases }: ShardSnapshot): number {
-  const rows = Math.max(accounts.length, holds.length, early_releases.length)
+function partCount({ accounts, holds, early_releases, withdrawal_totals }: ShardSnapshot): number {
+  const rows = Math.max(accounts.length, holds.length, early_releases.length, withdrawal_totals.length)
   return Math.max(1, Math.ceil(rows / CHECKPOINT_PART_ROWS))
 }
 
-function partOf({ shard, head, accounts, holds, early_releases }: ShardSnapshot, part: number): SnapshotPart {
+function partOf({ shard, head, ...rows }: ShardSnapshot, part: number): SnapshotPart {
   const from = part * CHECKPOINT_PART_ROWS
   const to = from + CHECKPOINT_PART_ROWS
   return {
@@ -104,8 +105,9 @@ function partOf({ shard, head, accounts, holds, early_releases }: ShardSnapshot,
     format: SNAPSHOT_FORMAT,
     seq: head.seq,
     part,
-    accounts: accounts.slice(from, to),
-    holds: holds.slice(from, to),
-    early_releases: early_releases.slice(from, to),
+    accounts: rows.accounts.slice(from, to),
+    holds: rows.holds.slice(from, to),
+    early_releases: rows.early_releases.slice(from, to),
+    withdrawal_totals: rows.withdrawal_totals.slice(from, to),
   }
 }

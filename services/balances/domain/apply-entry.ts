@@ -3,9 +3,11 @@ import { EARLY_RELEASE_CODE, type Entry, isEarlyRelease } from './entry.ts'
 import { CorruptJournal } from './hash-chain.ts'
 import type { Hold, LedgerView } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts } from './merchant-accounts.ts'
+import { addWithdrawal, arePossibleTotals, removeWithdrawal, type WithdrawalTotals } from './payout-limits.ts'
 
 /**
- * The change that one entry makes to a shard: the new accounts, and at most one hold that opens or closes.
+ * The change that one entry makes to a shard: the new accounts, at most one hold that opens or closes, and the totals
+ * of the route when that hold is a withdrawal.
  * `early_release` says that a hold was released before it arrived (`is_waiting`), or that it arrived after that.
  */
 export interface StateChange {
@@ -13,6 +15,7 @@ export interface StateChange {
   readonly opened_hold?: Hold
   readonly closed_hold_id?: string
   readonly early_release?: { readonly hold_id: string; readonly is_waiting: boolean }
+  readonly withdrawal_totals?: WithdrawalTotals
 }
 
 /**
@@ -30,11 +33,17 @@ export function applyEntry(view: LedgerView, entry: Entry): StateChange {
   if (accounts.held < 0n) throw corrupt(view, entry, 'takes more than is held')
   if (entry.kind === 'hold' && view.isReleasedEarly(entry.id))
     return refusalOfReleasedHold(view, entry, accounts)
+  if (entry.counted && (entry.kind !== 'hold' || entry.refused_code !== undefined))
+    throw corrupt(view, entry, 'is counted although it is not an accepted withdrawal')
   if (entry.refused_code !== undefined) return { accounts }
-  if (entry.kind === 'hold') return { accounts, opened_hold: holdOf(view, entry) }
-  if (entry.kind === 'capture' || entry.kind === 'release')
-    return { accounts, closed_hold_id: resolvedHoldId(view, entry) }
-  return { accounts }
+  if (entry.kind === 'hold') {
+    const withdrawal_totals = totalsWithWithdrawal(view, entry, accounts)
+    return { accounts, opened_hold: holdOf(view, entry), ...(withdrawal_totals && { withdrawal_totals }) }
+  }
+  if (entry.kind !== 'capture' && entry.kind !== 'release') return { accounts }
+  const hold = resolvedHold(view, entry)
+  const withdrawal_totals = entry.kind === 'release' ? totalsWithoutWithdrawal(view, entry, hold) : undefined
+  return { accounts, closed_hold_id: hold.id, ...(withdrawal_totals && { withdrawal_totals }) }
 }
 
 function earlyRelease(view: LedgerView, entry: Entry): StateChange {
@@ -52,14 +61,43 @@ function refusalOfReleasedHold(view: LedgerView, entry: Entry, accounts: Merchan
 }
 
 function holdOf(view: LedgerView, entry: Entry): Hold {
-  const { id, merchant_id, currency, amount, payment_id } = entry
+  const { id, merchant_id, currency, amount, payment_id, counted } = entry
   if (view.hold(id)) throw corrupt(view, entry, 'opens a hold that is already open')
-  return { id, merchant_id, currency, amount, ...(payment_id === undefined ? {} : { payment_id }) }
+  const payment = payment_id === undefined ? {} : { payment_id }
+  return { id, merchant_id, currency, amount, ...payment, ...(counted && { counted }) }
 }
 
-function resolvedHoldId(view: LedgerView, entry: Entry): string {
-  const id = holdIdOf(entry.id)
-  const hold = view.hold(id)
+function totalsWithWithdrawal(
+  view: LedgerView,
+  entry: Entry,
+  { period }: MerchantAccounts,
+): WithdrawalTotals | undefined {
+  const { merchant_id, currency, amount, counted } = entry
+  if (counted === undefined) return undefined
+  const before = view.withdrawalTotals(merchant_id, currency, counted.service_id)
+  if (counted.day < before.day || counted.period !== period)
+    throw corrupt(view, entry, 'is counted in a day or settlement period that has ended')
+  return possible(view, entry, addWithdrawal(before, counted, amount))
+}
+
+function totalsWithoutWithdrawal(
+  view: LedgerView,
+  entry: Entry,
+  { merchant_id, currency, amount, counted }: Hold,
+): WithdrawalTotals | undefined {
+  if (counted === undefined) return undefined
+  const before = view.withdrawalTotals(merchant_id, currency, counted.service_id)
+  return possible(view, entry, removeWithdrawal(before, counted, amount))
+}
+
+function possible(view: LedgerView, entry: Entry, totals: WithdrawalTotals): WithdrawalTotals {
+  if (!arePossibleTotals(totals))
+    throw corrupt(view, entry, 'makes a withdrawal total negative or exceed 64 bits')
+  return totals
+}
+
+function resolvedHold(view: LedgerView, entry: Entry): Hold {
+  const hold = view.hold(holdIdOf(entry.id))
   if (
     hold?.merchant_id !== entry.merchant_id ||
     hold.currency !== entry.currency ||
@@ -67,7 +105,7 @@ function resolvedHoldId(view: LedgerView, entry: Entry): string {
   ) {
     throw corrupt(view, entry, 'resolves a hold that is not open or has other content')
   }
-  return id
+  return hold
 }
 
 function corrupt({ shard }: LedgerView, entry: Entry, problem: string): CorruptJournal {

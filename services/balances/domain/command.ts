@@ -1,6 +1,7 @@
 import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
 import { fitsInt64, INT64_MAX } from '#lib/contract/money.ts'
 import { type AccountName, isAccountName } from './merchant-accounts.ts'
+import { arePayoutLimits, type PayoutLimits } from './payout-limits.ts'
 
 /** The fields of every command. Each `id` has one result permanently. */
 interface CommandBase {
@@ -19,12 +20,13 @@ export interface TransferCommand extends CommandBase {
   readonly payment_id?: string
 }
 
-/** Reserves funds, or records that there were not enough. */
+/** Reserves funds, or records that there were not enough. With `limits` it is a withdrawal, which is counted (P14). */
 export interface HoldCommand extends CommandBase {
   readonly kind: 'hold'
   readonly currency: string
   readonly amount: bigint
   readonly payment_id?: string
+  readonly limits?: PayoutLimits
 }
 
 /**
@@ -115,7 +117,8 @@ export function isWellFormed(command: Command): boolean {
   if (command.kind === 'adjustment') return isAdjustment(command)
   if (!isAmount(command.amount)) return false
   if (command.payment_id !== undefined && !isId(command.payment_id)) return false
-  return command.kind === 'hold' || isTransferable(command.debit, command.credit)
+  if (command.kind === 'transfer') return isTransferable(command.debit, command.credit)
+  return command.limits === undefined || arePayoutLimits(command.limits)
 }
 
 function isResolution({ id, hold_id }: ResolveCommand): boolean {

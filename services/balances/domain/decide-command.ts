@@ -9,6 +9,7 @@ import {
 } from './entry.ts'
 import type { Hold } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
+import { addWithdrawal, refusalByLimits, type WithdrawalCount, withdrawalCount } from './payout-limits.ts'
 import type { BatchDraft } from './shard-state.ts'
 
 /**
@@ -25,12 +26,11 @@ export type CommandResult =
   | { readonly not_recorded: NotRecordedReason }
 
 /** The movement that a command asks for, with the other fields of its entry. */
-type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'held'>
+type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'available' | 'held' | 'counted'>
 
 /**
  * Decides one command on a draft and records its entry there. It is pure apart from the draft, and total: a bad command
  * gets its own result and does not disturb the commands around it. `position` is that of the batch being decided.
- * Limit counters by day, month and settlement period (P14) belong here, next to the check of funds.
  */
 export function decideCommand(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
   if (!isWellFormed(command)) return { not_recorded: 'malformed' }
@@ -42,14 +42,13 @@ export function decideCommand(draft: BatchDraft, command: Command, position: Bat
   const after = applyMovement(before, posting)
   if (after === undefined && !isRefusable(posting)) return { not_recorded: 'overflow' }
   const is_released = posting.kind === 'hold' && draft.isReleasedEarly(posting.id)
-  const refused_code = is_released ? EARLY_RELEASE_CODE : refusalOf(posting, before, after)
+  const withdrawal = withdrawalOf(draft, command, before, position)
+  const refused_code = is_released
+    ? EARLY_RELEASE_CODE
+    : (refusalByFunds(posting, before) ?? withdrawal?.refused_code ?? (after ? undefined : 6001))
   const { available, held } = refused_code === undefined && after ? after : before
-  const entry: Entry = {
-    ...posting,
-    ...(refused_code === undefined ? {} : { refused_code }),
-    available,
-    held,
-  }
+  const decision = refused_code === undefined ? withdrawal && { counted: withdrawal.count } : { refused_code }
+  const entry: Entry = { ...posting, ...decision, available, held }
   draft.record(entry)
   return { recorded: { ...position, entry } }
 }
@@ -69,14 +68,24 @@ function isRefusable({ kind, debit, credit }: Posting): boolean {
   return kind === 'hold' || kind === 'adjustment'
 }
 
-/** The refusal code, if any. Only chargebacks and the operator's adjustments may make `available` negative (B2). */
-function refusalOf(
-  posting: Posting,
-  before: MerchantAccounts,
-  after: MerchantAccounts | undefined,
-): ErrorCode | undefined {
-  if (posting.kind !== 'adjustment' && isRefusable(posting) && before.available < posting.amount) return 6004
-  return after === undefined ? 6001 : undefined
+/** 6004 without the funds. Only chargebacks and the operator's adjustments may make `available` negative (B2). */
+function refusalByFunds(posting: Posting, before: MerchantAccounts): ErrorCode | undefined {
+  if (posting.kind === 'adjustment' || !isRefusable(posting)) return undefined
+  return before.available < posting.amount ? 6004 : undefined
+}
+
+/** Where a withdrawal is counted if it is accepted, and the code with which its limits refuse it. */
+function withdrawalOf(
+  draft: BatchDraft,
+  command: Command,
+  { period }: MerchantAccounts,
+  { time }: BatchPosition,
+): { readonly count: WithdrawalCount; readonly refused_code: ErrorCode | undefined } | undefined {
+  if (command.kind !== 'hold' || command.limits === undefined) return undefined
+  const { merchant_id, currency, amount, limits } = command
+  const before = draft.withdrawalTotals(merchant_id, currency, limits.service_id)
+  const count = withdrawalCount(limits, before, period, time)
+  return { count, refused_code: refusalByLimits(limits, addWithdrawal(before, count, amount), amount) }
 }
 
 /**
@@ -139,7 +148,7 @@ function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
 }
 
 function resolutionPosting({ id, kind, reason }: ResolveCommand, hold: Hold): Posting {
-  const { id: _, ...content } = hold
+  const { id: _, counted: __, ...content } = hold
   return {
     id,
     kind,

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Command } from './command.ts'
 import type { AccountName } from './merchant-accounts.ts'
+import type { WithdrawalCount } from './payout-limits.ts'
 
 /** The kind of command that an entry decides. */
 export type EntryKind = Command['kind']
@@ -25,6 +26,8 @@ export interface Entry {
   readonly refused_code?: ErrorCode
   readonly available: bigint
   readonly held: bigint
+  /** Where an accepted withdrawal is counted (P14). Only its hold has it. */
+  readonly counted?: WithdrawalCount
 }
 
 /** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */

@@ -3,7 +3,8 @@ import { credit } from '../ledger.fixture.ts'
 import type { Batch, Entry } from './entry.ts'
 import { assertFollows, CorruptJournal, EMPTY_JOURNAL, hasOtherFormat, sealBatch } from './hash-chain.ts'
 
-const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n }
+const counted = { service_id: 7, day: '2026-11-22', period: 0 }
+const entry: Entry = { ...credit('a', 5n), available: 5n, held: 0n, counted }
 const first = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, EMPTY_JOURNAL.hash, [entry], 'token')
 const head = { seq: 1n, time_ms: 1_000, hash: first.hash }
 
@@ -23,6 +24,9 @@ describe('detects a change of any field of a batch', () => {
     ['an amount', { ...first, entries: [{ ...entry, amount: 6n }] }],
     ['a payment', { ...first, entries: [{ ...entry, payment_id: 'p' }] }],
     ['a refusal', { ...first, entries: [{ ...entry, refused_code: 6004 }] }],
+    ['a counted route', { ...first, entries: [{ ...entry, counted: { ...counted, service_id: 8 } }] }],
+    ['a counted day', { ...first, entries: [{ ...entry, counted: { ...counted, day: '2026-11-21' } }] }],
+    ['a counted period', { ...first, entries: [{ ...entry, counted: { ...counted, period: 1 } }] }],
     ['an added entry', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
     ['a removed entry', { ...first, entries: [] }],
     ['the time', { ...first, time: new Date(1_001) }],

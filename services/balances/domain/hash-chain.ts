@@ -81,5 +81,6 @@ function lineOf(entry: Entry): string {
     entry.refused_code ?? null,
     String(entry.available),
     String(entry.held),
+    entry.counted ? [entry.counted.service_id, entry.counted.day, entry.counted.period] : null,
   ])
 }

@@ -1,5 +1,6 @@
 import type { RecordedEntry } from './entry.ts'
 import type { MerchantAccounts } from './merchant-accounts.ts'
+import type { WithdrawalCount, WithdrawalTotals } from './payout-limits.ts'
 
 /** Funds that are reserved until the hold is captured or released. */
 export interface Hold {
@@ -9,6 +10,8 @@ export interface Hold {
   /** Above zero, in minor units. */
   readonly amount: bigint
   readonly payment_id?: string
+  /** Where the withdrawal is counted, and gives back to when the hold is released. */
+  readonly counted?: WithdrawalCount
 }
 
 /** The state of one shard as a decision reads it. */
@@ -16,6 +19,8 @@ export interface LedgerView {
   readonly shard: number
   /** The accounts of a merchant in a currency; all zero when there is no entry yet. */
   accounts(merchant_id: string, currency: string): MerchantAccounts
+  /** The withdrawal totals of a route; empty when none was counted yet. */
+  withdrawalTotals(merchant_id: string, currency: string, service_id: number): WithdrawalTotals
   /** A hold that is neither captured nor released. */
   hold(id: string): Hold | undefined
   /** Whether the release of this hold was recorded and the hold has not arrived since. */

@@ -13,6 +13,8 @@ export type AccountName = (typeof ACCOUNT_NAMES)[number]
 export interface MerchantAccounts extends Readonly<Record<AccountName, bigint>> {
   readonly merchant_id: string
   readonly currency: string
+  /** The settlement period, from 0. Payout limits since the last settlement count within it (P14). */
+  readonly period: number
 }
 
 /** An amount that goes from one account of a merchant to another in one currency. */
@@ -28,6 +30,7 @@ export function emptyAccounts(merchant_id: string, currency: string): MerchantAc
   return {
     merchant_id,
     currency,
+    period: 0,
     available: 0n,
     held: 0n,
     clearing: 0n,

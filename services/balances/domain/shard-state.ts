@@ -3,6 +3,7 @@ import type { Batch, BatchPosition, Entry, RecordedEntry } from './entry.ts'
 import { EMPTY_JOURNAL, type JournalHead } from './hash-chain.ts'
 import type { Hold, LedgerView } from './ledger-view.ts'
 import type { MerchantAccounts } from './merchant-accounts.ts'
+import { type WithdrawalTotals, withdrawalTotalsKey } from './payout-limits.ts'
 import { createRecentEntries } from './recent-entries.ts'
 import { createShardRows, type RowChanges, type Rows } from './shard-rows.ts'
 
@@ -52,6 +53,7 @@ export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<Sh
     accounts: rows.accounts,
     hold: rows.hold,
     isReleasedEarly: rows.isReleasedEarly,
+    withdrawalTotals: rows.withdrawalTotals,
     recordedEntry: recent.get,
   }
   return {
@@ -85,6 +87,7 @@ export function createBatchDraft(base: LedgerView, { shard, seq, time }: BatchPo
   const changed_accounts = new Map<string, MerchantAccounts>()
   const changed_holds = new Map<string, Hold | undefined>()
   const changed_early_releases = new Map<string, boolean>()
+  const changed_withdrawal_totals = new Map<string, WithdrawalTotals>()
   const recorded = new Map<string, RecordedEntry>()
   const entries: Entry[] = []
   const draft: BatchDraft = {
@@ -93,17 +96,26 @@ export function createBatchDraft(base: LedgerView, { shard, seq, time }: BatchPo
     changed_accounts,
     changed_holds,
     changed_early_releases,
+    changed_withdrawal_totals,
     accounts: (merchant_id, currency) =>
       changed_accounts.get(`${currency}${merchant_id}`) ?? base.accounts(merchant_id, currency),
     hold: (id) => (changed_holds.has(id) ? changed_holds.get(id) : base.hold(id)),
     isReleasedEarly: (hold_id) => changed_early_releases.get(hold_id) ?? base.isReleasedEarly(hold_id),
+    withdrawalTotals: (merchant_id, currency, service_id) =>
+      changed_withdrawal_totals.get(withdrawalTotalsKey({ merchant_id, currency, service_id })) ??
+      base.withdrawalTotals(merchant_id, currency, service_id),
     recordedEntry: (id) => recorded.get(id) ?? base.recordedEntry(id),
     record(entry) {
-      const { accounts, opened_hold, closed_hold_id, early_release } = applyEntry(draft, entry)
+      const { accounts, opened_hold, closed_hold_id, early_release, withdrawal_totals } = applyEntry(
+        draft,
+        entry,
+      )
       if (accounts) changed_accounts.set(`${accounts.currency}${accounts.merchant_id}`, accounts)
       if (opened_hold) changed_holds.set(opened_hold.id, opened_hold)
       if (closed_hold_id) changed_holds.set(closed_hold_id, undefined)
       if (early_release) changed_early_releases.set(early_release.hold_id, early_release.is_waiting)
+      if (withdrawal_totals)
+        changed_withdrawal_totals.set(withdrawalTotalsKey(withdrawal_totals), withdrawal_totals)
       recorded.set(entry.id, { shard, seq, time, entry })
       entries.push(entry)
     },

@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals'
 import { Packr } from 'msgpackr'
 import type { Batch, Entry } from './entry.ts'
 import { emptyAccounts } from './merchant-accounts.ts'
+import { emptyWithdrawalTotals } from './payout-limits.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from './shard-state.ts'
 
 const ROWS = 50_000
@@ -81,6 +82,33 @@ test.each<[string, () => ShardState]>([
         payment_id: paymentId(number),
       })
       return createShardState({ ...snapshot, holds: rows(hold) })
+    },
+  ],
+  [
+    'holds of withdrawals',
+    () => {
+      const hold = (number: number) => ({
+        id: `${paymentId(number)}:hold`,
+        merchant_id: '1000000000000042',
+        currency: 'INR',
+        amount: BigInt(number) + 1n,
+        payment_id: paymentId(number),
+        counted: { service_id: 1_000_042, day: '2026-11-22', period: 7 },
+      })
+      return createShardState({ ...snapshot, holds: rows(hold) })
+    },
+  ],
+  [
+    'withdrawal totals',
+    () => {
+      const totals = (number: number) => ({
+        ...emptyWithdrawalTotals('1000000000000042', 'INR', 1_000_000 + number),
+        day: '2026-11-22',
+        day_total: BigInt(number) + 1n,
+        month_total: BigInt(number) + 2n,
+        period_total: BigInt(number) + 3n,
+      })
+      return createShardState({ ...snapshot, withdrawal_totals: rows(totals) })
     },
   ],
   [

@@ -5,7 +5,7 @@ import { type BalancesProcess, startProcess } from '../balances-process.fixture.
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture, resolve, withJournal } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, resolve, withdrawal, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
@@ -27,6 +27,11 @@ function everyKindOf(merchant: string): readonly Command[] {
     hold('h', 40n, merchant),
     resolve('capture', 'h', merchant),
     hold('i', 2n ** 62n, merchant),
+    withdrawal('p', 7n, { daily: 10n, timezone: 'Asia/Kolkata' }, merchant),
+    withdrawal('q', 7n, { daily: 10n }, merchant),
+    withdrawal('r', 7n, { monthly: 10n }, merchant),
+    withdrawal('s', 7n, { maximum: 6n }, merchant),
+    withdrawal('t', 7n, { since_settlement: 10n }, merchant),
     hold('j', 10n, merchant),
     resolve('release', 'j', merchant),
     resolve('release', 'none', merchant),

@@ -18,6 +18,7 @@ import {
   type TransferCommand,
 } from '../domain/command.ts'
 import { ACCOUNTS } from './entry-proto.ts'
+import { limitsFromProto } from './hold-limits-proto.ts'
 import {
   amountOf,
   type CommandInEnvironment,
@@ -58,7 +59,8 @@ export function holdFromProto(request: PlaceHoldRequest): CommandInEnvironment<H
   const id = idOf(request.holdId, 'hold_id')
   const money = amountOf(request)
   const purpose = purposeOf(request)
-  return { environment, command: { kind: 'hold', id, merchant_id, ...money, ...purpose } }
+  const limits = request.limits && { limits: limitsFromProto(request.limits) }
+  return { environment, command: { kind: 'hold', id, merchant_id, ...money, ...purpose, ...limits } }
 }
 
 /** The command of a ResolveHold request. */

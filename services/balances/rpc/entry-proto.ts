@@ -6,11 +6,14 @@ import {
   type LedgerEntry,
   LedgerEntryKind,
   type LedgerEntrySchema,
+  type WithdrawalCount as ProtoWithdrawalCount,
+  type WithdrawalCountSchema,
 } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
 import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
+import type { WithdrawalCount } from '../domain/payout-limits.ts'
 
 /** Maps account names to their enum values and back. */
 export const ACCOUNTS = createEnumMap<AccountName, LedgerAccount>({
@@ -52,6 +55,7 @@ export function entryToProto({
     sequence: seq,
     availableAfter: entry.available,
     heldAfter: entry.held,
+    ...(entry.counted && { counted: withdrawalCountToProto(entry.counted) }),
   }
 }
 
@@ -76,8 +80,21 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
     ...(refusedCode === 0 ? {} : { refused_code: refusedCode }),
     available: message.availableAfter,
     held: message.heldAfter,
+    ...(message.counted && { counted: withdrawalCountFromProto(message.counted) }),
   }
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
+}
+
+function withdrawalCountToProto({
+  service_id,
+  day,
+  period,
+}: WithdrawalCount): MessageInitShape<typeof WithdrawalCountSchema> {
+  return { serviceId: String(service_id), day, period: BigInt(period) }
+}
+
+function withdrawalCountFromProto({ serviceId, day, period }: ProtoWithdrawalCount): WithdrawalCount {
+  return { service_id: Number(serviceId), day, period: Number(period) }
 }
 
 /** Writes the balance of one currency for a response. */

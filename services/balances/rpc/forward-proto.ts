@@ -23,6 +23,7 @@ import {
   transferFromProto,
 } from './command-from-proto.ts'
 import { ACCOUNTS, entryFromProto, entryToProto } from './entry-proto.ts'
+import { limitsToProto } from './hold-limits-proto.ts'
 import type { CommandInEnvironment } from './request-fields.ts'
 
 const NOT_RECORDED_REASONS = createEnumMap<NotRecordedReason | 'unavailable', ProtoNotRecordedReason>({
@@ -95,7 +96,8 @@ export function commandToProto(shard: number, command: Command): LedgerCommand {
       return create(LedgerCommandSchema, { command: { case: 'transfer', value } })
     }
     case 'hold': {
-      const value = { ...common, ...amountAndPaymentToProto(command), holdId: command.id }
+      const limits = command.limits && { limits: limitsToProto(command.limits) }
+      const value = { ...common, ...amountAndPaymentToProto(command), holdId: command.id, ...limits }
       return create(LedgerCommandSchema, { command: { case: 'hold', value } })
     }
     case 'adjustment': {

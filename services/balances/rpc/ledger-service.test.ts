@@ -44,6 +44,34 @@ describe('LedgerService', () => {
     expect(await ledger.placeHold(holdOf('h', 60n))).toMatchObject({ entry: { refusedCode: 8801 } })
   })
 
+  test('refuses a withdrawal by its limits and states where an accepted one is counted', async () => {
+    await using rpcs = await openRpcs()
+    const ledger = rpcs.ledger()
+    await ledger.postTransfer(transfer('t', 100n))
+    const limits = { serviceId: '7', timezone: 'UTC', daily: 60n }
+    const { entry } = await ledger.placeHold({ ...holdOf('h', 60n), limits })
+    expect(entry).toMatchObject({ refusedCode: 0, counted: { serviceId: '7', period: 0n } })
+    expect(entry?.counted?.day).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+    expect(await ledger.placeHold({ ...holdOf('i', 1n), limits })).toMatchObject({
+      entry: { refusedCode: 6006, heldAfter: 60n },
+    })
+  })
+
+  test.each<[string, object, number, string]>([
+    ['without a route', { serviceId: '0' }, 1005, 'limits.service_id'],
+    ['with a route that is not a number', { serviceId: '-7' }, 9000, 'limits.service_id'],
+    ['without a time zone', { timezone: '' }, 1005, 'limits.timezone'],
+    ['with an unknown time zone', { timezone: 'Mars/Olympus' }, 9000, 'limits.timezone'],
+    ['with a negative limit', { sinceSettlement: -1n }, 9000, 'limits.since_settlement'],
+  ])('refuses limits %s', async (_, wrong, code, path) => {
+    await using rpcs = await openRpcs()
+    const limits = { serviceId: '7', timezone: 'UTC', ...wrong }
+    await expect(rpcs.ledger().placeHold({ ...holdOf('h', 1n), limits })).rejects.toMatchObject({
+      code,
+      details: { description: path },
+    })
+  })
+
   test.each<CallerName>(['gateway', 'operator'])('refuses a hold of the caller %s', async (caller) => {
     await using rpcs = await openRpcs()
     await expect(rpcs.ledger(caller).placeHold(holdOf('h', 1n))).rejects.toThrow()

@@ -116,10 +116,10 @@ function batchLength(commands: readonly PendingCommand[]): number {
 
 /**
  * An upper bound of the stored size: 3 bytes of UTF-8 per UTF-16 unit of the texts, as often as the journal stores them
- * (also in its indexed lists), and 200 bytes for the fields of fixed size.
+ * (also in its indexed lists), and 400 bytes for the fields of fixed size.
  */
 function sizeBoundOf(command: Command): number {
   const payment_id = 'payment_id' in command ? (command.payment_id ?? '') : ''
   const { id, merchant_id, reason } = command
-  return 200 + 3 * (2 * id.length + 3 * merchant_id.length + reason.length + 2 * payment_id.length)
+  return 400 + 3 * (2 * id.length + 3 * merchant_id.length + reason.length + 2 * payment_id.length)
 }

@@ -27,23 +27,36 @@ function hasForm(form: Form): Check {
     checks.every(([name, check]) => check((value as Readonly<Record<string, unknown>>)[name]))
 }
 
+const WITHDRAWAL_COUNT: Form = { service_id: isInteger, day: isText, period: isInteger }
+
 const HOLD: Form = {
   id: isText,
   merchant_id: isText,
   currency: isText,
   amount: isBigint,
   payment_id: optional(isText),
+  counted: optional(hasForm(WITHDRAWAL_COUNT)),
 }
 
 const ACCOUNTS: Form = {
   merchant_id: isText,
   currency: isText,
+  period: isInteger,
   available: isBigint,
   held: isBigint,
   clearing: isBigint,
   fees: isBigint,
   chargebacks: isBigint,
   adjustments: isBigint,
+}
+
+const WITHDRAWAL_TOTALS: Form = {
+  ...WITHDRAWAL_COUNT,
+  merchant_id: isText,
+  currency: isText,
+  day_total: isBigint,
+  month_total: isBigint,
+  period_total: isBigint,
 }
 
 const ENTRY: Form = {
@@ -94,4 +107,5 @@ export const hasSnapshotPartForm: Check = hasForm({
   accounts: listOf(hasForm(ACCOUNTS)),
   holds: listOf(hasForm(HOLD)),
   early_releases: listOf(isText),
+  withdrawal_totals: listOf(hasForm(WITHDRAWAL_TOTALS)),
 })

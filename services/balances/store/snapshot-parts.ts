@@ -1,7 +1,6 @@
 import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/store.ts'
-import type { Hold } from '../domain/ledger-view.ts'
-import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
+import type { Rows } from '../domain/shard-rows.ts'
 import { deleteUnchanged } from './guarded-writes.ts'
 
 /**
@@ -24,15 +23,11 @@ export interface SnapshotHead {
 }
 
 /** One document with some of the rows of a snapshot. `part` counts from 0. */
-export interface SnapshotPart {
+export interface SnapshotPart extends Rows {
   readonly shard: number
   readonly format: number
   readonly seq: bigint
   readonly part: number
-  readonly accounts: readonly MerchantAccounts[]
-  readonly holds: readonly Hold[]
-  /** The ids of the holds that were released before they arrived. */
-  readonly early_releases: readonly string[]
 }
 
 /** The stored parts of snapshots of `SNAPSHOT_FORMAT`. */

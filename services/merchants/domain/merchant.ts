@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
+import { isTimezone } from '#lib/contract/timezone.ts'
 import { checkText } from './field-checks.ts'
 
 /** A customer of the operator, as it is stored. */
@@ -16,7 +17,6 @@ export interface Merchant {
 }
 
 const NAME_MAX = 128
-const TIMEZONE = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
 const OWNED_MAX = 500
 
 /** Accepts the operator's name for a merchant: 1 to 128 characters. */
@@ -25,25 +25,11 @@ export function checkName(name: string): string {
   return checkText(name, 'name', NAME_MAX)
 }
 
-/**
- * Accepts an IANA time zone name. An offset such as +05:30 is refused: payout limits reset at local midnight, which
- * depends on daylight saving time.
- */
+/** Accepts the IANA name of the time zone in which payout limits reset (P14). */
 export function checkTimezone(timezone: string): string {
   requiredText(timezone, 'timezone')
-  if (!TIMEZONE.test(timezone) || !isKnownTimezone(timezone)) {
-    throw fieldError(9000, 'timezone', 'an IANA name, such as Asia/Kolkata')
-  }
+  if (!isTimezone(timezone)) throw fieldError(9000, 'timezone', 'an IANA name, such as Asia/Kolkata')
   return timezone
-}
-
-function isKnownTimezone(timezone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: timezone }) !== undefined
-  } catch {
-    // Intl throws a RangeError for an unknown name.
-    return false
-  }
 }
 
 /**

@@ -14,7 +14,42 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance.proto.
  */
 export const file_multihub_balances_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSK2AwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSEgoKaGVsZF9hZnRlchgOIAEoAyI8CgdCYWxhbmNlEhAKCGN1cnJlbmN5GAEgASgJEhEKCWF2YWlsYWJsZRgCIAEoAxIMCgRoZWxkGAMgASgDKtwBCg1MZWRnZXJBY2NvdW50Eh4KGkxFREdFUl9BQ0NPVU5UX1VOU1BFQ0lGSUVEEAASHAoYTEVER0VSX0FDQ09VTlRfQVZBSUxBQkxFEAESFwoTTEVER0VSX0FDQ09VTlRfSEVMRBACEhsKF0xFREdFUl9BQ0NPVU5UX0NMRUFSSU5HEAMSFwoTTEVER0VSX0FDQ09VTlRfRkVFUxAEEh4KGkxFREdFUl9BQ0NPVU5UX0NIQVJHRUJBQ0tTEAUSHgoaTEVER0VSX0FDQ09VTlRfQURKVVNUTUVOVFMQBirQAQoPTGVkZ2VyRW50cnlLaW5kEiEKHUxFREdFUl9FTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASHgoaTEVER0VSX0VOVFJZX0tJTkRfVFJBTlNGRVIQARIaChZMRURHRVJfRU5UUllfS0lORF9IT0xEEAISHQoZTEVER0VSX0VOVFJZX0tJTkRfQ0FQVFVSRRADEh0KGUxFREdFUl9FTlRSWV9LSU5EX1JFTEVBU0UQBBIgChxMRURHRVJfRU5UUllfS0lORF9BREpVU1RNRU5UEAViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
+  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSJGCg9XaXRoZHJhd2FsQ291bnQSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESCwoDZGF5GAIgASgJEg4KBnBlcmlvZBgDIAEoAyLuAwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSEgoKaGVsZF9hZnRlchgOIAEoAxI2Cgdjb3VudGVkGA8gASgLMiUubXVsdGlodWIuYmFsYW5jZXMudjEuV2l0aGRyYXdhbENvdW50IjwKB0JhbGFuY2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDEgwKBGhlbGQYAyABKAMq3AEKDUxlZGdlckFjY291bnQSHgoaTEVER0VSX0FDQ09VTlRfVU5TUEVDSUZJRUQQABIcChhMRURHRVJfQUNDT1VOVF9BVkFJTEFCTEUQARIXChNMRURHRVJfQUNDT1VOVF9IRUxEEAISGwoXTEVER0VSX0FDQ09VTlRfQ0xFQVJJTkcQAxIXChNMRURHRVJfQUNDT1VOVF9GRUVTEAQSHgoaTEVER0VSX0FDQ09VTlRfQ0hBUkdFQkFDS1MQBRIeChpMRURHRVJfQUNDT1VOVF9BREpVU1RNRU5UUxAGKtABCg9MZWRnZXJFbnRyeUtpbmQSIQodTEVER0VSX0VOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIeChpMRURHRVJfRU5UUllfS0lORF9UUkFOU0ZFUhABEhoKFkxFREdFUl9FTlRSWV9LSU5EX0hPTEQQAhIdChlMRURHRVJfRU5UUllfS0lORF9DQVBUVVJFEAMSHQoZTEVER0VSX0VOVFJZX0tJTkRfUkVMRUFTRRAEEiAKHExFREdFUl9FTlRSWV9LSU5EX0FESlVTVE1FTlQQBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
+
+/**
+ * WithdrawalCount is where an accepted withdrawal is counted for the limits of its route.
+ *
+ * @generated from message multihub.balances.v1.WithdrawalCount
+ */
+export type WithdrawalCount = Message<"multihub.balances.v1.WithdrawalCount"> & {
+  /**
+   * service_id is the public id of the route.
+   *
+   * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
+   */
+  serviceId: string;
+
+  /**
+   * day is the calendar day in the merchant's timezone, such as 2026-11-22. Its first seven characters are the month.
+   *
+   * @generated from field: string day = 2;
+   */
+  day: string;
+
+  /**
+   * period is the settlement period of the merchant in the currency, from 0.
+   *
+   * @generated from field: int64 period = 3;
+   */
+  period: bigint;
+};
+
+/**
+ * Describes the message multihub.balances.v1.WithdrawalCount.
+ * Use `create(WithdrawalCountSchema)` to create a new message.
+ */
+export const WithdrawalCountSchema: GenMessage<WithdrawalCount> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance, 0);
 
 /**
  * LedgerEntry is the recorded decision on one command: an amount moved between two accounts of a merchant, or a refusal.
@@ -121,6 +156,13 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
    * @generated from field: int64 held_after = 14;
    */
   heldAfter: bigint;
+
+  /**
+   * counted is present on the entry of an accepted hold with limits.
+   *
+   * @generated from field: multihub.balances.v1.WithdrawalCount counted = 15;
+   */
+  counted?: WithdrawalCount | undefined;
 };
 
 /**
@@ -128,7 +170,7 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
  * Use `create(LedgerEntrySchema)` to create a new message.
  */
 export const LedgerEntrySchema: GenMessage<LedgerEntry> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance, 0);
+  messageDesc(file_multihub_balances_v1_balance, 1);
 
 /**
  * Balance is the spendable and the held money of a merchant in one currency.
@@ -163,7 +205,7 @@ export type Balance = Message<"multihub.balances.v1.Balance"> & {
  * Use `create(BalanceSchema)` to create a new message.
  */
 export const BalanceSchema: GenMessage<Balance> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance, 1);
+  messageDesc(file_multihub_balances_v1_balance, 2);
 
 /**
  * LedgerAccount names an account. A merchant has one of each per currency; the sum over them is always zero.

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/ledger_service.proto.
  */
 export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkivQEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkiRQoRUGxhY2VIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSK6AQoSUmVzb2x2ZUhvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg8KB2hvbGRfaWQYAyABKAkSOAoKcmVzb2x1dGlvbhgEIAEoDjIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkhvbGRSZXNvbHV0aW9uEg4KBnJlYXNvbhgFIAEoCSJHChNSZXNvbHZlSG9sZFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkijAIKDUxlZGdlckNvbW1hbmQSPQoIdHJhbnNmZXIYASABKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0SAASNgoEaG9sZBgCIAEoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3RIABI+CgpyZXNvbHV0aW9uGAMgASgLMigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0SAASOQoKYWRqdXN0bWVudBgEIAEoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3RIAEIJCgdjb21tYW5kIpQBChNMZWRnZXJDb21tYW5kUmVzdWx0EjIKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnlIABI/Cgxub3RfcmVjb3JkZWQYAiABKA4yJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Ob3RSZWNvcmRlZFJlYXNvbkgAQggKBnJlc3VsdCJWCg5Gb3J3YXJkUmVxdWVzdBINCgVzaGFyZBgBIAEoBRI1Cghjb21tYW5kcxgCIAMoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckNvbW1hbmQiTQoPRm9yd2FyZFJlc3BvbnNlEjoKB3Jlc3VsdHMYASADKAsyKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJDb21tYW5kUmVzdWx0KmsKDkhvbGRSZXNvbHV0aW9uEh8KG0hPTERfUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhsKF0hPTERfUkVTT0xVVElPTl9DQVBUVVJFEAESGwoXSE9MRF9SRVNPTFVUSU9OX1JFTEVBU0UQAiruAQoRTm90UmVjb3JkZWRSZWFzb24SIwofTk9UX1JFQ09SREVEX1JFQVNPTl9VTlNQRUNJRklFRBAAEiEKHU5PVF9SRUNPUkRFRF9SRUFTT05fTUFMRk9STUVEEAESIwofTk9UX1JFQ09SREVEX1JFQVNPTl9JRF9DT05GTElDVBACEiUKIU5PVF9SRUNPUkRFRF9SRUFTT05fSE9MRF9OT1RfT1BFThADEiAKHE5PVF9SRUNPUkRFRF9SRUFTT05fT1ZFUkZMT1cQBBIjCh9OT1RfUkVDT1JERURfUkVBU09OX1VOQVZBSUxBQkxFEAUykAMKDUxlZGdlclNlcnZpY2USZQoMUG9zdFRyYW5zZmVyEikubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVxdWVzdBoqLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlc3BvbnNlElwKCVBsYWNlSG9sZBImLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlcXVlc3QaJy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QbGFjZUhvbGRSZXNwb25zZRJiCgtSZXNvbHZlSG9sZBIoLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc29sdmVIb2xkUmVzcG9uc2USVgoHRm9yd2FyZBIkLm11bHRpaHViLmJhbGFuY2VzLnYxLkZvcndhcmRSZXF1ZXN0GiUubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkigQEKCkhvbGRMaW1pdHMSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESEAoIdGltZXpvbmUYAiABKAkSDwoHbWF4aW11bRgDIAEoAxINCgVkYWlseRgEIAEoAxIPCgdtb250aGx5GAUgASgDEhgKEHNpbmNlX3NldHRsZW1lbnQYBiABKAMi7wEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkSMAoGbGltaXRzGAcgASgLMiAubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZExpbWl0cyJFChFQbGFjZUhvbGRSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IroBChJSZXNvbHZlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRI4CgpyZXNvbHV0aW9uGAQgASgOMiQubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZFJlc29sdXRpb24SDgoGcmVhc29uGAUgASgJIkcKE1Jlc29sdmVIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSKMAgoNTGVkZ2VyQ29tbWFuZBI9Cgh0cmFuc2ZlchgBIAEoCzIpLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlcXVlc3RIABI2CgRob2xkGAIgASgLMiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdEgAEj4KCnJlc29sdXRpb24YAyABKAsyKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5SZXNvbHZlSG9sZFJlcXVlc3RIABI5CgphZGp1c3RtZW50GAQgASgLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdEgAQgkKB2NvbW1hbmQilAEKE0xlZGdlckNvbW1hbmRSZXN1bHQSMgoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeUgAEj8KDG5vdF9yZWNvcmRlZBgCIAEoDjInLm11bHRpaHViLmJhbGFuY2VzLnYxLk5vdFJlY29yZGVkUmVhc29uSABCCAoGcmVzdWx0IlYKDkZvcndhcmRSZXF1ZXN0Eg0KBXNoYXJkGAEgASgFEjUKCGNvbW1hbmRzGAIgAygLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZCJNCg9Gb3J3YXJkUmVzcG9uc2USOgoHcmVzdWx0cxgBIAMoCzIpLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckNvbW1hbmRSZXN1bHQqawoOSG9sZFJlc29sdXRpb24SHwobSE9MRF9SRVNPTFVUSU9OX1VOU1BFQ0lGSUVEEAASGwoXSE9MRF9SRVNPTFVUSU9OX0NBUFRVUkUQARIbChdIT0xEX1JFU09MVVRJT05fUkVMRUFTRRACKu4BChFOb3RSZWNvcmRlZFJlYXNvbhIjCh9OT1RfUkVDT1JERURfUkVBU09OX1VOU1BFQ0lGSUVEEAASIQodTk9UX1JFQ09SREVEX1JFQVNPTl9NQUxGT1JNRUQQARIjCh9OT1RfUkVDT1JERURfUkVBU09OX0lEX0NPTkZMSUNUEAISJQohTk9UX1JFQ09SREVEX1JFQVNPTl9IT0xEX05PVF9PUEVOEAMSIAocTk9UX1JFQ09SREVEX1JFQVNPTl9PVkVSRkxPVxAEEiMKH05PVF9SRUNPUkRFRF9SRUFTT05fVU5BVkFJTEFCTEUQBTKQAwoNTGVkZ2VyU2VydmljZRJlCgxQb3N0VHJhbnNmZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVzcG9uc2USXAoJUGxhY2VIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * PostTransferRequest describes a transfer.
@@ -112,6 +112,62 @@ export const PostTransferResponseSchema: GenMessage<PostTransferResponse> = /*@_
   messageDesc(file_multihub_balances_v1_ledger_service, 1);
 
 /**
+ * HoldLimits are the payout limits of a route, in minor units; 0 means no limit.
+ *
+ * @generated from message multihub.balances.v1.HoldLimits
+ */
+export type HoldLimits = Message<"multihub.balances.v1.HoldLimits"> & {
+  /**
+   * service_id is the public id of the route whose withdrawals are summed.
+   *
+   * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
+   */
+  serviceId: string;
+
+  /**
+   * timezone is the IANA name of the merchant's time zone, in which days and months begin.
+   *
+   * @generated from field: string timezone = 2;
+   */
+  timezone: string;
+
+  /**
+   * maximum is the largest amount of one withdrawal; above it the code is 6035.
+   *
+   * @generated from field: int64 maximum = 3;
+   */
+  maximum: bigint;
+
+  /**
+   * daily is the sum per day; above it the code is 6006.
+   *
+   * @generated from field: int64 daily = 4;
+   */
+  daily: bigint;
+
+  /**
+   * monthly is the sum per month; above it the code is 6005.
+   *
+   * @generated from field: int64 monthly = 5;
+   */
+  monthly: bigint;
+
+  /**
+   * since_settlement is the sum per settlement period; above it the code is 6035.
+   *
+   * @generated from field: int64 since_settlement = 6;
+   */
+  sinceSettlement: bigint;
+};
+
+/**
+ * Describes the message multihub.balances.v1.HoldLimits.
+ * Use `create(HoldLimitsSchema)` to create a new message.
+ */
+export const HoldLimitsSchema: GenMessage<HoldLimits> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 2);
+
+/**
  * PlaceHoldRequest describes a hold.
  *
  * @generated from message multihub.balances.v1.PlaceHoldRequest
@@ -158,6 +214,14 @@ export type PlaceHoldRequest = Message<"multihub.balances.v1.PlaceHoldRequest"> 
    * @generated from field: string reason = 6;
    */
   reason: string;
+
+  /**
+   * limits are those of the withdrawal's route now; absent for a hold that is not a withdrawal, such as that of a
+   * refund. They are not compared when a hold_id is repeated.
+   *
+   * @generated from field: multihub.balances.v1.HoldLimits limits = 7;
+   */
+  limits?: HoldLimits | undefined;
 };
 
 /**
@@ -165,7 +229,7 @@ export type PlaceHoldRequest = Message<"multihub.balances.v1.PlaceHoldRequest"> 
  * Use `create(PlaceHoldRequestSchema)` to create a new message.
  */
 export const PlaceHoldRequestSchema: GenMessage<PlaceHoldRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 2);
+  messageDesc(file_multihub_balances_v1_ledger_service, 3);
 
 /**
  * PlaceHoldResponse contains the recorded entry; the entry of a refusal has a refused_code.
@@ -186,7 +250,7 @@ export type PlaceHoldResponse = Message<"multihub.balances.v1.PlaceHoldResponse"
  * Use `create(PlaceHoldResponseSchema)` to create a new message.
  */
 export const PlaceHoldResponseSchema: GenMessage<PlaceHoldResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 3);
+  messageDesc(file_multihub_balances_v1_ledger_service, 4);
 
 /**
  * ResolveHoldRequest selects a hold and how it ends.
@@ -235,7 +299,7 @@ export type ResolveHoldRequest = Message<"multihub.balances.v1.ResolveHoldReques
  * Use `create(ResolveHoldRequestSchema)` to create a new message.
  */
 export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 4);
+  messageDesc(file_multihub_balances_v1_ledger_service, 5);
 
 /**
  * ResolveHoldResponse contains the recorded entry.
@@ -257,7 +321,7 @@ export type ResolveHoldResponse = Message<"multihub.balances.v1.ResolveHoldRespo
  * Use `create(ResolveHoldResponseSchema)` to create a new message.
  */
 export const ResolveHoldResponseSchema: GenMessage<ResolveHoldResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 5);
+  messageDesc(file_multihub_balances_v1_ledger_service, 6);
 
 /**
  * LedgerCommand is a command that one balances process forwards to another.
@@ -310,7 +374,7 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
  * Use `create(LedgerCommandSchema)` to create a new message.
  */
 export const LedgerCommandSchema: GenMessage<LedgerCommand> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 6);
+  messageDesc(file_multihub_balances_v1_ledger_service, 7);
 
 /**
  * LedgerCommandResult is the result of one command.
@@ -347,7 +411,7 @@ export type LedgerCommandResult = Message<"multihub.balances.v1.LedgerCommandRes
  * Use `create(LedgerCommandResultSchema)` to create a new message.
  */
 export const LedgerCommandResultSchema: GenMessage<LedgerCommandResult> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 7);
+  messageDesc(file_multihub_balances_v1_ledger_service, 8);
 
 /**
  * ForwardRequest contains commands of one shard.
@@ -375,7 +439,7 @@ export type ForwardRequest = Message<"multihub.balances.v1.ForwardRequest"> & {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 8);
+  messageDesc(file_multihub_balances_v1_ledger_service, 9);
 
 /**
  * ForwardResponse contains one result per command.
@@ -396,7 +460,7 @@ export type ForwardResponse = Message<"multihub.balances.v1.ForwardResponse"> & 
  * Use `create(ForwardResponseSchema)` to create a new message.
  */
 export const ForwardResponseSchema: GenMessage<ForwardResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 9);
+  messageDesc(file_multihub_balances_v1_ledger_service, 10);
 
 /**
  * HoldResolution is how a hold ends.
@@ -520,7 +584,7 @@ export const LedgerService: GenService<{
     output: typeof PostTransferResponseSchema;
   },
   /**
-   * PlaceHold reserves funds, or records the refusal.
+   * PlaceHold reserves funds, or records the refusal: 6004 for funds, then 6006, 6005 and 6035 for payout limits.
    *
    * @generated from rpc multihub.balances.v1.LedgerService.PlaceHold
    */
