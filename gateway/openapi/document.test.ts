@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { acceptedBy, describedBy } from '../../test/support/openapi.ts'
+import { strictViolationsOf, violationsOf } from '../../test/support/openapi.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
@@ -19,7 +19,7 @@ test('is an OpenAPI 3.1 document by a public validator', async () => {
 
 test('every schema of the committed document is valid and its references resolve', () => {
   const { schemas } = document['components'] as { schemas: object }
-  for (const name of Object.keys(schemas)) expect(() => describedBy(schema(name))).not.toThrow()
+  for (const name of Object.keys(schemas)) expect(() => strictViolationsOf(schema(name))).not.toThrow()
 })
 
 /** The patterns of a document, wherever they are. */
@@ -45,7 +45,7 @@ test('patterns use only what JavaScript, Python, Go and Java have in common', ()
 
 test('the example of every method is a request that the method accepts', () => {
   for (const { name, example } of PUBLIC_METHODS) {
-    expect(acceptedBy(schema(requestName(name)))(example)).toEqual([])
+    expect(violationsOf(schema(requestName(name)))(example)).toEqual([])
   }
 })
 
@@ -101,7 +101,7 @@ test.each<[string, number, object, boolean]>([
   ['a complete limit refusal', 429, failure(3009, limitDetails('daily')), true],
   ['an incomplete limit refusal', 429, failure(1000, { bucket: 'payment.in' }), false],
 ])('describes %s with HTTP %p', (_what, status, body, fits) => {
-  expect(describedBy(schema(failureName(status)))(body).length === 0).toBe(fits)
+  expect(strictViolationsOf(schema(failureName(status)))(body).length === 0).toBe(fits)
 })
 
 function limitDetails(bucket: string): object {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { acceptedBy } from '../../test/support/openapi.ts'
+import { violationsOf } from '../../test/support/openapi.ts'
 import type { Caller } from '../auth/caller.ts'
 import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
@@ -57,8 +57,8 @@ async function refusalOf(text: string, path_id?: string): Promise<number | undef
 }
 
 const CONTENT = 'requestBody/content/application~1json/schema'
-const acceptedByMethods = acceptedBy(`#/paths/~1public~1api~1multihub~1v1/post/${CONTENT}`)
-const acceptedByResend = acceptedBy(
+const methodViolations = violationsOf(`#/paths/~1public~1api~1multihub~1v1/post/${CONTENT}`)
+const resendViolations = violationsOf(
   `#/paths/~1api~1v1~1payments~1{paymentId}~1webhook~1resend/post/${CONTENT}`,
 )
 
@@ -70,8 +70,8 @@ async function expectAgreement(request: unknown): Promise<void> {
   // The reference says in words that lone surrogates are refused. Its patterns cannot: Go has no escape for a surrogate,
   // and its JSON parser replaces lone ones before any pattern sees them. A table below tests them.
   if (refusal === 9000 && hasLoneSurrogate(text)) return
-  const refused = acceptedByMethods(JSON.parse(text)).length > 0
-  expect({ text, refused: refusal !== undefined }).toEqual({ text, refused })
+  const is_invalid = methodViolations(JSON.parse(text)).length > 0
+  expect({ text, is_refused: refusal !== undefined }).toEqual({ text, is_refused: is_invalid })
 }
 
 /** Whether a JSON text holds half a surrogate pair, which JSON.stringify escapes. */
@@ -81,8 +81,8 @@ async function expectAgreementOnResend(request: unknown): Promise<void> {
   const text = JSON.stringify(request) ?? 'null'
   const refusal = await refusalOf(text, String(Object(request)['payment_id']))
   if (refusal === 9000 && hasLoneSurrogate(text)) return
-  const refused = acceptedByResend(JSON.parse(text)).length > 0
-  expect({ text, refused: refusal !== undefined }).toEqual({ text, refused })
+  const is_invalid = resendViolations(JSON.parse(text)).length > 0
+  expect({ text, is_refused: refusal !== undefined }).toEqual({ text, is_refused: is_invalid })
 }
 
 test.each(ENVELOPE_METHODS.map((method) => [method.name, method] as const))(
@@ -93,7 +93,7 @@ test.each(ENVELOPE_METHODS.map((method) => [method.name, method] as const))(
   },
 )
 
-test('so does the resend path, for the payment of its path', async () => {
+test('the resend path accepts exactly the requests that the reference accepts, for the payment of its path', async () => {
   await fc.assert(fc.asyncProperty(requestsOf(webhookResend, false), expectAgreementOnResend), {
     numRuns: 1_000,
   })
@@ -122,12 +122,12 @@ test.each<[string, string, number]>([
   ['a lone surrogate in a reference', deposit({ identifiers: { c_id: '\udc00' } }), 9000],
   ['a code that is not a currency', deposit({ amount: { value: 1, currency: 'XXY' } }), 1010],
 ])('the gateway refuses what JSON Schema cannot express: %s', async (_what, text, code) => {
-  expect(acceptedByMethods(JSON.parse(text.replace('\ufeff', '')))).toEqual([])
+  expect(methodViolations(JSON.parse(text.replace('\ufeff', '')))).toEqual([])
   expect(await refusalOf(text)).toBe(code)
 })
 
 test('the gateway refuses what JSON Schema cannot express: another payment than that of the path', async () => {
   const request = { payment_id: 'a', operation_id: 'b' }
-  expect(acceptedByResend(request)).toEqual([])
+  expect(resendViolations(request)).toEqual([])
   expect(await refusalOf(JSON.stringify(request), 'c')).toBe(9000)
 })

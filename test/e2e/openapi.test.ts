@@ -4,7 +4,7 @@ import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { responseName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
-import { acceptedBy, describedBy, OPENAPI_DOCUMENT } from '../support/openapi.ts'
+import { OPENAPI_DOCUMENT, strictViolationsOf, violationsOf } from '../support/openapi.ts'
 import {
   PATHS,
   type PublicRequest,
@@ -56,12 +56,12 @@ const operationOf = (
 const CONTENT = 'content/application~1json/schema'
 
 /** Lists where an exchange differs from the reference. */
-function violationsOf({ sent, response }: RecordedExchange): readonly string[] {
+function exchangeViolations({ sent, response }: RecordedExchange): readonly string[] {
   const { pointer, responses } = operationOf(sent)
   const { http_status, headers, body, raw } = response
   const description = responses[http_status]
   if (description === undefined) return [`HTTP ${http_status}: ${raw}`]
-  const body_violations = describedBy(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
+  const body_violations = strictViolationsOf(`${pointer}/responses/${http_status}/${CONTENT}`)(body)
   const sent_headers = Object.keys(headers).filter((name) => /^(x-|retry-)/.test(name))
   const described = Object.keys(description.headers).map((name) => name.toLowerCase())
   const unknown = sent_headers.filter((name) => !described.includes(name)).map((name) => `header ${name}`)
@@ -70,17 +70,19 @@ function violationsOf({ sent, response }: RecordedExchange): readonly string[] {
     ...body_violations,
     ...unknown,
     ...id_violations,
-    ...(body.success ? violationsOfSuccess({ sent, response }) : []),
+    ...(body.success ? successViolations({ sent, response }) : []),
   ]
 }
 
 /** The reference must accept a request that succeeded, and describe the response of its method. */
-function violationsOfSuccess({ sent, response }: RecordedExchange): readonly string[] {
+function successViolations({ sent, response }: RecordedExchange): readonly string[] {
   const request = JSON.parse(sent.body.toString())
   const { pointer } = operationOf(sent)
   return [
-    ...acceptedBy(`${pointer}/requestBody/${CONTENT}`)(request),
-    ...describedBy(`#/components/schemas/${responseName(request.method ?? RESEND_METHOD)}`)(response.body),
+    ...violationsOf(`${pointer}/requestBody/${CONTENT}`)(request),
+    ...strictViolationsOf(`#/components/schemas/${responseName(request.method ?? RESEND_METHOD)}`)(
+      response.body,
+    ),
   ]
 }
 
@@ -204,13 +206,13 @@ describe('the committed reference describes every response of the gateway', () =
 
   test('finds no difference in any recorded exchange, nor in the payments of callbacks', () => {
     const violations = recorder.exchanges
-      .map((exchange) => ({ sent: exchange.sent.body.toString(), violations: violationsOf(exchange) }))
+      .map((exchange) => ({ sent: exchange.sent.body.toString(), violations: exchangeViolations(exchange) }))
       .filter(({ violations }) => violations.length > 0)
     expect(recorder.exchanges.length).toBeGreaterThan(40)
     expect(violations).toEqual([])
     const payments = receiver.callbacks.map(({ body }) => body.data.result.payment)
     expect(payments.length).toBeGreaterThan(8)
-    expect(payments.flatMap(describedBy('#/components/schemas/Payment'))).toEqual([])
+    expect(payments.flatMap(strictViolationsOf('#/components/schemas/Payment'))).toEqual([])
   })
 })
 

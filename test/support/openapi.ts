@@ -9,14 +9,14 @@ const PATH = join(import.meta.dirname, '..', '..', 'docs', 'merchants', 'openapi
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of the document
 export const OPENAPI_DOCUMENT: any = JSON.parse(readFileSync(PATH, 'utf8'))
 
-/** Lists the errors of a value under a schema of the reference. Empty if the value is valid. */
+/** Lists how a value violates a schema of the reference. Empty if the value is valid. */
 export type SchemaCheck = (value: unknown) => readonly string[]
 
 /** The check of a schema, which a pointer such as `#/components/schemas/Payment` names. */
-export const acceptedBy = schemaChecks(OPENAPI_DOCUMENT)
+export const violationsOf = schemaChecks(OPENAPI_DOCUMENT)
 
 /** The same, but no object may have a property that the reference does not describe, so nothing stays undocumented. */
-export const describedBy = schemaChecks(closeObjects(OPENAPI_DOCUMENT))
+export const strictViolationsOf = schemaChecks(closeObjects(OPENAPI_DOCUMENT))
 
 function schemaChecks(document: object): (pointer: string) => SchemaCheck {
   const ajv = new Ajv2020({
