@@ -33,12 +33,13 @@ describe('uuidv7', () => {
 })
 
 describe('numericIds', () => {
-  test('18 digits, unique and rising over 100,000 ids in one second', () => {
+  test('have 18 digits, and are unique and rising over 100,000 ids in one second', () => {
     stopClockAt(1_800_000_000_000)
     const next = numericIds(7)
     const ids = Array.from({ length: 100_000 }, next)
     expect(ids.every((id) => /^[1-9][0-9]{17}$/.test(id))).toBe(true)
     expect(new Set(ids).size).toBe(ids.length)
+    expect(ids).toEqual(ids.toSorted())
     const other = numericIds(8)
     expect(ids.includes(other())).toBe(false)
   })
