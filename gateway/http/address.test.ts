@@ -33,7 +33,7 @@ test.each([
   ['a zone with a dash', 'fe80::1%br-lan', '65152:0:0'],
   ['text that is not an address', 'nonsense', 'unknown'],
   ['a missing address', undefined, 'unknown'],
-])('the network of %s', (_what, address, network) => {
+])('counts %s, %p, to the network %p', (_what, address, network) => {
   expect(networkOf(address)).toBe(network)
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { allowPublicAddresses } from '#lib/platform/http/address-policy.ts'
 import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
-import { describedBy } from '../support/openapi.ts'
+import { strictViolationsOf } from '../support/openapi.ts'
 import { ROOT } from './sources.ts'
 
 const readPage = (name: string): Promise<string> =>
@@ -14,7 +14,7 @@ const jsonOf = async (name: string) =>
   [...(await readPage(name)).matchAll(/```json\n(.*?)```/gs)].map(([, text = '']) => JSON.parse(text))
 
 const violationsOf = (component: string, value: unknown): readonly string[] =>
-  describedBy(`#/components/schemas/${component}`)(value)
+  strictViolationsOf(`#/components/schemas/${component}`)(value)
 
 /** The envelope of an error that a page shows without its message. */
 const withError = (error: object): object => ({

@@ -7,10 +7,6 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
-/**
- * Fills a small disk until a write is refused, frees space, and continues. Fails when anything is lost or partially
- * written. It is its own process to prove that a full disk does not end a process. The argument is the directory.
- */
 interface Item {
   readonly shop: string
   readonly id: number
@@ -29,23 +25,27 @@ const BALLAST_BYTES = 1_500_000
 const DOCUMENT_BYTES = 20_000
 const FILL_MAX = 1_000
 
+/**
+ * Fills a small disk until a write is refused, frees space, and continues. Fails when anything is lost or partially
+ * written. It is its own process to prove that a full disk does not end a process. The argument is the directory.
+ */
 const [directory = ''] = process.argv.slice(2)
 const ballast = join(directory, 'ballast')
 await writeFile(ballast, Buffer.alloc(BALLAST_BYTES))
 const store = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
 const items = await store.collection<Item>(ITEMS)
-const kept = await fill(items)
-await expectWhole(items, kept)
+const acknowledged_ids = await fill(items)
+await expectWhole(items, acknowledged_ids)
 await expectNoRoomForBlob(store)
 await rm(ballast)
 for (let id = FILL_MAX; id < FILL_MAX + 10; id += 1) {
   await items.insert(large(id))
-  kept.push(id)
+  acknowledged_ids.push(id)
 }
-await expectWhole(items, kept)
+await expectWhole(items, acknowledged_ids)
 await store.close()
 const again = await openStore({ database: 'orders', directory, timeout_ms: HANG_LIMIT_MS })
-await expectWhole(await again.collection<Item>(ITEMS), kept)
+await expectWhole(await again.collection<Item>(ITEMS), acknowledged_ids)
 await again.close()
 process.stdout.write('whole\n')
 

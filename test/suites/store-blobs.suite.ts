@@ -7,6 +7,7 @@ export function blobsSuite(subject: StoreUnderTest): void {
   describe('blobs', () => {
     const open = (): Promise<Blobs> => subject.store().blobs(subject.name())
 
+    // MongoDB stores chunks of 261,120 bytes.
     test.each([0, 1, 261_120, 261_121, 700_001])('%d bytes are stored and read', async (size) => {
       const blobs = await open()
       const bytes = Buffer.alloc(size, 'some bytes, again and again. ')

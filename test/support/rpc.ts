@@ -38,13 +38,13 @@ export function recordingLog(): {
 
 type Merchants = Parameters<typeof rpcService<typeof MerchantService>>[2]
 
-/** The merchant service with the given methods. The gateway may call all but UpdateMerchant, which permits no caller. */
+/** The merchant service with the given methods. Gateway and payments may call all but UpdateMerchant, which no caller may. */
 export function merchantService(methods: Partial<Merchants> = {}): RpcService {
-  const gateway: readonly CallerName[] = ['gateway', 'payments']
+  const callers: readonly CallerName[] = ['gateway', 'payments']
   const permissions: Permissions<typeof MerchantService> = {
-    createMerchant: gateway,
-    getMerchant: gateway,
-    listMerchants: gateway,
+    createMerchant: callers,
+    getMerchant: callers,
+    listMerchants: callers,
     updateMerchant: [],
   }
   return rpcService(MerchantService, permissions, {
@@ -66,9 +66,9 @@ export interface TestProcess {
 /** Serves services on free ports, like a process. */
 export async function serveProcess(
   services: readonly RpcService[],
-  options: { config?: RpcConfig; log?: Log; draining?: AbortSignal; tls_look_ms?: number } = {},
+  options: { config?: RpcConfig; log?: Log; draining?: AbortSignal; tls_reload_ms?: number } = {},
 ): Promise<TestProcess> {
-  const rpc = await createRpc(options.config ?? rpcConfig(), options.log, options.tls_look_ms)
+  const rpc = await createRpc(options.config ?? rpcConfig(), options.log, options.tls_reload_ms)
   rpc.add(services)
   const serving = await rpc.serve(options.draining)
   return {
@@ -92,23 +92,25 @@ export const TRANSPORTS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
 
 /** Makes a client over one of the transports. `token` is sent on all but `memory`; by default it is that of `caller`. */
 export async function clientBy(
-  way: (typeof TRANSPORTS)[number],
+  transport_name: (typeof TRANSPORTS)[number],
   { rpc, serving }: TestProcess,
   caller: CallerName,
   token: string | undefined = tokenOf(caller),
 ): Promise<TestClient> {
-  if (way === 'memory') return { merchants: rpc.clientsOf(caller)(MerchantService), close: () => {} }
-  if (way === 'grpc') return grpcClient(`127.0.0.1:${serving.grpc_port}`, token)
+  if (transport_name === 'memory')
+    return { merchants: rpc.clientsOf(caller)(MerchantService), close: () => {} }
+  if (transport_name === 'grpc') return grpcClient(`127.0.0.1:${serving.grpc_port}`, token)
   const options = {
     baseUrl: `http://127.0.0.1:${serving.connect_port}`,
     httpVersion: '1.1' as const,
     interceptors: [withRequestContext(token)],
   }
-  const transport = way === 'connect' ? createConnectTransport(options) : createGrpcWebTransport(options)
+  const transport =
+    transport_name === 'connect' ? createConnectTransport(options) : createGrpcWebTransport(options)
   return { merchants: createClient(MerchantService, withTranslatedErrors(transport)), close: () => {} }
 }
 
-/** A client in another process. */
+/** A client with a connection of its own, as in another process. */
 export async function grpcClient(address: string, token: string | undefined): Promise<TestClient> {
   const variables = { MULTIHUB_MERCHANTS_ADDRESS: address, ...(token && { MULTIHUB_RPC_TOKEN: token }) }
   const other = await createRpc(readConfig(RPC_SETTINGS, variables))

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end()
 })
 
-const LOOK_MS = 10
+const RELOAD_MS = 10
 
 /** The files of one process. Each file is replaced atomically, one after the other. */
 async function createFiles() {
@@ -58,7 +58,7 @@ async function serve(files: Files) {
   const service = merchantService({ getMerchant })
   const identities = { MULTIHUB_RPC_CERTIFICATES: 'gateway:gateway.internal,payments:payments.internal' }
   const config = rpcConfig({ ...files.settings, ...identities })
-  const served = await serveProcess([service], { config, log, tls_look_ms: LOOK_MS })
+  const served = await serveProcess([service], { config, log, tls_reload_ms: RELOAD_MS })
   ending.push(() => served.close())
   const errors = (): number => lines.filter(({ level }) => level === 'error').length
   return { ...served.serving, lines, errors }
@@ -67,7 +67,7 @@ async function serve(files: Files) {
 async function clientOf(files: Files, port: number): Promise<Rpc> {
   const address = { MULTIHUB_MERCHANTS_ADDRESS: `127.0.0.1:${port}` }
   const config = readConfig(RPC_SETTINGS, { ...address, ...files.settings })
-  const rpc = await createRpc(config, recordingLog().log, LOOK_MS)
+  const rpc = await createRpc(config, recordingLog().log, RELOAD_MS)
   ending.push(() => rpc.close())
   return rpc
 }
