@@ -72,41 +72,40 @@ test('the result is unknown when the store is closed', async () => {
 })
 
 describe('when the response of the store was lost', () => {
-  const lossy = (nonces = gateway_store.nonces) =>
+  /** Stores the nonce of the first call, but loses the response to the insert. */
+  const withLostResponse = (nonces = gateway_store.nonces) =>
     createNonceStore(interceptCalls(nonces, loseWriteResults(1, 1)), { ttl_ms: TTL_MS })
 
+  /** Stores no nonce, and cannot tell whether it did. */
+  const withLostInsert = () => {
+    const insert = () => Promise.reject(new Ambiguous('the response was lost'))
+    return createNonceStore({ ...gateway_store.nonces, insert }, { ttl_ms: TTL_MS })
+  }
+
   test('the nonce is consumed if this request stored it', async () => {
-    const nonces = lossy()
+    const nonces = withLostResponse()
     expect(await nonces.consume('1001', 'n')).toBe('consumed')
     expect(await nonces.consume('1001', 'n')).toBe('reused')
   })
 
   test('the nonce is reused if another request stored it', async () => {
     await createNonceStore(gateway_store.nonces, { ttl_ms: TTL_MS }).consume('1001', 'n')
-    const without_reply = {
-      ...gateway_store.nonces,
-      insert: () => Promise.reject(new Ambiguous('the response was lost')),
-    }
-    expect(await createNonceStore(without_reply, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('reused')
+    expect(await withLostInsert().consume('1001', 'n')).toBe('reused')
   })
 
   test('the result is unknown if the nonce is absent, because the write may still arrive', async () => {
-    const late = {
-      ...gateway_store.nonces,
-      insert: () => Promise.reject(new Ambiguous('the response was lost')),
-    }
-    expect(await createNonceStore(late, { ttl_ms: TTL_MS }).consume('1001', 'n')).toBe('unknown')
+    expect(await withLostInsert().consume('1001', 'n')).toBe('unknown')
   })
 
   test('the result is unknown if the nonce cannot be read within a second', async () => {
     const silent = { ...gateway_store.nonces, get: () => new Promise<never>(() => {}) }
-    const consuming = lossy(silent).consume('1001', 'n')
+    const result = withLostResponse(silent).consume('1001', 'n')
     await eventually(
       () => gateway_store.nonces.get({ application_id: '1001', nonce: 'n' }),
-      (there) => there !== undefined,
+      (stored) => stored !== undefined,
     )
     await clock.advance(1_000)
-    expect(await consuming).toBe('unknown')
+    expect(await result).toBe('unknown')
   })
 
   test('the result is unknown if the nonce cannot be read', async () => {
@@ -114,8 +113,8 @@ describe('when the response of the store was lost', () => {
       ...gateway_store.nonces,
       get: () => Promise.reject(new Unavailable('the store is down')),
     }
-    expect(await lossy(unavailable).consume('1001', 'n')).toBe('unknown')
-    expect(await lossy().consume('1001', 'n')).toBe('reused')
+    expect(await withLostResponse(unavailable).consume('1001', 'n')).toBe('unknown')
+    expect(await withLostResponse().consume('1001', 'n')).toBe('reused')
   })
 })
 

@@ -29,7 +29,7 @@ import { eventually } from '../support/eventually.ts'
 const CHILD = join(import.meta.dirname, '..', 'support', 'effects-child.ts')
 const ORDERS = 3
 
-/** The points at which the child is killed, and the effects at which that happens. */
+/** Where the child is killed: the point, and the effects that it has reached then. `order` is the document itself. */
 const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
   ['inserted', 'order'],
   ['before act', 'charge', 'ship', 'report'],
@@ -74,7 +74,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
 
     for (const [point, ...suffixes] of CRASHES) {
       for (const effect_suffix of suffixes) {
-        test(`after a kill at "${point}" of ${effect_suffix} each effect happens exactly once`, async () => {
+        test(`after a crash at "${point}" of ${effect_suffix} each effect happens exactly once`, async () => {
           const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS })
           const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
           const [code, signal] = await once(child, 'exit')
@@ -107,6 +107,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
         },
       }
       const effects = [chargeEffect, shipEffect, reportEffect].map((definition) => definition.bind(counting))
+      // The writer has no room for the first effect of an order, so it runs nothing itself.
       const writer = await openSystem([chargeEffect.bind({ ...counting, budget: createBudget(0) })])
       for (let number = 0; number < 40; number += 1) await writer.runner.insert(newOrder(`order-${number}`))
       const [left, right] = [await openSystem(effects), await openSystem(effects)]
@@ -172,11 +173,11 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       await untilDone('new')
     })
 
-    test('without receipts money moves on, one event per second is tried, and all arrive later', async () => {
+    test('without receipts money effects run and one event per second is tried; with them all events end', async () => {
       const bus = createMemoryBus()
       const publisher = await createPublisher(bus)
       const published: string[] = []
-      const watching = await bus.subscribe(
+      const counter = await bus.subscribe(
         'events.>',
         ({ data }) => void published.push(Buffer.from(data).toString()),
       )
@@ -192,18 +193,18 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       })
       const { runner } = await openSystem([publishReport])
       runner.start()
-      const names = Array.from({ length: 60 }, (_, number) => `order-${number}`)
-      const placeOrder = async (name: string): Promise<void> => {
-        const order = await runner.runEffects(await runner.insert(newOrder(name)))
+      const order_ids = Array.from({ length: 60 }, (_, number) => `order-${number}`)
+      const placeOrder = async (order_id: string): Promise<void> => {
+        const order = await runner.runEffects(await runner.insert(newOrder(order_id)))
         expect(order.done).toEqual(['charge', 'ship'])
       }
-      await Promise.all(names.slice(0, RECEIPTS_MISSED_MAX).map(placeOrder))
+      await Promise.all(order_ids.slice(0, RECEIPTS_MISSED_MAX).map(placeOrder))
       await eventually(
         async () => publisher.budget.hasRoom(),
         (has_room) => has_room === false,
       )
       const [closed_ms, published_when_closed] = [performance.now(), published.length]
-      for (const name of names.slice(RECEIPTS_MISSED_MAX)) await placeOrder(name)
+      for (const order_id of order_ids.slice(RECEIPTS_MISSED_MAX)) await placeOrder(order_id)
       const before = published.length
       await eventually(
         async () => published.length,
@@ -216,8 +217,8 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       const consumer = await bus.subscribe('events.>', ({ data, headers }) => {
         receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString())
       })
-      for (const name of names) await untilDone(name)
-      await Promise.all([watching.close(), consumer.close()])
+      for (const order_id of order_ids) await untilDone(order_id)
+      await Promise.all([counter.close(), consumer.close()])
       await runner.stop()
       await publisher.close()
       await bus.close()

@@ -111,21 +111,21 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     })
 
     test.each([
-      ['a result', (id: SeededId) => runMutation(system, id)],
-      ['a fault', never],
-      ['work that never ended', () => new Promise<Uint8Array>(() => {})],
-    ])('keeps %s under a key with a lifetime until it ends, and no longer', async (what, work) => {
+      ['has a result', (id: SeededId) => runMutation(system, id)],
+      ['failed with a fault', never],
+      ['never ended', () => new Promise<Uint8Array>(() => {})],
+    ])('keeps a key until the end of its lifetime when its work %s, and no longer', async (what, work) => {
       const lifetime_ms = 3_600_000
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
       try {
         const first = run(work, 'hash', lifetime_ms)
-        if (what === 'a result') await first
+        if (what === 'has a result') await first
         else
           await Promise.race([first.catch(() => {}), eventually(recorded, (record) => record !== undefined)])
         clock.stepWall(lifetime_ms - 1)
         await expect(mutate('another')).rejects.toEqual(CODE_1013)
-        if (what === 'a result') expect(await run(never)).toBe(await first)
+        if (what === 'has a result') expect(await run(never)).toBe(await first)
         clock.stepWall(1)
         await mutate('another')
       } finally {
@@ -147,16 +147,16 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       ['a fault', new Error('the process met a fault')],
       ['an unavailable dependency', new PublicError(2002)],
       ['a fault of another service', new PublicError(2001)],
-      ['a fault of the hub', new PublicError(2000)],
+      ['a fault of Multihub', new PublicError(2000)],
     ])('keeps the key and its ids after %s, because the outcome is unknown', async (_what, fault) => {
-      const tried: string[] = []
+      const first_ids: string[] = []
       const work = run(async (id) => {
-        tried.push(await stepOnce(system, STEPS[0], id))
+        first_ids.push(await stepOnce(system, STEPS[0], id))
         throw fault
       })
       await expect(work).rejects.toBe(fault)
       await expect(mutate('another')).rejects.toEqual(CODE_1013)
-      expect((await mutate()).split(' ')[0]).toBe(tried[0])
+      expect((await mutate()).split(' ')[0]).toBe(first_ids[0])
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
@@ -169,21 +169,21 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     test.each(['earlier', 'later'])(
       'keeps the work of the %s execution when the other one is refused',
       async (who) => {
-        const inside = Promise.withResolvers<void>()
-        const outcome = Promise.withResolvers<void>()
-        const waiting = run(async (id) => {
-          inside.resolve()
-          await outcome.promise
+        const earlier_began = Promise.withResolvers<void>()
+        const later_ended = Promise.withResolvers<void>()
+        const earlier = run(async (id) => {
+          earlier_began.resolve()
+          await later_ended.promise
           if (who === 'later') throw refusal
           return runMutation(system, id)
         })
-        await inside.promise
-        const joined = who === 'earlier' ? refuse() : mutate()
-        if (who === 'earlier') await expect(joined).rejects.toBe(refusal)
-        else await joined
-        outcome.resolve()
-        const result = await (who === 'earlier' ? waiting : joined)
-        if (who === 'later') await expect(waiting).rejects.toBe(refusal)
+        await earlier_began.promise
+        const later = who === 'earlier' ? refuse() : mutate()
+        if (who === 'earlier') await expect(later).rejects.toBe(refusal)
+        else await later
+        later_ended.resolve()
+        const result = await (who === 'earlier' ? earlier : later)
+        if (who === 'later') await expect(earlier).rejects.toBe(refusal)
         // The refused client repeats its request: it gets the result, and the work does not run again.
         expect(await run(never)).toBe(result)
         expect(await stepsDone()).toBe(STEPS.length)
@@ -234,7 +234,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       }
     })
 
-    test('keeps the mutation of a freed key apart from an execution that was taken for crashed', async () => {
+    test('does not let a slow execution, which was taken for crashed, end the next mutation of its key', async () => {
       const clock = createManualClock(now().getTime())
       const restore = useClock(clock)
       /** An execution that works until the test lets it end. */
@@ -290,12 +290,12 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
         const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
         const [, signal] = await once(child, 'exit')
         expect(signal).toBe('SIGKILL')
-        const left = await stepsDone()
+        const steps_before_crash = await stepsDone()
         const key = keyNamed('crash')
         const result = await system.idempotency.run(key, 'hash', (id) =>
           point === 'complete' ? never() : runMutation(system, id),
         )
-        expect(left).toBe(Math.min(CRASH_POINTS.indexOf(point), STEPS.length))
+        expect(steps_before_crash).toBe(Math.min(CRASH_POINTS.indexOf(point), STEPS.length))
         expect(await stepsDone()).toBe(STEPS.length)
         for (const step_id of Buffer.from(result).toString().split(' ')) {
           expect(await system.steps.get({ step_id })).toBeDefined()

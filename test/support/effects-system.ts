@@ -51,7 +51,7 @@ export type OrderEffect = EffectDefinition<Pick<Order, 'order_id'>, object>
 /** How to run an effect of orders. */
 export type OrderHandler = EffectHandler<Order, object>
 
-/** The two money effects of an order. */
+/** The first money effect of an order. */
 export const chargeEffect: OrderEffect = defineEffect({
   kind: 'charge',
   lane: 'money',
