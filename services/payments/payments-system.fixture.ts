@@ -33,10 +33,10 @@ export interface PaymentsSystem extends AsyncDisposable {
   readonly provider: TestProvider
   readonly merchant_id: string
   /** Creates a deposit on a new route. */
-  deposit(amount: bigint, more?: DepositOptions): Promise<Payment>
+  deposit(amount: bigint, options?: DepositOptions): Promise<Payment>
   /** Reads the payment. */
   payment(id: string): Promise<Payment>
-  /** Waits until the payment has this status. */
+  /** Waits until the payment has this status. Returns it. */
   reaches(id: string, status: PaymentStatus): Promise<Payment>
   /** The events of a payment, in the order of their transitions. Waits until there are at least `count`. */
   events(payment_id: string, count: number): Promise<readonly MerchantEvent[]>
@@ -56,6 +56,15 @@ export interface DepositOptions {
 }
 
 type CreateInit = Exclude<MessageInitShape<typeof CreatePaymentRequestSchema>, CreatePaymentRequest>
+
+/** The key of the account `rival`, which must not report about payments of `acme`. */
+export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
+
+/**
+ * How long the sandbox keeps a create without an answer. Then it closes the connection, so that no test depends on the
+ * time limit of a create.
+ */
+const SANDBOX_SILENCE = '1s'
 
 /** Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides. */
 export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
@@ -91,16 +100,16 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     roles,
     provider,
     merchant_id: merchantId,
-    async deposit(minor, more = {}) {
+    async deposit(minor, options = {}) {
       const { payment: created } = await clients.payments.createPayment({
         merchantId,
         environment: Environment.TEST,
-        serviceId: await createRoute(clients.routes, merchantId, more),
+        serviceId: await createRoute(clients.routes, merchantId, options),
         direction: Direction.IN,
-        cId: more.c_id ?? randomHex(8),
+        cId: options.c_id ?? randomHex(8),
         amount: { minor, currency: 'INR' },
         payer: { email: 'asha@example.com' },
-        ...more.request,
+        ...options.request,
       })
       return requirePayment(created)
     },
@@ -111,9 +120,9 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
         (seen) => seen?.status === status,
       ),
     async events(payment_id, count) {
-      const of = async (): Promise<MerchantEvent[]> =>
+      const eventsSoFar = async (): Promise<MerchantEvent[]> =>
         [...published.values()].filter(({ eventKey }) => eventKey.startsWith(payment_id))
-      const found = await eventually(of, (seen = []) => seen.length >= count)
+      const found = await eventually(eventsSoFar, (seen = []) => seen.length >= count)
       return found.sort((a, b) => (a.eventKey < b.eventKey ? -1 : 1))
     },
     entries: async (paymentId) => (await clients.ledger.listEntries({ merchantId, paymentId })).entries,
@@ -128,12 +137,6 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     },
   }
 }
-
-/**
- * How long the sandbox keeps a create without an answer. Then it closes the connection, so that no test depends on the
- * time limit of a create.
- */
-const SANDBOX_SILENCE = '1s'
 
 async function writeProvidersFile(directory: string, provider: TestProvider): Promise<string> {
   const path = join(directory, 'providers.json')
@@ -165,9 +168,6 @@ async function createRoute(
   })
   return route?.serviceId ?? ''
 }
-
-/** The key of the account `rival`, which must not report about payments of `acme`. */
-export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
 
 /** Consumes events and sends receipts, as the notifier does. Throws when two events have the same key. */
 async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
