@@ -19,9 +19,10 @@ import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
-import type { ProviderCallDeps } from './effects/provider-call.ts'
+import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
+import { bindRepeatCreate } from './effects/repeat-create.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
@@ -31,6 +32,7 @@ import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 import { providerCallbackPath, receiveProviderCallback } from './use-cases/receive-provider-callback.ts'
+import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
@@ -75,11 +77,7 @@ export const role: Role = {
     let provider_callback_server: Listening | undefined
 
     const provider_calls: ProviderCallDeps = {
-      accountOf({ attempt: { account_id }, environment }) {
-        const account = findAccount(account_id, environment)
-        if (!account) throw new Error(`the provider account ${account_id} is no longer configured`)
-        return account
-      },
+      ...findAccountOfPayment(findAccount),
       providerCallbackUrl: (payment) =>
         provider_callback_url + providerCallbackPath(payment.attempt.account_id, payment),
       create_timeout_ms: config.create_timeout_ms,
@@ -92,7 +90,8 @@ export const role: Role = {
       effects: [
         bindCreateAtProvider(provider_calls),
         bindPollProvider(provider_calls),
-        bindExpirePayment(),
+        bindRepeatCreate(provider_calls),
+        bindExpirePayment(provider_calls),
         bindCreditLedger(context.clientOf(LedgerService)),
         bindPublishEvent(publisher),
         bindRecordAnomaly(store.anomalies),
@@ -112,7 +111,7 @@ export const role: Role = {
     }
     await registry_cache.start()
     return {
-      services: [createPaymentRpc(store, create_deps, notification_deps)],
+      services: [createPaymentRpc(store, createRefreshStalePayment(runner), create_deps, notification_deps)],
       async open() {
         const { host, port } = config
         const { draining } = context

@@ -56,9 +56,18 @@ export type DocumentChange<D> = (document: D) => D
 
 /** The limits within which one kind of effect runs. */
 interface EffectLimits<D> {
-  /** The lease of one try. It must outlast the act, because another process may act when it has expired. */
+  /**
+   * The lease of one try. It must outlast the act, because another process may act when it has expired. For a repeated
+   * effect it is the time until the next run.
+   */
   readonly lease_ms: number | ((document: D) => number)
-  /** The number of tries after which the effect is stuck. */
+  /**
+   * A repeated effect is a question, such as a poll: it is asked again each time its lease expires, until a change of the
+   * document drops it. A run that changes nothing costs no write after that of its lease. Its change is applied also when
+   * the lease has expired or the effect is gone, so it must be right at any time, any number of times.
+   */
+  readonly repeats?: boolean
+  /** The number of tries after which the effect is stuck; infinite for a repeated effect. */
   readonly tries_max: number
   /** The bounds of the pauses after failed tries; from 1 s to 5 min unless given. */
   readonly backoff?: BackoffBounds
@@ -116,6 +125,8 @@ export function defineEffect<Source, const Fields extends DataFields>(
     bind({ run, ...limits }) {
       if (lane === 'external' && !limits.budget)
         throw new TypeError(`the external effect ${kind} has no budget`)
+      if (limits.repeats && Number.isFinite(limits.tries_max))
+        throw new TypeError(`the repeated effect ${kind} has a limit of tries`)
       return {
         ...limits,
         kind,

@@ -36,7 +36,7 @@ function leased(id: string, lane: Lane): Effect {
 
 /** The outcome that adds the effect's id to the words. */
 function outcomeOf(effect: Effect): EffectOutcome<Note> {
-  return { effect, apply: ({ words }) => ({ words: [...words, effect.id] }) }
+  return { effect, repeats: false, apply: ({ words }) => ({ words: [...words, effect.id] }) }
 }
 
 test('writes outcomes one after another, each on the version of the last write', async () => {

@@ -6,6 +6,8 @@ import type { Effect } from './effect.ts'
 /** An effect that has run, and how its result changes the document. */
 export interface EffectOutcome<D> {
   readonly effect: Effect
+  /** Whether the change is right without the lease; see `EffectLimits.repeats`. */
+  readonly repeats: boolean
   readonly apply: DocumentChange<D>
 }
 

@@ -37,12 +37,13 @@ export function createRunLeased<D extends EffectDocument>({
   async function runOne(
     document: Stored<D>,
     effect: Effect,
+    { repeats = false }: BoundEffect<D>,
     act: () => Promise<DocumentChange<D>>,
     batcher: OutcomeBatcher<D>,
   ): Promise<Stored<D>> {
     const apply = await act()
     try {
-      const stored = await batcher.finish({ effect, apply })
+      const stored = await batcher.finish({ effect, repeats, apply })
       return stored ? runLeased(stored, batcher) : document
     } finally {
       // By now `runLeased` has begun the effects that follow, so this effect no longer delays event outcomes.
@@ -50,9 +51,12 @@ export function createRunLeased<D extends EffectDocument>({
     }
   }
 
-  /** Another process may have the lease by now if it has expired meanwhile, or if the clock of this process was set. */
-  const isLeaseValid = ({ lease }: Effect): boolean =>
-    lease !== undefined && lease.until.getTime() > now().getTime() && clock_guard.isTrusted()
+  /**
+   * Another process may have the lease by now if it has expired meanwhile, or if the clock of this process was set. A
+   * repeated effect may run in both.
+   */
+  const mayBegin = ({ lease }: Effect, { repeats = false }: BoundEffect<D>): boolean =>
+    (repeats || (lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()
 
   async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
     const awaited: Promise<Stored<D>>[] = []
@@ -60,12 +64,13 @@ export function createRunLeased<D extends EffectDocument>({
       const release = writes.consumeLease(effect)
       if (!release) continue
       const bound = by_kind.get(effect.kind)
-      if (!bound || !isLeaseValid(effect)) {
+      if (!bound || !mayBegin(effect, bound)) {
         release()
         continue
       }
       batcher.begin(effect)
-      const work = runOne(document, effect, () => runHandler(document, effect, bound, release), batcher)
+      const act = () => runHandler(document, effect, bound, release)
+      const work = runOne(document, effect, bound, act, batcher)
       if (effect.lane !== 'event') awaited.push(work)
       void background.track(work, (error) => logUnfinished(error, effect))
     }
@@ -82,8 +87,8 @@ export function logUnfinished(error: unknown, effect: Effect | undefined): void 
 }
 
 /**
- * Runs the handler once and releases its budget. Returns the change that removes the effect and applies its result, or
- * the change that records a failed try.
+ * Runs the handler once and releases its budget. Returns the change that applies its result and removes the effect,
+ * unless it repeats, or the change that records a failed try.
  */
 async function runHandler<D extends EffectDocument>(
   document: Stored<D>,
@@ -93,6 +98,7 @@ async function runHandler<D extends EffectDocument>(
 ): Promise<DocumentChange<D>> {
   try {
     const change = await withoutDeadline(() => bound.run(effect, document))
+    if (bound.repeats) return change
     return (current) => change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
   } catch (error) {
     const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())

@@ -2,11 +2,11 @@ import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { every, type Timer } from '#lib/platform/time.ts'
+import { every, now, type Timer } from '#lib/platform/time.ts'
 import { createAdmission } from './admission.ts'
 import { createBackgroundWork } from './background-work.ts'
 import type { BoundEffect } from './define-effect.ts'
-import { type EffectDocument, LANES } from './effect.ts'
+import { type Effect, type EffectDocument, LANES } from './effect.ts'
 import { resetStuckEffect } from './record-failure.ts'
 import { createRunLeased, logUnfinished } from './run-leased.ts'
 import { createSweep } from './sweeper.ts'
@@ -29,6 +29,11 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
    * effect, so one of several callers at the same time retries it.
    */
   retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
+  /**
+   * Runs a repeated effect of a document that was just read, before it is due. Resolves when it has run; `undefined` when
+   * this process has no room for it, when another writer was faster, or when the document has no such effect.
+   */
+  runEarly(document: Stored<D>, effect_id: string): Promise<Stored<D> | undefined>
   /** Starts the sweeper, which takes over what a crash or a failure left behind. */
   start(): void
   /** Leases nothing more, and resolves when all running work has ended. */
@@ -89,6 +94,14 @@ export function createEffectRunner<D extends EffectDocument>(
       })
       return stored && reset && runEffects(stored)
     },
+    async runEarly(document, effect_id) {
+      const early = document.effects.find(({ id }) => id === effect_id)
+      if (early === undefined) return undefined
+      if (!by_kind.get(early.kind)?.repeats) throw new TypeError(`the effect ${early.kind} does not repeat`)
+      if (!admission.hasRoom(early.lane) || !admission.canRun(document, early)) return undefined
+      const leased = await writes.takeOver(document, dueNow(document, early), admission.admit)
+      return leased && runEffects(leased)
+    },
     start() {
       for (const lane of LANES) {
         const sweep = createSweep<D>(lane, { collection, admission, writes, runEffects: runInBackground })
@@ -102,4 +115,11 @@ export function createEffectRunner<D extends EffectDocument>(
       await background.ended()
     },
   }
+}
+
+/** The document with an effect that can be leased now. */
+function dueNow<D extends EffectDocument>(document: D, early: Effect): D {
+  const { lease: _lease, ...rest } = early
+  const due = { ...rest, due_at: now() }
+  return { ...document, effects: document.effects.map((effect) => (effect === early ? due : effect)) }
 }

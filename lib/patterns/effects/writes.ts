@@ -141,15 +141,18 @@ export function createEffectWrites<D extends EffectDocument>(
   }
 }
 
-/** Applies the outcomes whose lease tokens are still in the document; `undefined` when there are none. */
+/**
+ * Applies the outcomes whose lease tokens are still in the document, and those of repeated effects, which need no lease.
+ * `undefined` when that changes nothing.
+ */
 function applyOutcomes<D extends EffectDocument>(
   document: D,
   outcomes: readonly EffectOutcome<D>[],
 ): D | undefined {
-  let next: D | undefined
-  for (const { effect, apply } of outcomes) {
-    const stored = (next ?? document).effects.find(({ id }) => id === effect.id)
-    if (stored?.lease?.token === effect.lease?.token) next = apply(next ?? document)
+  let next: D = document
+  for (const { effect, repeats, apply } of outcomes) {
+    const stored = next.effects.find(({ id }) => id === effect.id)
+    if (repeats || stored?.lease?.token === effect.lease?.token) next = apply(next)
   }
-  return next
+  return next === document ? undefined : next
 }

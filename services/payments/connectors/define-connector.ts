@@ -8,14 +8,9 @@ import type {
   ProviderOrder,
   ProviderReport,
 } from './connector.ts'
+import type { PollSchedule } from './poll-schedule.ts'
 import type { AccountOf } from './provider-account.ts'
 import type { ProviderHttp } from './provider-http.ts'
-
-/** When a provider that has not decided is polled for the first time, and how often after that. */
-export interface PollSchedule {
-  readonly first_ms: number
-  readonly every_ms: number
-}
 
 /** What a connector implements, see `Connector`. */
 export interface ProviderCalls {
@@ -50,10 +45,10 @@ export function defineConnector<Names extends string, Settings extends object>(
 ): ConnectorDefinition<Names, Settings> {
   const { lookups_max, sends_callbacks, idempotency_window_ms } = definition.capabilities
   if (lookups_max < 1 || idempotency_window_ms < 0) throw new TypeError('impossible capabilities')
-  if (!sends_callbacks && definition.poll_schedule.every_ms > POLLS_ONLY_EVERY_MAX_MS)
+  if (!sends_callbacks && definition.poll_schedule.max_ms > POLLS_ONLY_MAX_MS)
     throw new TypeError('without callbacks, polls must find a result within minutes')
   return definition
 }
 
 /** Customers wait for the result of a payment, and without callbacks nothing but a poll reports it. */
-const POLLS_ONLY_EVERY_MAX_MS = 120_000
+const POLLS_ONLY_MAX_MS = 120_000

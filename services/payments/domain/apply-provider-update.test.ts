@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { type AnomalyKind, recordAnomalyEffect } from './anomaly.ts'
-import { applyProviderUpdate, declineExpired, type ProviderUpdate } from './apply-provider-update.ts'
+import { applyProviderUpdate, type ProviderUpdate, reportNotFound } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import {
@@ -10,6 +10,7 @@ import {
   creditLedgerEffect,
   expirePaymentEffect,
   pollProviderEffect,
+  repeatCreateEffect,
 } from './payment-effects.ts'
 import { publishEventEffect } from './payment-event.ts'
 
@@ -120,18 +121,11 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     const payment = newDeposit({ status, attempt, effects: [] })
     const updated = applyProviderUpdate(payment, updateWith(name))
     const is_paid = RESULTS[name].kind === 'success'
-    expect({ ...updated, effects: [] }).toEqual(payment)
+    const { anomalies: _anomalies, ...unchanged } = updated
+    expect({ ...unchanged, effects: [] }).toEqual(payment)
     expect(anomaliesOf(updated)).toEqual(is_paid ? ['success_of_earlier_attempt'] : [])
     if (!is_paid) expect(updated).toBe(payment)
     expect(String(updated.effects[0]?.data['description'] ?? 'first')).toContain('first')
-  })
-
-  // P8
-  test('is declined at its expiry time unless it is final', () => {
-    const payment = paymentIn(status)
-    const expired = declineExpired(payment, at)
-    if (isFinal(status)) expect(expired).toBe(payment)
-    else expect(expired).toMatchObject({ status: 'declined', error_code: 6011, finished_at: at })
   })
 })
 
@@ -192,4 +186,51 @@ test('a final status removes the poll and the expiry but not a create in progres
     creditLedgerEffect.kind,
     publishEventEffect.kind,
   ])
+})
+
+describe('an anomaly', () => {
+  const withoutEffects = (payment: Payment): Payment => ({ ...payment, effects: [] })
+
+  test('is recorded once, however often the provider repeats its report', () => {
+    const recorded = withoutEffects(applyProviderUpdate(paymentIn('error'), updateWith('success')))
+    expect(applyProviderUpdate(recorded, updateWith('success'))).toBe(recorded)
+  })
+
+  test('is recorded at most 20 times for one payment', () => {
+    let payment = paymentIn('error')
+    for (let amount = 1n; amount <= 25n; amount += 1n) {
+      const result = { ...RESULTS.success, amount: { minor: amount, currency: 'INR' } } as const
+      payment = applyProviderUpdate(payment, updateWith('success', { result }))
+    }
+    expect(anomaliesOf(payment)).toHaveLength(20)
+  })
+})
+
+describe('an attempt that the provider does not know', () => {
+  const notFound = (payment: Payment, may_repeat: boolean): Payment =>
+    reportNotFound(payment, { attempt_number: 1, may_repeat, at })
+
+  test('is sent again once at a time where that is safe', () => {
+    const repeated = notFound(paymentIn('processing'), true)
+    expect(repeated.effects.map(({ kind }) => kind)).toEqual([repeatCreateEffect.kind])
+    expect(notFound(repeated, true)).toBe(repeated)
+  })
+
+  test('is an anomaly, once, where it is not safe', () => {
+    const reported = notFound(paymentIn('processing'), false)
+    expect(anomaliesOf(reported)).toEqual(['not_found_at_provider'])
+    const recorded = { ...reported, effects: [] }
+    expect(notFound(recorded, false)).toBe(recorded)
+  })
+
+  test('changes nothing when the payment is final or at another attempt', () => {
+    const final = paymentIn('success')
+    const moved = newDeposit({
+      status: 'processing',
+      attempt: { number: 2, account_id: 'second', created_at: at },
+    })
+    for (const payment of [final, moved]) {
+      for (const may_repeat of [true, false]) expect(notFound(payment, may_repeat)).toBe(payment)
+    }
+  })
 })

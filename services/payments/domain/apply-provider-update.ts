@@ -5,16 +5,19 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { type AnomalyKind, newAnomalyEffect, newNotFoundAnomaly } from './anomaly.ts'
 import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
-import { createAtProviderEffect, pollProviderEffect } from './payment-effects.ts'
+import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition } from './transition-table.ts'
+
+/** No payment has more anomalies, however many amounts its provider reports. */
+const ANOMALIES_MAX = 20
 
 /** What a provider call or a callback reported about one attempt, and when. */
 export interface ProviderUpdate {
   readonly attempt_number: number
   readonly result: CallResult
   readonly at: Date
-  /** When to poll the provider if it has not decided. */
+  /** When to poll the provider for the first time if it has not decided. */
   readonly poll_at: Date
 }
 
@@ -52,21 +55,26 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
   }
 }
 
-/**
- * Leaves an attempt that the provider does not know, and that cannot be sent again, to the operator (P4): it adds an
- * anomaly, and the payment is still polled, because the first request may arrive late. Pure.
- */
-export function reportNotFound(payment: Payment, update: Omit<ProviderUpdate, 'result'>): Payment {
-  if (isFinal(payment.status) || update.attempt_number !== payment.attempt.number) return payment
-  return pollLater(addAnomaly(payment, newNotFoundAnomaly(payment, update)), update)
+/** What a lookup that did not find an attempt allows, and when it ended. */
+export interface NotFoundUpdate {
+  readonly attempt_number: number
+  /** Whether the create of the attempt may be sent again under its key. */
+  readonly may_repeat: boolean
+  readonly at: Date
 }
 
 /**
- * Gives a payment that is not paid by its expiry the status `declined` with 6011 (P8). Only expiry has this status: a
- * refusal by the provider is `error`. A final payment stays as it is.
+ * Sends the create of an attempt again that the provider does not know, or, when that is not safe, leaves it to the
+ * operator as an anomaly (P4). The payment is polled further in both cases, because the first request may arrive late.
+ * Pure. Returns the same payment when nothing changes.
  */
-export function declineExpired(payment: Payment, at: Date): Payment {
-  return isFinal(payment.status) ? payment : transition(payment, 'declined', { at, error_code: 6011 })
+export function reportNotFound(
+  payment: Payment,
+  { attempt_number, may_repeat, at }: NotFoundUpdate,
+): Payment {
+  if (isFinal(payment.status) || attempt_number !== payment.attempt.number) return payment
+  if (!may_repeat) return addAnomaly(payment, newNotFoundAnomaly(payment, { attempt_number, at }))
+  return addEffect(payment, repeatCreateEffect.newEffect(payment, {}, { at }))
 }
 
 /** Why a result cannot be true together with the final status of the payment (P7). */
@@ -94,9 +102,16 @@ function withAnomaly(payment: Payment, kind: AnomalyKind, update: ProviderUpdate
   return addAnomaly(payment, newAnomalyEffect(payment, kind, update))
 }
 
+/** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
 function addAnomaly(payment: Payment, anomaly: Effect): Payment {
-  if (payment.effects.some(({ id }) => id === anomaly.id)) return payment
-  return { ...payment, effects: [...payment.effects, anomaly] }
+  const { anomalies = [] } = payment
+  if (anomalies.includes(anomaly.id) || anomalies.length >= ANOMALIES_MAX) return payment
+  return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
+}
+
+function addEffect(payment: Payment, effect: Effect): Payment {
+  if (payment.effects.some(({ id }) => id === effect.id)) return payment
+  return { ...payment, effects: [...payment.effects, effect] }
 }
 
 function succeed(payment: Payment, result: ProviderSuccess, update: ProviderUpdate): Payment {

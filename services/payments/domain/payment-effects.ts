@@ -9,7 +9,7 @@ export const createAtProviderEffect = defineEffect({
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
 })
 
-/** The effect that asks the provider for the status of the payment's attempt. */
+/** The effect that asks the provider for the status of the payment's attempt, again and again until the payment is final. */
 export const pollProviderEffect = defineEffect({
   kind: 'poll_provider',
   lane: 'external',
@@ -17,10 +17,18 @@ export const pollProviderEffect = defineEffect({
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
 })
 
-/** The effect that gives a payment the status `declined` at its expiry (P8). */
+/** The effect that sends the create of an attempt again which the provider does not know, under the same key (P4). */
+export const repeatCreateEffect = defineEffect({
+  kind: 'repeat_create',
+  lane: 'external',
+  data: {},
+  id: ({ payment_id, attempt }: Payment) => `${payment_id}:repeat:${attempt.number}`,
+})
+
+/** The effect that asks the provider once more at a payment's expiry, and then declines what is not paid (P8). */
 export const expirePaymentEffect = defineEffect({
   kind: 'expire_payment',
-  lane: 'independent',
+  lane: 'external',
   data: {},
   id: ({ payment_id }: Payment) => `${payment_id}:expire`,
 })

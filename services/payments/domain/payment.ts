@@ -67,6 +67,8 @@ export interface Payment extends EffectDocument {
   readonly attempt: Attempt
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions
+  /** The ids of the effects that recorded anomalies of this payment. */
+  readonly anomalies?: readonly string[]
   readonly status: PaymentStatus
   readonly error_code?: number
   readonly history: readonly HistoryEntry[]

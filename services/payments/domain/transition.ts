@@ -2,7 +2,12 @@ import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Payment } from './payment.ts'
-import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
+import {
+  creditLedgerEffect,
+  expirePaymentEffect,
+  pollProviderEffect,
+  repeatCreateEffect,
+} from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
 
@@ -41,9 +46,9 @@ export function transition(
   return { ...changed, effects: [...kept, ...effectsOf(changed, at)] }
 }
 
-/** Polls and the expiry have no purpose once the payment is final. */
+/** Polls, repeated creates and the expiry have no purpose once the payment is final. */
 function isForUnfinishedPayment(effect: Effect): boolean {
-  return pollProviderEffect.matches(effect) || expirePaymentEffect.matches(effect)
+  return [pollProviderEffect, repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect))
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */

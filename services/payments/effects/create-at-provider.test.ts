@@ -3,13 +3,14 @@ import { now, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
-import { pollProviderEffect } from '../domain/payment-effects.ts'
+import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindCreateAtProvider } from './create-at-provider.ts'
 import { bindPollProvider } from './poll-provider.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
+import { bindRepeatCreate } from './repeat-create.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
@@ -91,7 +92,10 @@ test('is not given up when the process stops: a poll of the next process sends i
   const effect = payment.effects.find(pollProviderEffect.matches)
   const stored = await fixture.store.payments.get(keyOfPayment(payment))
   if (!effect || !stored) throw new Error('the payment has no poll')
-  await bindPollProvider(connector.deps()).run(effect, stored)
+  const polled = (await bindPollProvider(connector.deps()).run(effect, stored))(stored)
+  const repeat = polled.effects.find(repeatCreateEffect.matches)
+  if (!repeat) throw new Error('the poll does not repeat the create')
+  await bindRepeatCreate(connector.deps()).run(repeat, { ...stored, ...polled })
   expect(connector.creates).toMatchObject([{ account_id: 'first', earlier_result_unknown: true }])
 })
 

@@ -7,6 +7,7 @@ import { expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { bindExpirePayment } from './expire-payment.ts'
+import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const MINUTE_MS = 60_000
 
@@ -23,13 +24,14 @@ test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that 
     assertTrusted: measuring.assertTrusted,
   }
   await using fixture = await openPayments()
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }))
   const at = new Date(Date.now())
   const expires_at = new Date(at.getTime() + 30 * MINUTE_MS)
   const payment = newDeposit({ status: 'processing', created_at: at, expires_at, effects: [] })
   const expiry = expirePaymentEffect.newEffect(payment, {}, { at, due_at: expires_at })
   const { payments } = fixture.store
   await fixture.runner().insert({ ...payment, effects: [expiry] })
-  const runner = fixture.runner([bindExpirePayment()], { clock_guard, sweep_ms: 20 })
+  const runner = fixture.runner([bindExpirePayment(deps())], { clock_guard, sweep_ms: 20 })
   const adjustable = createAdjustableClock()
   adjustable.stepWall(31 * MINUTE_MS)
   const restoreClock = useClock(adjustable)

@@ -1,18 +1,53 @@
-import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { isFinal } from '#lib/contract/payment-status.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
-import { declineExpired } from '../domain/apply-provider-update.ts'
+import { applyExpiry } from '../domain/apply-expiry.ts'
+import type { LookupResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
+import {
+  CALL_TRIES_MAX,
+  LEASE_SLACK_MS,
+  LOOKUP_TIMEOUT_MS,
+  lookUpAttempt,
+  type ProviderCallDeps,
+} from './provider-call.ts'
 
-const LEASE_MS = 5_000
-/** The effect calls nothing outside, so only crashes use up its tries. */
-const TRIES_MAX = 20
+/** The last questions to one account that wait for a provider that hangs. */
+const EXPIRIES_PER_ACCOUNT_MAX = 128
+/** The time until the provider is asked again when it did not respond. */
+const ASK_AGAIN_MS = 15_000
 
-/** Declines the payment unless it is final already. */
-export function bindExpirePayment(): BoundEffect<Payment> {
+/** Asks the provider once more, and declines the payment unless it is paid or canceled there (P8). */
+export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<Payment> {
   return expirePaymentEffect.bind<Payment>({
-    lease_ms: LEASE_MS,
-    tries_max: TRIES_MAX,
-    run: async () => (current) => declineExpired(current, now()),
+    lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    budget: createKeyedBudget(EXPIRIES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    run: (_effect, payment) => expire(deps, payment),
   })
+}
+
+async function expire(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
+  if (isFinal(payment.status)) return (current) => current
+  const result = await askOnceMore(deps, payment)
+  const at = now()
+  const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
+  return (current) =>
+    applyExpiry(current, { attempt_number: payment.attempt.number, result, at, ask_again_at })
+}
+
+/** A payment must end also when its account is no longer configured. */
+async function askOnceMore(deps: ProviderCallDeps, payment: Payment): Promise<LookupResult> {
+  try {
+    return await lookUpAttempt(deps, deps.accountOf(payment), payment)
+  } catch (error) {
+    log.error(
+      { error, payment_id: payment.payment_id },
+      'the provider could not be asked about a payment that expired',
+    )
+    return { kind: 'unknown', reason: 'internal error' }
+  }
 }

@@ -1,15 +1,18 @@
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
-import type { ConnectedAccount } from '../connectors/connect-account.ts'
-import type { ProviderOrder } from '../connectors/connector.ts'
+import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
+import type { OperationName, ProviderOrder } from '../connectors/connector.ts'
+import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
 import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
-import type { CallResult } from '../domain/call-result.ts'
+import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { attemptKey, type Payment } from '../domain/payment.ts'
 
 /** What the effects that call a provider need. */
 export interface ProviderCallDeps {
   /** The account of the payment's attempt. Throws when it is no longer configured for the payment's environment. */
   accountOf(payment: Payment): ConnectedAccount
+  /** When the payment's attempt is polled; a default when its account is no longer configured. */
+  scheduleOf(payment: Payment): PollSchedule
   /** The URL to which the provider sends its callbacks about the payment. */
   providerCallbackUrl(payment: Payment): string
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
@@ -17,6 +20,26 @@ export interface ProviderCallDeps {
   /** Aborted when the process stops. Provider calls then end at once. */
   readonly stopping: AbortSignal
 }
+
+/** Finds the account of a payment's attempt, and its poll schedule, among all accounts. */
+export function findAccountOfPayment(
+  findAccount: FindAccount,
+): Pick<ProviderCallDeps, 'accountOf' | 'scheduleOf'> {
+  const find = ({ attempt, environment }: Payment): ConnectedAccount | undefined =>
+    findAccount(attempt.account_id, environment)
+  return {
+    accountOf(payment) {
+      const account = find(payment)
+      if (!account)
+        throw new Error(`the provider account ${payment.attempt.account_id} is no longer configured`)
+      return account
+    },
+    scheduleOf: (payment) => find(payment)?.schedule ?? DEFAULT_POLL_SCHEDULE,
+  }
+}
+
+/** How long a provider may take to respond to a lookup. */
+export const LOOKUP_TIMEOUT_MS = 10_000
 
 /** Added to the longest call for the lease, because storing the outcome takes time too. */
 export const LEASE_SLACK_MS = 5_000
@@ -40,7 +63,18 @@ export function sendCreate(
   return connector.create(orderOf(deps, payment, earlier_result_unknown), timeout_ms, deps.stopping)
 }
 
-/** The change that applies a result to the payment. If the provider has not decided, it is polled after `poll_ms`. */
+/** Asks the provider for the status of the payment's attempt. */
+export function lookUpAttempt(
+  { stopping }: ProviderCallDeps,
+  { connector }: ConnectedAccount,
+  payment: Payment,
+): Promise<LookupResult> {
+  const kind = payment.direction === 'in' ? 'deposit' : 'withdrawal'
+  const operation: OperationName = { kind, idempotency_key: attemptKey(payment) }
+  return connector.lookUp(operation, LOOKUP_TIMEOUT_MS, stopping)
+}
+
+/** The change that applies a result to the payment. If nothing polls the provider yet, the first poll is after `poll_ms`. */
 export function applyResult(
   { attempt }: Payment,
   result: CallResult,
@@ -52,11 +86,10 @@ export function applyResult(
   return (current) => applyProviderUpdate(current, update)
 }
 
-/** The change when the provider does not find the attempt and it cannot be sent again. It is polled after `poll_ms`. */
-export function applyNotFound({ attempt }: Payment, poll_ms: number): DocumentChange<Payment> {
+/** The change after a lookup that did not find the attempt. `may_repeat` says whether its create may be sent again. */
+export function applyNotFound({ attempt }: Payment, may_repeat: boolean): DocumentChange<Payment> {
   const at = now()
-  const poll_at = new Date(at.getTime() + poll_ms)
-  return (current) => reportNotFound(current, { attempt_number: attempt.number, at, poll_at })
+  return (current) => reportNotFound(current, { attempt_number: attempt.number, may_repeat, at })
 }
 
 function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {

@@ -50,12 +50,13 @@ export function scriptedConnector(
       settings: {},
     }),
     connector: connect(account_id),
-    schedule: { first_ms: 60_000, every_ms: 300_000 },
+    schedule: { first_ms: 60_000, max_ms: 300_000 },
   })
   return {
     creates,
     deps: (deps_changes = {}) => ({
       accountOf,
+      scheduleOf: (payment) => accountOf(payment).schedule,
       providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
       create_timeout_ms: 30_000,
       stopping: new AbortController().signal,

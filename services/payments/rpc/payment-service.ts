@@ -15,6 +15,7 @@ import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
 import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
+import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import {
@@ -40,6 +41,7 @@ const PERMISSIONS = {
 /** Makes the RPC service for payments, with the callers that each method permits. */
 export function createPaymentRpc(
   { payments, anomalies }: PaymentsStore,
+  refreshStale: RefreshStalePayment,
   create_deps: CreatePaymentDeps,
   notification_deps: NotificationDeps,
 ): RpcService {
@@ -49,7 +51,8 @@ export function createPaymentRpc(
       return { payment: paymentToProto(payment) }
     },
     async findPayment(request) {
-      return { payment: paymentToProto(await findPayment(payments, paymentQueryFromProto(request))) }
+      const found = await findPayment(payments, paymentQueryFromProto(request))
+      return { payment: paymentToProto(await refreshStale(found)) }
     },
     async notifyPayment(request) {
       return notifyPayment(notification_deps, {

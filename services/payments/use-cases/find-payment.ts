@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import type { Payment } from '../domain/payment.ts'
 import { findByHId, type PaymentKey } from '../store/payments.ts'
 
@@ -18,7 +18,10 @@ export interface PaymentQuery {
  * Finds the merchant's payment by `c_id`, `h_id` or both, which then must name the same payment (P16). Throws 1005
  * without an identifier, 6010 when there is no such payment, 3008 when the policy forbids its route or currency.
  */
-export async function findPayment(payments: Collection<Payment>, request: PaymentQuery): Promise<Payment> {
+export async function findPayment(
+  payments: Collection<Payment>,
+  request: PaymentQuery,
+): Promise<Stored<Payment>> {
   const { merchant_id, environment, c_id, h_id } = request
   if (c_id === undefined && h_id === undefined) throw fieldError(1005, 'params.payment.identifiers')
   const payment =
@@ -34,6 +37,9 @@ export async function findPayment(payments: Collection<Payment>, request: Paymen
  * Absence is confirmed by a linearizable read, because a merchant whose create lost its response may create the payment
  * again under another `c_id` after a 6010 (P2). A payment that is found may show an earlier status during a fail-over.
  */
-async function getByCId(payments: Collection<Payment>, key: PaymentKey): Promise<Payment | undefined> {
+async function getByCId(
+  payments: Collection<Payment>,
+  key: PaymentKey,
+): Promise<Stored<Payment> | undefined> {
   return (await payments.get(key)) ?? (await payments.get(key, { linearizable: true }))
 }

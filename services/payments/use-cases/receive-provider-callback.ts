@@ -47,7 +47,7 @@ export async function receiveProviderCallback(
   const attempt_number = payment && attemptNumber(payment, account_id, report)
   if (!payment || attempt_number === undefined) return 404
   const at = now()
-  const poll_at = new Date(at.getTime() + connected.schedule.every_ms)
+  const poll_at = new Date(at.getTime() + connected.schedule.first_ms)
   const update = { attempt_number, result: report.result, at, poll_at }
   const apply = (current: Payment): Payment | undefined => {
     const updated = applyProviderUpdate(current, update)

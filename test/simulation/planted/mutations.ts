@@ -128,14 +128,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'outcomes ignore the lease token',
     file: 'lib/patterns/effects/writes.ts',
-    search: 'if (stored?.lease?.token === effect.lease?.token) next',
-    replace: 'if (stored) next',
+    search: 'repeats || stored?.lease?.token === effect.lease?.token',
+    replace: 'repeats || stored',
   },
   {
     name: 'a process acts after its lease ran out',
     file: 'lib/patterns/effects/run-leased.ts',
-    search: 'lease !== undefined && lease.until.getTime() > now().getTime() && clock_guard.isTrusted()',
-    replace: 'lease !== undefined && (clock_guard.isTrusted() || now().getTime() > 0)',
+    search: '(lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()',
+    replace: 'lease !== undefined) && (clock_guard.isTrusted() || now().getTime() > 0)',
   },
   {
     name: 'an event is removed without a receipt',

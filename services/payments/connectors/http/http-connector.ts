@@ -38,7 +38,7 @@ export const httpConnector = defineConnector({
     sends_callbacks: true,
     idempotency_window_ms: Number.POSITIVE_INFINITY,
   },
-  poll_schedule: { first_ms: 60_000, every_ms: 300_000 },
+  poll_schedule: { first_ms: 60_000, max_ms: 300_000 },
   environments: ['test', 'production'],
   credentials: { key: { length_min: 32 } },
   settings: z.strictObject({}),
@@ -48,7 +48,7 @@ export const httpConnector = defineConnector({
 /** The sandbox speaks the same protocol, but is never a real provider. Its results come within seconds. */
 export const sandboxConnector: ConnectorDefinition<'key'> = {
   ...httpConnector,
-  poll_schedule: { first_ms: 2_000, every_ms: 2_000 },
+  poll_schedule: { first_ms: 2_000, max_ms: 2_000 },
   environments: ['test'],
 }
 

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals'
+import { isFinal } from '#lib/contract/payment-status.ts'
+import { newDeposit, STATUSES } from '../payment.fixture.ts'
+import { recordAnomalyEffect } from './anomaly.ts'
+import { applyExpiry, type ExpiryUpdate } from './apply-expiry.ts'
+import type { LookupResult } from './call-result.ts'
+import type { Payment } from './payment.ts'
+import { expirePaymentEffect } from './payment-effects.ts'
+
+const deposit = newDeposit({ status: 'processing', provider_accounts: ['first'], effects: [] })
+const at = deposit.expires_at
+const ask_again_at = new Date(at.getTime() + 15_000)
+const amount = { minor: deposit.amount, currency: deposit.currency }
+const SUCCESS: LookupResult = { kind: 'success', provider_id: 'p-1', amount, completed_at: at }
+const UNKNOWN: LookupResult = { kind: 'unknown', reason: 'time-out' }
+
+function expire(payment: Payment, result: LookupResult, changes: Partial<ExpiryUpdate> = {}): Payment {
+  return applyExpiry(payment, { attempt_number: 1, result, at, ask_again_at, ...changes })
+}
+
+// P8
+describe('a payment that is open at its expiry', () => {
+  test.each<[string, LookupResult, object]>([
+    ['succeeds when it is paid', SUCCESS, { status: 'success', finished_at: at }],
+    [
+      'is canceled when it is canceled',
+      { kind: 'canceled', code: 6012 },
+      { status: 'canceled', error_code: 6012 },
+    ],
+    [
+      'is declined when it is pending',
+      { kind: 'pending', provider_id: 'p-1' },
+      { status: 'declined', error_code: 6011 },
+    ],
+    [
+      'is declined when it was declined',
+      { kind: 'declined', code: 6044 },
+      { status: 'declined', error_code: 6011 },
+    ],
+    ['is declined when it is not known', { kind: 'not_found' }, { status: 'declined', error_code: 6011 }],
+  ])('%s', (_title, result, expected) => {
+    for (const status of ['created', 'processing'] as const)
+      expect(expire({ ...deposit, status }, result)).toMatchObject(expected)
+  })
+
+  test('is declined with an anomaly when another amount was paid', () => {
+    const expired = expire(deposit, { ...SUCCESS, amount: { ...amount, minor: 1n } })
+    expect(expired).toMatchObject({ status: 'declined', error_code: 6011 })
+    expect(expired.effects.some(recordAnomalyEffect.matches)).toBe(true)
+  })
+
+  test('waits a minute for a provider that does not respond, and is declined then', () => {
+    const waiting = expire(deposit, UNKNOWN)
+    expect(waiting).toMatchObject({
+      status: 'processing',
+      effects: [{ kind: expirePaymentEffect.kind, due_at: ask_again_at }],
+    })
+    const last_ms = deposit.expires_at.getTime() + 60_000
+    expect(expire(deposit, UNKNOWN, { at: new Date(last_ms - 1) }).status).toBe('processing')
+    expect(expire(deposit, UNKNOWN, { at: new Date(last_ms) }).status).toBe('declined')
+  })
+
+  test('is asked for again when another attempt began since the question', () => {
+    const moved = { ...deposit, attempt: { number: 2, account_id: 'second', created_at: at } }
+    for (const result of [SUCCESS, { kind: 'not_found' } as const])
+      expect(expire(moved, result)).toMatchObject({
+        status: 'processing',
+        effects: [{ due_at: ask_again_at }],
+      })
+  })
+})
+
+test.each(STATUSES.filter(isFinal))('a payment in %s does not change at its expiry', (status) => {
+  const payment = newDeposit({ status, effects: [] })
+  for (const result of [SUCCESS, UNKNOWN]) expect(expire(payment, result)).toBe(payment)
+})

@@ -1,0 +1,43 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
+import type { LookupResult } from './call-result.ts'
+import type { Payment } from './payment.ts'
+import { expirePaymentEffect } from './payment-effects.ts'
+import { transition } from './transition.ts'
+
+/** The result of the last question to the provider, and when it came. */
+export interface ExpiryUpdate {
+  readonly attempt_number: number
+  readonly result: LookupResult
+  readonly at: Date
+  /** When to ask again if the provider did not respond. */
+  readonly ask_again_at: Date
+}
+
+/** For how long after its expiry a payment waits for a provider that does not respond. */
+const RESPONSE_WAIT_MS = 60_000
+
+/**
+ * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined` with
+ * 6011. A provider that does not respond is asked again for a minute. A final payment stays as it is. Pure.
+ */
+export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
+  if (isFinal(payment.status)) return payment
+  const { result, attempt_number, at, ask_again_at } = update
+  // An attempt at another account may have begun since the question.
+  const is_known = result.kind !== 'unknown' && attempt_number === payment.attempt.number
+  if (!is_known && at.getTime() < payment.expires_at.getTime() + RESPONSE_WAIT_MS) {
+    if (payment.effects.some(expirePaymentEffect.matches)) return payment
+    const again = expirePaymentEffect.newEffect(payment, {}, { at, due_at: ask_again_at })
+    return { ...payment, effects: [...payment.effects, again] }
+  }
+  if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, at)
+  const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+  // A success with another amount is an anomaly and changes no status (P7).
+  return isFinal(updated.status) ? updated : decline(updated, at)
+}
+
+/** Only expiry gives the status `declined`: a refusal by the provider is `error`. */
+function decline(payment: Payment, at: Date): Payment {
+  return transition(payment, 'declined', { at, error_code: 6011 })
+}

@@ -1,0 +1,56 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Connector } from '../connectors/connector.ts'
+import type { CallResult } from '../domain/call-result.ts'
+import type { Payment } from '../domain/payment.ts'
+import { repeatCreateEffect } from '../domain/payment-effects.ts'
+import {
+  applyResult,
+  CALL_TRIES_MAX,
+  LEASE_SLACK_MS,
+  type ProviderCallDeps,
+  sendCreate,
+} from './provider-call.ts'
+
+/** The repeated creates of one account that wait for a provider that hangs. */
+const REPEATS_PER_ACCOUNT_MAX = 128
+
+/** Covers the differences between the clocks of processes and provider, and pauses of a process. */
+const WINDOW_MARGIN_MS = 60_000
+
+/**
+ * Sends the create of an attempt again that the provider does not know, under the same key to the same account, while
+ * that is safe (P4).
+ */
+export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<Payment> {
+  return repeatCreateEffect.bind<Payment>({
+    lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    budget: createKeyedBudget(REPEATS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    run: (_effect, payment) => repeatCreate(deps, payment),
+  })
+}
+
+async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
+  const connected = deps.accountOf(payment)
+  const { create_timeout_ms: timeout_ms } = deps
+  // The effect may have waited since the poll, for room or for a process.
+  if (isFinal(payment.status) || !mayRepeatCreate(payment, connected.connector, timeout_ms))
+    return (current) => current
+  const sent = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: true })
+  // The first request may still arrive, so `not_sent` for this one proves nothing.
+  const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
+  return applyResult(payment, result, connected.schedule.first_ms)
+}
+
+/**
+ * Whether a repetition arrives within the connector's idempotency window even if it takes all of its time. The window
+ * counts from the beginning of the attempt, which is not later than its first request.
+ */
+export function mayRepeatCreate({ attempt }: Payment, connector: Connector, timeout_ms: number): boolean {
+  const { idempotency_window_ms } = connector
+  const age_ms = now().getTime() - attempt.created_at.getTime()
+  return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
+}
