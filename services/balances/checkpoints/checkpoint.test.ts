@@ -103,6 +103,20 @@ test('reads the later checkpoint when the one that it began with is replaced mea
   expect(isSameSnapshot(snapshot, snapshotAt(6n, 20))).toBe(true)
 })
 
+test.each([
+  ['lost its batch', undefined],
+  ['has another batch in its place', { hash: 'another' } as Batch],
+])('a checkpoint is damaged when the journal %s', async (_what, batch) => {
+  await using fixture = await openFixture()
+  const { checkpoints, journal } = fixture.store
+  await saveCheckpoint(checkpoints, snapshotAt(7n, 3))
+  const getBatch = async (): Promise<Batch | undefined> => batch
+  expect(await readCheckpoint({ checkpoints, journal: { ...journal, getBatch } }, SHARD)).toMatchObject({
+    status: 'damaged',
+    problem: 'is of a batch that is not in the journal',
+  })
+})
+
 type Alteration = (part: SnapshotPart) => Partial<SnapshotPart>
 
 /** Alters one field of every account, or of every hold. */
