@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
 import { insertOrGet, update, upsert } from './update.ts'
 
@@ -138,18 +140,33 @@ describe('the compare-and-set loop', () => {
     )
   })
 
-  test('gives up with Unavailable after 100 lost races', async () => {
+  test('tries again five times at once, then waits up to 1, 2, 4 ... 100 ms by chance, and gives up after 100 lost races', async () => {
     const known = await add(1)
-    let tries = 0
+    /** What happened, in order: tries, and the pauses between them. */
+    const events: ('try' | number)[] = []
     const contended: Pick<Collection<Counter>, 'get' | 'replace'> = {
       get: async () => known,
       async replace() {
-        tries += 1
+        events.push('try')
         throw new Conflict('another writer was faster')
       },
     }
+    const restore = useClock({
+      ...createManualClock(),
+      after(delay_ms, action) {
+        events.push(delay_ms)
+        setImmediate(action)
+        return { cancel: () => {} }
+      },
+    })
     await expect(update(contended, key, plusOne)).rejects.toBeInstanceOf(Unavailable)
-    expect(tries).toBe(100)
+    restore()
+    expect(events.slice(0, 6)).toEqual(Array.from({ length: 6 }, () => 'try'))
+    const pauses = events.filter((event) => event !== 'try')
+    expect([events.length - pauses.length, pauses.length]).toEqual([100, 95])
+    const limits = pauses.map((_, at) => Math.min(2 ** at, 100))
+    expect(pauses.every((pause_ms, at) => pause_ms <= (limits[at] ?? 0))).toBe(true)
+    expect(pauses).not.toEqual(limits)
   })
 
   test('throws a duplicate in another index than the key at once', async () => {
