@@ -33,6 +33,8 @@ export interface PrivateMongoProxy {
   stall(): void
   /** Ends `cut` or `stall`. Bytes that `stall` held back are sent now. */
   restore(): Promise<void>
+  /** Loses each connection that sends `text` while `work` runs; the others, such as those of heartbeats, go on. */
+  loseConnectionsThatSend(text: string, work: () => Promise<unknown>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -117,6 +119,7 @@ export async function startPrivateMongoProxy(uri?: string): Promise<PrivateMongo
     uri: `${start}127.0.0.1:${proxy.port}/${path}?${options}`,
     cut: proxy.cut,
     stall: proxy.stall,
+    loseConnectionsThatSend: proxy.loseConnectionsThatSend,
     restore: proxy.restore,
     stop: async () => {
       await proxy.cut()

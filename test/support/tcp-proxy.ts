@@ -9,6 +9,11 @@ export interface TcpProxy {
   cut(): Promise<void>
   /** Holds back all bytes in both directions. Connections remain open and new ones are accepted. */
   stall(): void
+  /**
+   * Loses each client connection that sends `text` while `work` runs, like a firewall that forgets it: it stays open, but
+   * nothing comes back, also after `restore`. All other connections go on.
+   */
+  loseConnectionsThatSend(text: string, work: () => Promise<unknown>): Promise<void>
   /** Ends `cut` or `stall`. Held-back bytes are sent. */
   restore(): Promise<void>
 }
@@ -18,6 +23,8 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
   const port = await freePort()
   const pairs = new Map<Socket, Socket>()
   let stalled = false
+  const lost = new Set<Socket>()
+  let watch: ((client: Socket) => void) | undefined
   const listener = createServer((client) => {
     const server = connect(server_port, host)
     pairs.set(client, server)
@@ -27,11 +34,13 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
       socket.on('error', () => {})
       socket.on('close', () => {
         pairs.delete(client)
+        lost.delete(client)
         client.destroy()
         server.destroy()
       })
     }
     if (!stalled) join(client, server)
+    watch?.(client)
   })
   const listen = async (): Promise<void> => {
     listener.listen(port, '127.0.0.1')
@@ -49,18 +58,43 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
     },
     stall() {
       stalled = true
-      for (const [client, server] of pairs) {
-        client.unpipe(server)
-        server.unpipe(client)
+      for (const [client, server] of pairs) separate(client, server)
+    },
+    async loseConnectionsThatSend(text, work) {
+      const watching = new Map<Socket, (bytes: Buffer) => void>()
+      watch = (client) => {
+        const onData = (bytes: Buffer): void => {
+          const server = pairs.get(client)
+          if (server === undefined || !bytes.includes(text)) return
+          lost.add(client)
+          separate(client, server)
+          // Both sides go on reading, or the loss would look like a slow network when the buffers are full.
+          client.resume()
+          server.resume()
+        }
+        watching.set(client, onData)
+        client.on('data', onData)
+      }
+      for (const client of pairs.keys()) watch(client)
+      try {
+        await work()
+      } finally {
+        watch = undefined
+        for (const [client, onData] of watching) client.off('data', onData)
       }
     },
     async restore() {
       if (!listener.listening) await listen()
       if (!stalled) return
       stalled = false
-      for (const [client, server] of pairs) join(client, server)
+      for (const [client, server] of pairs) if (!lost.has(client)) join(client, server)
     },
   }
+}
+
+function separate(client: Socket, server: Socket): void {
+  client.unpipe(server)
+  server.unpipe(client)
 }
 
 function join(client: Socket, server: Socket): void {

@@ -40,7 +40,7 @@ export async function openMongodb({
   schema,
   start_wait,
 }: MongodbOptions): Promise<Store> {
-  const client = connect(uri, timeout_ms, connections_max)
+  const client = connect(uri, timeout_ms, connections_max, schema === 'verify')
   const calls = createMongoCalls(client, timeout_ms, connections_max)
   const db = openDatabase(client, database)
   const ping = async (): Promise<void> => {
@@ -102,7 +102,11 @@ function isMissing(error: unknown): boolean {
   return error instanceof Unavailable && !(error.cause instanceof MongoServerError)
 }
 
-function connect(uri: Secret, timeout_ms: number, connections_max: number): MongoClient {
+/**
+ * `is_bounded`: no command takes longer than a call. Then a connection without a response was lost by the network and is
+ * closed; the heartbeats have connections of their own and do not notice it. The creation of an index has no limit.
+ */
+function connect(uri: Secret, timeout_ms: number, connections_max: number, is_bounded: boolean): MongoClient {
   try {
     return new MongoClient(uri.reveal(), {
       appName: 'multihub',
@@ -111,6 +115,7 @@ function connect(uri: Secret, timeout_ms: number, connections_max: number): Mong
       serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
       waitQueueTimeoutMS: selectionTimeout(timeout_ms),
       connectTimeoutMS: timeout_ms,
+      socketTimeoutMS: is_bounded ? timeout_ms : 0,
       heartbeatFrequencyMS: HEARTBEAT_MS,
       maxPoolSize: connections_max,
       maxIdleTimeMS: POOL_IDLE_MS,

@@ -90,6 +90,26 @@ if ('skip' in proxy) {
       expect([undefined, version, version + 1]).toContain(found?.version)
     })
 
+    test('connections that the network lost are given up, although the server answers on others', async () => {
+      const options = {
+        database,
+        mongodb_uri,
+        connections_max: 2,
+        timeout_ms: TIMEOUT_MS,
+        schema: 'verify',
+      } as const
+      const small = await untilAnswered(() => openStore(options))
+      const spec = { ...ITEMS, name: `items_${randomHex(4)}` }
+      await patient.collection<Item>(spec)
+      const few = await untilAnswered(() => small.collection<Item>(spec))
+      await proxy.loseConnectionsThatSend(spec.name, async () => {
+        for (const failure of await Promise.all([failureOf(few.get(KEY)), failureOf(few.get(KEY))]))
+          expect(failure).toBeInstanceOf(Unavailable)
+      })
+      expect(await untilAnswered(() => few.get(KEY))).toBeUndefined()
+      await small.close()
+    })
+
     test('opening a store that cannot be reached fails with a message that says what to do', async () => {
       await proxy.cut()
       const failure = await failureOf(openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS }))
