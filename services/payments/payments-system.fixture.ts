@@ -66,7 +66,10 @@ export const RIVAL_KEY = 'the-key-of-the-account-of-a-rival-0123456789'
  */
 const SANDBOX_SILENCE = '1s'
 
-/** Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides. */
+/**
+ * Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides; nothing listens at the
+ * addresses of `down-1` and `down-2`.
+ */
 export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
@@ -144,6 +147,12 @@ async function writeProvidersFile(directory: string, provider: TestProvider): Pr
   const accounts = [
     { ...account, account_id: 'acme', key: provider.key },
     { ...account, account_id: 'rival', key: RIVAL_KEY },
+    ...['down-1', 'down-2'].map((account_id) => ({
+      ...account,
+      account_id,
+      base_url: 'http://127.0.0.1:1',
+      key: RIVAL_KEY,
+    })),
   ]
   await writeFile(path, JSON.stringify({ accounts }))
   return path

@@ -14,6 +14,7 @@ import {
 } from '#lib/platform/config/shared-settings.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import { createAccountSelection } from './circuit-breaker/account-selection.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
@@ -27,6 +28,7 @@ import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
+import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
@@ -100,8 +102,8 @@ export const role: Role = {
     const create_deps: CreatePaymentDeps = {
       runner,
       findRoute: async (service_id) => routeFromProto(await registry_cache.route(service_id)),
-      hasAccount: (account_id, environment, connector) =>
-        findAccount(account_id, environment)?.account.connector === connector,
+      ...createAccountSelection(findAccount),
+      findByCId: (payment) => payments.get(keyOfPayment(payment)),
       nextNumericId: numeric_ids.next,
     }
     const notification_deps = {
@@ -111,11 +113,13 @@ export const role: Role = {
     }
     await registry_cache.start()
     return {
-      services: [createPaymentRpc(store, createRefreshStalePayment(runner), create_deps, notification_deps)],
+      services: [
+        createPaymentRpc(store, createRefreshStalePayment(runner), create_deps, notification_deps),
+        createProviderAccountRpc(connectors.accounts),
+      ],
       async open() {
         const { host, port } = config
-        const { draining } = context
-        const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining }
+        const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
         const deps = { payments, runner, findAccount }
         provider_callback_server = await serveProviderCallbacks(
           (callback) => receiveProviderCallback(deps, callback),

@@ -1,5 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
+import { createAccountBreaker } from '../circuit-breaker/account-breaker.ts'
+import type { CircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
 import type { Connector } from './connector.ts'
 import { CONNECTORS } from './connector-table.ts'
 import type { ConnectorDefinition, ProviderCalls } from './define-connector.ts'
@@ -8,21 +10,22 @@ import type { PollSchedule } from './poll-schedule.ts'
 import type { AccountOf, ProviderAccount } from './provider-account.ts'
 import { createProviderHttp } from './provider-http.ts'
 
-/** A provider account with its connector and the times of its polls. */
+/** A provider account with its connector, its circuit breaker and the times of its polls. */
 export interface ConnectedAccount {
   readonly account: ProviderAccount
   readonly connector: Connector
+  readonly breaker: CircuitBreaker
   readonly schedule: PollSchedule
 }
 
 /** Finds an account by its id; `undefined` when the environment has no such account. */
 export type FindAccount = (account_id: string, environment: string) => ConnectedAccount | undefined
 
-/** Connects all accounts, and makes the search for them. */
-export function createFindAccount(accounts: readonly ProviderAccount[], http: HttpClient): FindAccount {
-  const connected = new Map(accounts.map((account) => [account.account_id, connectAccount(account, http)]))
+/** Makes the search for accounts. */
+export function createFindAccount(accounts: readonly ConnectedAccount[]): FindAccount {
+  const by_id = new Map(accounts.map((connected) => [connected.account.account_id, connected]))
   return (account_id, environment) => {
-    const found = connected.get(account_id)
+    const found = by_id.get(account_id)
     // Every search names the environment, so that a test payment never reaches a production account, nor the reverse
     // (spec: What the service does, 7).
     return found?.account.environment === environment ? found : undefined
@@ -37,13 +40,14 @@ export function connectAccount(account: ProviderAccount, http: HttpClient): Conn
   const calls =
     account.environment === 'test' ? connect(definition, account, http) : connect(definition, account, http)
   const { capabilities, poll_schedule } = definition
+  const breaker = createAccountBreaker(account)
   const connector: Connector = {
     ...capabilities,
-    create: (order, timeout_ms, signal) => calls.create(order, timeout_ms, signal),
+    create: (order, timeout_ms, signal) => breaker.observe(() => calls.create(order, timeout_ms, signal)),
     lookUp: gatherLookups(calls, capabilities.lookups_max),
     parseCallback: (callback) => calls.parseCallback?.(callback),
   }
-  return { account, connector, schedule: poll_schedule }
+  return { account, connector, breaker, schedule: poll_schedule }
 }
 
 function connect<E extends Environment>(

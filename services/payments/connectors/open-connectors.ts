@@ -3,7 +3,12 @@ import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
-import { createFindAccount, type FindAccount } from './connect-account.ts'
+import {
+  type ConnectedAccount,
+  connectAccount,
+  createFindAccount,
+  type FindAccount,
+} from './connect-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'
 
 /** The settings of the provider accounts. Without the sandbox's key there are no sandbox accounts. */
@@ -16,7 +21,8 @@ export interface ConnectorSettings {
 /** The provider accounts of a process, connected to their providers. */
 export interface OpenedConnectors {
   readonly findAccount: FindAccount
-  /** The URLs of all accounts. */
+  /** All accounts. */
+  readonly accounts: readonly ConnectedAccount[]
   readonly base_urls: readonly string[]
   close(): Promise<void>
 }
@@ -33,16 +39,18 @@ export async function openConnectors(
   variables: Variables,
 ): Promise<OpenedConnectors> {
   const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
-  const accounts = await readProviderAccounts({ sandbox, providers_file }, variables)
+  const configured = await readProviderAccounts({ sandbox, providers_file }, variables)
   // The operator configures the providers, so their addresses may be private, and their names are those of the system.
   const http = createHttpClient({
     allow: allowAnyAddress,
     connections_per_host: PROVIDER_CONNECTIONS,
     resolve: createSystemResolver(),
   })
+  const accounts = configured.map((account) => connectAccount(account, http))
   return {
-    findAccount: createFindAccount(accounts, http),
-    base_urls: accounts.map(({ base_url }) => base_url),
+    findAccount: createFindAccount(accounts),
+    accounts,
+    base_urls: accounts.map(({ account }) => account.base_url),
     close: () => http.close(),
   }
 }

@@ -6,7 +6,7 @@ import { ConfigError } from '#lib/platform/config/config.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
-import { createFindAccount } from './connect-account.ts'
+import { connectAccount, createFindAccount } from './connect-account.ts'
 import type { ProviderAccount } from './provider-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'
 
@@ -71,7 +71,7 @@ describe('accounts', () => {
   test('are found in their own environment only', async () => {
     const accounts = await read({ accounts: [acme] })
     const http = createHttpClient({ allow: allowAnyAddress })
-    const findAccount = createFindAccount(accounts, http)
+    const findAccount = createFindAccount(accounts.map((account) => connectAccount(account, http)))
     expect(findAccount('acme', 'production')?.account.connector).toBe('http')
     expect(findAccount('acme', 'test')).toBeUndefined()
     expect(findAccount('sandbox', 'test')?.account.connector).toBe('sandbox')

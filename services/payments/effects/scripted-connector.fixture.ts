@@ -1,4 +1,5 @@
 import { Secret } from '#lib/platform/crypto/secret.ts'
+import { createCircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Connector, ProviderOrder } from '../connectors/connector.ts'
 import { newAccount } from '../connectors/provider-account.ts'
@@ -50,6 +51,7 @@ export function scriptedConnector(
       settings: {},
     }),
     connector: connect(account_id),
+    breaker: createCircuitBreaker(() => {}),
     schedule: { first_ms: 60_000, max_ms: 300_000 },
   })
   return {

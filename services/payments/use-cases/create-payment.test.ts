@@ -5,6 +5,7 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { publishEventEffect } from '../domain/payment-event.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
 import {
   type CreatePaymentDeps,
   type CreatePaymentRequest,
@@ -42,7 +43,9 @@ function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
     runner: fixture.runner(),
     findRoute: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
     hasAccount: (account_id, environment, connector) =>
-      account_id === 'sandbox' && environment === 'test' && connector === 'sandbox',
+      account_id.startsWith('sandbox') && environment === 'test' && connector === 'sandbox',
+    admitAccounts: (account_ids) => account_ids.filter((account_id) => !account_id.endsWith('-down')),
+    findByCId: (payment) => fixture.store.payments.get(keyOfPayment(payment)),
     nextNumericId: numericIds(42),
   }
 }
@@ -84,6 +87,7 @@ const REFUSALS: readonly (readonly [string, number, Partial<CreatePaymentRequest
     ['a route without accounts', 1002, {}, { provider_accounts: [] }],
     ['an amount below the minimum', 6001, { amount: 99n }, {}],
     ['a currency other than that of the route', 6002, { currency: 'TRY' }, {}],
+    ['a route whose accounts are all known to be down', 7002, {}, { provider_accounts: ['sandbox-down'] }],
   ]
 
 describe('refuses without storing anything', () => {
@@ -117,6 +121,23 @@ test('reports the first refusal in the order of E9 when several apply', async ()
       await expect(both).rejects.toMatchObject({ code })
     }
   }
+})
+
+// E9
+test('reports a duplicate before accounts that are known to be down', async () => {
+  const input = request()
+  await createPayment(depsWith(), input)
+  const down = depsWith({ provider_accounts: ['sandbox-down'] })
+  await expect(createPayment(down, input)).rejects.toMatchObject({ code: 6009 })
+})
+
+// P4
+test('skips an account that is known to be down', async () => {
+  const deps = depsWith({ provider_accounts: ['sandbox-down', 'sandbox', 'sandbox-2'] })
+  expect(await createPayment(deps, request())).toMatchObject({
+    provider_accounts: ['sandbox', 'sandbox-2'],
+    attempt: { number: 1, account_id: 'sandbox' },
+  })
 })
 
 describe('a new payment', () => {

@@ -7,6 +7,7 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
+import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
 import type { Payer, Payment, Webhook } from '../domain/payment.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newEventEffect } from '../domain/payment-event.ts'
@@ -47,11 +48,10 @@ export interface CreatePaymentRequest {
 }
 
 /** What creating a payment needs. */
-export interface CreatePaymentDeps {
+export interface CreatePaymentDeps extends Pick<AccountSelection, 'hasAccount' | 'admitAccounts'> {
   readonly runner: EffectRunner<Payment>
   findRoute(service_id: string): Promise<PaymentRoute | undefined>
-  /** Whether the account is configured for this environment and connector. */
-  hasAccount(account_id: string, environment: Environment, connector: string): boolean
+  findByCId(payment: CreatePaymentRequest): Promise<Payment | undefined>
   nextNumericId(): string
 }
 
@@ -64,9 +64,9 @@ export async function createPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
 ): Promise<Payment> {
-  const { route, account_id } = await findPermittedRoute(deps, request)
+  const route = await findPermittedRoute(deps, request)
   const { runner } = deps
-  const { stored, is_new } = await runner.insertOrGet(newPayment(deps, request, route, account_id))
+  const { stored, is_new } = await runner.insertOrGet(await newPayment(deps, request, route))
   if (!is_new) throw duplicateError(request.policy, stored)
   try {
     // This runs `createAtProviderEffect`, which calls the provider.
@@ -81,36 +81,41 @@ export async function createPayment(
   }
 }
 
-/** Finds the route and its first provider account, and throws the first refusal in the order of E9. */
+/** Finds the route, and throws the first refusal in the order of E9. */
 async function findPermittedRoute(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
-): Promise<{ readonly route: PaymentRoute; readonly account_id: string }> {
+): Promise<PaymentRoute> {
   const { merchant_id, environment } = request
   const route = await deps.findRoute(request.service_id)
   if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
   if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
   const { provider_accounts } = route
-  const [account_id] = provider_accounts
   const are_configured = provider_accounts.every((account) =>
-    deps.hasAccount(account, environment, route.connector),
+    deps.hasAccount(account, environment, route.connector, route.direction),
   )
-  if (!route.enabled || !are_configured || account_id === undefined || route.direction === 'out')
+  if (!route.enabled || !are_configured || provider_accounts.length === 0 || route.direction === 'out')
     throw new PublicError(1002)
   const { amount } = request
   if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
     throw fieldError(6001, 'params.payment.amount.value')
   if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
-  return { route, account_id }
+  return route
 }
 
-function newPayment(
+/** Makes the payment. Throws 7002, after the check for a duplicate (E9), when all accounts are known to be down. */
+async function newPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
   route: PaymentRoute,
-  account_id: string,
-): Payment {
+): Promise<Payment> {
+  const provider_accounts = deps.admitAccounts(route.provider_accounts, request.environment)
+  const [account_id] = provider_accounts
+  if (account_id === undefined) {
+    const duplicate = await deps.findByCId(request)
+    throw duplicate ? duplicateError(request.policy, duplicate) : new PublicError(7002)
+  }
   const { policy: _policy, ...fields } = request
   const at = now()
   const payment_id = uuidv7()
@@ -122,7 +127,7 @@ function newPayment(
     h_id,
     ids: h_id === payment_id ? [payment_id] : [payment_id, h_id],
     method: route.method,
-    provider_accounts: route.provider_accounts,
+    provider_accounts,
     attempt: { number: 1, account_id, created_at: at },
     status: 'created',
     history: [{ status: 'created', at, amount: request.amount }],

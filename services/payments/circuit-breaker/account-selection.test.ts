@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
+import type { CallResult } from '../domain/call-result.ts'
+import { createAccountSelection } from './account-selection.ts'
+import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+
+const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused', is_provider_failure: true }
+
+let clock: ManualClock
+let restore: () => void
+let breakers: Map<string, CircuitBreaker>
+
+beforeEach(() => {
+  clock = createManualClock()
+  restore = useClock(clock)
+  breakers = new Map(['a', 'b', 'c'].map((id) => [id, createCircuitBreaker(() => {})]))
+})
+afterEach(() => restore())
+
+const findAccount: FindAccount = (id, environment) => {
+  const breaker = breakers.get(id)
+  return breaker && environment === 'test' ? ({ breaker } as ConnectedAccount) : undefined
+}
+const selection = createAccountSelection(findAccount)
+const admit = (...ids: readonly string[]) => selection.admitAccounts(ids, 'test')
+const isDown = (...ids: readonly string[]) => selection.areAllDown(ids, 'test')
+
+async function takeDown(id: string): Promise<void> {
+  for (let count = 0; count < 5; count += 1) await breakers.get(id)?.observe(async () => NOT_SENT)
+}
+
+test('all accounts of a route are admitted in its order while they work', () => {
+  expect(admit('c', 'a', 'b')).toEqual(['c', 'a', 'b'])
+  expect(isDown('a')).toBe(false)
+})
+
+test('accounts whose breaker is open are skipped, and none is left when all are', async () => {
+  await takeDown('a')
+  expect(admit('a', 'b', 'c')).toEqual(['b', 'c'])
+  expect(admit('b', 'a')).toEqual(['b'])
+  expect([admit('a'), isDown('a')]).toEqual([[], true])
+  expect(isDown('a', 'b')).toBe(false)
+  await takeDown('b')
+  expect([admit('a', 'b'), isDown('a', 'b')]).toEqual([[], true])
+})
+
+test('one payment is the probe of a half-open account, and can still move on; the next one skips it', async () => {
+  await takeDown('a')
+  await clock.advance(5_000)
+  expect(admit('a', 'b')).toEqual(['a', 'b'])
+  expect(admit('a', 'b')).toEqual(['b'])
+})
+
+test('a half-open account is a later choice without becoming the probe', async () => {
+  await takeDown('b')
+  await clock.advance(5_000)
+  expect(admit('a', 'b')).toEqual(['a', 'b'])
+  expect(admit('b')).toEqual(['b'])
+})
+
+test('a question about a route uses up no probe', async () => {
+  await takeDown('a')
+  await clock.advance(5_000)
+  expect(isDown('a')).toBe(false)
+  expect(admit('a')).toEqual(['a'])
+})
+
+test('accounts of the other environment are not there', () => {
+  expect(selection.admitAccounts(['a'], 'production')).toEqual([])
+})

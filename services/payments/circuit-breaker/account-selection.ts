@@ -1,0 +1,47 @@
+import type { Direction } from '#lib/contract/direction.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import type { FindAccount } from '../connectors/connect-account.ts'
+import type { OperationKind } from '../connectors/connector.ts'
+
+/** Chooses the provider accounts of new payments. */
+export interface AccountSelection {
+  /** Whether the account is configured for this environment and connector, and performs payments of this direction. */
+  hasAccount(account_id: string, environment: Environment, connector: string, direction: Direction): boolean
+  /**
+   * The accounts that a new payment may try, in the order of its route: from the first one whose breaker admits the payment
+   * on, without those whose breaker is open. Empty when there is none: the payment is refused with 7002 (E9). Call it once
+   * per payment, because it may make the payment the probe of a half-open breaker.
+   */
+  admitAccounts(account_ids: readonly string[], environment: Environment): readonly string[]
+  /**
+   * Whether `admitAccounts` would admit none now. It changes nothing, unlike `admitAccounts`: for questions about a route.
+   */
+  areAllDown(account_ids: readonly string[], environment: Environment): boolean
+}
+
+const OPERATION: Readonly<Record<Direction, OperationKind>> = { in: 'deposit', out: 'withdrawal' }
+
+/** Makes the selection from all accounts. */
+export function createAccountSelection(findAccount: FindAccount): AccountSelection {
+  return {
+    hasAccount(account_id, environment, connector, direction) {
+      const found = findAccount(account_id, environment)
+      return (
+        found?.account.connector === connector && found.connector.operations.includes(OPERATION[direction])
+      )
+    },
+    admitAccounts(account_ids, environment) {
+      const admitted: string[] = []
+      for (const account_id of account_ids) {
+        const breaker = findAccount(account_id, environment)?.breaker
+        if (breaker === undefined) continue
+        // A later account is used only after a failure, and then a half-open one is better than none.
+        const is_admitted = admitted.length === 0 ? breaker.admit() : breaker.status().state !== 'open'
+        if (is_admitted) admitted.push(account_id)
+      }
+      return admitted
+    },
+    areAllDown: (account_ids, environment) =>
+      !account_ids.some((account_id) => findAccount(account_id, environment)?.breaker.canAdmit()),
+  }
+}

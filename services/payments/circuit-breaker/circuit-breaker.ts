@@ -1,0 +1,109 @@
+import { clock, now } from '#lib/platform/time.ts'
+import type { CallResult } from '../domain/call-result.ts'
+
+/**
+ * `closed`: payments use the account. `open`: new payments skip it. `half_open`: the next new payment is the probe that
+ * decides whether it closes.
+ */
+export type CircuitState = 'closed' | 'open' | 'half_open'
+
+/** What the operator sees of a circuit breaker. */
+export interface CircuitStatus {
+  readonly state: CircuitState
+  /** When this process opened or closed it last. */
+  readonly since: Date
+  /** The failures since the last proper response. */
+  readonly failures: number
+  readonly last_failure?: { readonly reason: string; readonly at: Date }
+}
+
+/** A change of a circuit breaker, for logs and metrics. */
+export interface CircuitChange {
+  readonly state: 'open' | 'closed'
+  readonly failures: number
+  readonly reason: string | undefined
+  /** The time until the next probe; 0 when closed. */
+  readonly probe_after_ms: number
+}
+
+/** Keeps new payments away from a provider account that keeps failing, until a probe finds it working. */
+export interface CircuitBreaker {
+  status(): CircuitStatus
+  /** Whether `admit` would return true now. Changes nothing. */
+  canAdmit(): boolean
+  /** Whether a new payment may use the account. A half-open breaker admits one payment per interval: the probe. */
+  admit(): boolean
+  /** Performs a create and counts its result. A refusal by the provider is a proper response. Never refuses a call. */
+  observe(call: () => Promise<CallResult>): Promise<CallResult>
+}
+
+/** Five creates in a row fail by chance only when many others fail too. */
+const FAILURES_MAX = 5
+/** The time until the first probe. It doubles with each probe that fails. */
+const PROBE_FIRST_MS = 5_000
+const PROBE_MAX_MS = 60_000
+
+interface OpenCircuit {
+  readonly interval_ms: number
+  /** When it became or becomes half-open, on the monotonic clock. */
+  readonly half_open_at_ms: number
+  /** When the next probe may begin. A probe that never reaches the provider is followed by another one. */
+  readonly probe_at_ms: number
+}
+
+/** Makes the closed breaker of one account, for this process. `onChange` is called when it opens, stays open and closes. */
+export function createCircuitBreaker(onChange: (change: CircuitChange) => void): CircuitBreaker {
+  let opened: OpenCircuit | undefined
+  let since = now()
+  let failures = 0
+  let last_failure: CircuitStatus['last_failure']
+  // A call that began before the last change says nothing about the time after it.
+  let period = 0
+
+  const change = (next: OpenCircuit | undefined): void => {
+    if ((opened === undefined) !== (next === undefined)) since = now()
+    opened = next
+    period += 1
+    const probe_after_ms = next?.interval_ms ?? 0
+    onChange({ state: next ? 'open' : 'closed', failures, reason: last_failure?.reason, probe_after_ms })
+  }
+  const open = (interval_ms: number): void => {
+    const at_ms = clock.monotonic_ms() + interval_ms
+    change({ interval_ms, half_open_at_ms: at_ms, probe_at_ms: at_ms })
+  }
+  const isHalfOpen = ({ half_open_at_ms }: OpenCircuit): boolean => clock.monotonic_ms() >= half_open_at_ms
+
+  const canAdmit = (): boolean => opened === undefined || clock.monotonic_ms() >= opened.probe_at_ms
+
+  const fail = (reason: string): void => {
+    failures += 1
+    last_failure = { reason, at: now() }
+    if (opened === undefined) {
+      if (failures >= FAILURES_MAX) open(PROBE_FIRST_MS)
+    } else if (isHalfOpen(opened)) open(Math.min(opened.interval_ms * 2, PROBE_MAX_MS))
+  }
+  const succeed = (): void => {
+    failures = 0
+    if (opened) change(undefined)
+  }
+  return {
+    status() {
+      const state = opened === undefined ? 'closed' : isHalfOpen(opened) ? 'half_open' : 'open'
+      return { state, since, failures, ...(last_failure === undefined ? {} : { last_failure }) }
+    },
+    canAdmit,
+    admit() {
+      if (!canAdmit()) return false
+      if (opened) opened = { ...opened, probe_at_ms: clock.monotonic_ms() + opened.interval_ms }
+      return true
+    },
+    async observe(call) {
+      const began = period
+      const result = await call()
+      if (began !== period) return result
+      if (result.kind !== 'not_sent' && result.kind !== 'unknown') succeed()
+      else if (result.is_provider_failure) fail(result.reason)
+      return result
+    },
+  }
+}
