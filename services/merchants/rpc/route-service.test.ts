@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
@@ -171,18 +170,4 @@ describe('UpdateRoute', () => {
     const call = routes().updateRoute({ serviceId: route?.serviceId ?? '', ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
-})
-
-test('a merchant has at most 500 routes', async () => {
-  const { merchant } = await fixture.client(MerchantService).createMerchant({
-    name: 'Full',
-    timezone: 'UTC',
-    environments: [Environment.TEST],
-  })
-  const full = { ...valid(), merchantId: merchant?.merchantId ?? '' }
-  for (let created = 0; created < 500; created += 50) {
-    await Promise.all(Array.from({ length: 50 }, () => routes().createRoute(full)))
-  }
-  await expect(routes().createRoute(full)).rejects.toMatchObject({ code: 1003 })
-  expect((await routes().listRoutes({ merchantId: full.merchantId })).routes).toHaveLength(500)
 })
