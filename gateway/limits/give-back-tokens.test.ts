@@ -2,56 +2,37 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import { settled } from '../../test/support/manual-clock.ts'
 import {
   countOutcomes,
-  type GatewayStoreFixture,
+  FIRST_LEASE,
+  FREQUENT_METHOD,
+  IDLE_MS,
   interceptCalls,
+  type LimitsFixture,
   limitedCaller,
   loseWriteResults,
-  openGatewayStoreFixture,
+  openLimitsFixture,
 } from './limits.fixture.ts'
-import { createLimits, type Limits } from './limits.ts'
+import type { Limits } from './limits.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const TODAY = 'daily:2026-11-21'
-const OFTEN = 'payment.in'
-/** The size of the first lease of this bucket. */
-const LEASE = 1_000
-/** The tokens of an idle lease are returned after this time, and at most a second later. */
-const IDLE_MS = 5_000
 
-let gateway_store: GatewayStoreFixture
-let clock: ManualClock
-let restore: () => void
-let started: Limits[]
+let fixture: LimitsFixture
 beforeEach(async () => {
-  gateway_store = await openGatewayStoreFixture()
-  clock = createManualClock()
-  restore = useClock(clock)
-  started = []
+  fixture = await openLimitsFixture()
 })
-afterEach(async () => {
-  await Promise.all(started.map((limits) => limits.close()))
-  restore()
-  await gateway_store[Symbol.asyncDispose]()
-})
-
-/** Makes the limits of a gateway; they are closed after the test. */
-function start(counters = gateway_store.counters, leases_max?: number): Limits {
-  const limits = createLimits(counters, leases_max === undefined ? {} : { leases_max })
-  started.push(limits)
-  return limits
-}
+afterEach(async () => fixture[Symbol.asyncDispose]())
 
 const caller = limitedCaller()
 const daily = limitedCaller({ daily_limit: 5_000n })
 const count = (calls: number, by: Limits, from = daily) => countOutcomes(calls, () => by.useDailyLimit(from))
-const admit = (calls: number, by: Limits, bucket = OFTEN, from = caller) =>
+const admit = (calls: number, by: Limits, bucket = FREQUENT_METHOD, from = caller) =>
   countOutcomes(calls, () => by.useMethodQuota(bucket, from))
 const usedOf = async (name: string, application_id = '1001'): Promise<number | undefined> =>
-  (await gateway_store.counters.get({ application_id, name }))?.used
+  (await fixture.counters.get({ application_id, name }))?.used
 const reaches = (name: string, used: number, application_id?: string): Promise<unknown> =>
   eventually(
     () => usedOf(name, application_id),
@@ -60,11 +41,11 @@ const reaches = (name: string, used: number, application_id?: string): Promise<u
 
 describe('an idle lease', () => {
   test('is given back, so that two gateways admit exactly the daily limit although one is idle', async () => {
-    const [idle, busy] = [start(), start()]
+    const [idle, busy] = [fixture.startLimits(), fixture.startLimits()]
     await count(1, idle)
     const { admitted } = await count(6_000, busy)
     expect(admitted).toBeLessThan(4_999)
-    await clock.advance(IDLE_MS + 1_000)
+    await fixture.clock.advance(IDLE_MS + 1_000)
     await reaches(TODAY, admitted + 1)
     expect(await count(6_000, busy)).toMatchObject({ admitted: 4_999 - admitted })
     expect(await count(1, idle)).toMatchObject({ refused: 1 })
@@ -72,41 +53,41 @@ describe('an idle lease', () => {
   })
 
   test('is given back to the counter of its own window only', async () => {
-    const [first, second] = [start(), start()]
+    const [first, second] = [fixture.startLimits(), fixture.startLimits()]
     await admit(3, first)
     await admit(1, first, 'payment.status')
-    await clock.advance(IDLE_MS + 1_000)
-    await reaches(OFTEN, 3)
+    await fixture.clock.advance(IDLE_MS + 1_000)
+    await reaches(FREQUENT_METHOD, 3)
     await reaches('payment.status', 1)
     await admit(1, first)
-    clock.stepWall(MINUTE_MS)
+    fixture.clock.stepWall(MINUTE_MS)
     await admit(1, second)
-    await clock.advance(IDLE_MS + 1_000)
-    await reaches(OFTEN, 1)
+    await fixture.clock.advance(IDLE_MS + 1_000)
+    await reaches(FREQUENT_METHOD, 1)
   })
 
   test('is not given back while it is used', async () => {
-    const limits = start()
+    const limits = fixture.startLimits()
     for (let round = 1; round <= 5; round += 1) {
       expect(await count(1, limits)).toMatchObject({ admitted: 1 })
-      await clock.advance(IDLE_MS - 1)
+      await fixture.clock.advance(IDLE_MS - 1)
       expect(await usedOf(TODAY)).toBe(78)
     }
   })
 
   test('is given back when other gateways write the counter at the same time', async () => {
-    const busy = start()
+    const busy = fixture.startLimits()
     let reads = 0
-    const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
+    const disturbed = interceptCalls(fixture.counters, async (kind, work) => {
       const result = await work()
-      if (kind === 'read' && clock.monotonic_ms() >= IDLE_MS) {
+      if (kind === 'read' && fixture.clock.monotonic_ms() >= IDLE_MS) {
         reads += 1
         if (reads <= 3) await count(100, busy)
       }
       return result
     })
-    await count(1, start(disturbed))
-    await clock.advance(IDLE_MS + 1_000)
+    await count(1, fixture.startLimits(disturbed))
+    await fixture.clock.advance(IDLE_MS + 1_000)
     await eventually(
       async () => reads,
       (number = 0) => number > 3,
@@ -117,94 +98,94 @@ describe('an idle lease', () => {
 
   test('is kept when the store is unavailable, and given back later', async () => {
     let is_down = false
-    const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
+    const fragile = interceptCalls(fixture.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
-    const limits = start(fragile)
+    const limits = fixture.startLimits(fragile)
     await admit(1, limits)
     is_down = true
-    await clock.advance(IDLE_MS + 3_000)
+    await fixture.clock.advance(IDLE_MS + 3_000)
     expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
     is_down = false
-    await clock.advance(IDLE_MS + 1_000)
-    await reaches(OFTEN, 10)
+    await fixture.clock.advance(IDLE_MS + 1_000)
+    await reaches(FREQUENT_METHOD, 10)
   })
 
   test('keeps tokens of a new window that it acquires meanwhile', async () => {
     let reads = 0
     const acquired = Promise.withResolvers<void>()
-    const disturbed = interceptCalls(gateway_store.counters, async (kind, work) => {
+    const disturbed = interceptCalls(fixture.counters, async (kind, work) => {
       const result = await work()
       if (kind === 'read') reads += 1
       if (kind === 'read' && reads === 2) {
-        clock.stepWall(MINUTE_MS)
+        fixture.clock.stepWall(MINUTE_MS)
         await admit(1, limits)
         acquired.resolve()
       }
       return result
     })
-    const limits = start(disturbed)
+    const limits = fixture.startLimits(disturbed)
     await admit(1, limits)
-    await clock.advance(IDLE_MS + 1_000)
+    await fixture.clock.advance(IDLE_MS + 1_000)
     await acquired.promise
     await settled()
-    expect(await admit(LEASE - 1, limits)).toMatchObject({ admitted: LEASE - 1 })
+    expect(await admit(FIRST_LEASE - 1, limits)).toMatchObject({ admitted: FIRST_LEASE - 1 })
     expect(reads).toBe(3)
   })
 
   test('is given back once: a lost response is not retried', async () => {
-    const limits = start(interceptCalls(gateway_store.counters, loseWriteResults(2, 9)))
+    const limits = fixture.startLimits(interceptCalls(fixture.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
-    await clock.advance(IDLE_MS + 1_000)
-    await reaches(OFTEN, 1)
-    const other = start()
+    await fixture.clock.advance(IDLE_MS + 1_000)
+    await reaches(FREQUENT_METHOD, 1)
+    const other = fixture.startLimits()
     await admit(1, other)
-    await clock.advance(IDLE_MS + 1_000)
+    await fixture.clock.advance(IDLE_MS + 1_000)
     await limits.close()
-    await reaches(OFTEN, 2)
+    await reaches(FREQUENT_METHOD, 2)
   })
 })
 
 describe('tokens that another gateway gave back', () => {
   test.each([
-    ['a bucket', OFTEN, (by: Limits, calls: number) => admit(calls, by, OFTEN, quota)],
+    ['a bucket', FREQUENT_METHOD, (by: Limits, calls: number) => admit(calls, by, FREQUENT_METHOD, quota)],
     ['a day', TODAY, (by: Limits, calls: number) => count(calls, by, quota)],
   ])('are usable a second after the quota of %s was exhausted', async (_what, name, call) => {
-    const [first, second] = [start(), start()]
+    const [first, second] = [fixture.startLimits(), fixture.startLimits()]
     await call(first, 1)
     const { admitted } = await call(second, 1_280)
     expect(admitted).toBeLessThan(1_279)
     await first.close()
-    await clock.advance(999)
+    await fixture.clock.advance(999)
     expect(await call(second, 1)).toMatchObject({ refused: 1 })
-    await clock.advance(1)
+    await fixture.clock.advance(1)
     expect(await call(second, 1_280)).toMatchObject({ admitted: 1_279 - admitted })
     expect(await usedOf(name)).toBe(1_280)
   })
-  const quota = limitedCaller({ daily_limit: 1_280n, rate_limits: new Map([[OFTEN, 1_280]]) })
+  const quota = limitedCaller({ daily_limit: 1_280n, rate_limits: new Map([[FREQUENT_METHOD, 1_280]]) })
 })
 
 describe('a gateway with more leases than its cache holds', () => {
   test('gives back the tokens of the least recently used lease', async () => {
-    const limits = start(gateway_store.counters, 2)
+    const limits = fixture.startLimits(fixture.counters, 2)
     const from = (application_id: string) => limitedCaller({ application_id, daily_limit: 5_000n })
     for (const id of ['1001', '1002', '1003'])
       expect(await count(1, limits, from(id))).toMatchObject({ admitted: 1 })
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     await reaches(TODAY, 1, '1001')
     expect(await usedOf(TODAY, '1002')).toBe(78)
     expect(await count(5_000, limits, from('1001'))).toMatchObject({ admitted: 4_999, refused: 1 })
   })
 
   test('admits exactly each quota although every call evicts a lease', async () => {
-    const limits = start(gateway_store.counters, 1)
+    const limits = fixture.startLimits(fixture.counters, 1)
     const quotas = ['1001', '1002', '1003'].map((application_id) => ({ application_id, admitted: 0 }))
     const round = async (): Promise<number> => {
       for (const quota of quotas) {
         const from = limitedCaller({ application_id: quota.application_id, daily_limit: 1_234n })
         quota.admitted += (await count(40, limits, from)).admitted
       }
-      await clock.advance(1_000)
+      await fixture.clock.advance(1_000)
       return quotas.reduce((sum, { admitted }) => sum + admitted, 0)
     }
     await eventually(round, (sum) => sum === 3 * 1_234)
@@ -214,63 +195,63 @@ describe('a gateway with more leases than its cache holds', () => {
 
   test('gives back the tokens of evicted leases later when the store is unavailable', async () => {
     let is_down = false
-    const fragile = interceptCalls(gateway_store.counters, (_kind, work) =>
+    const fragile = interceptCalls(fixture.counters, (_kind, work) =>
       is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
     )
-    const limits = start(fragile, 1)
+    const limits = fixture.startLimits(fragile, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
     is_down = true
-    await clock.advance(3_000)
-    expect(await usedOf(OFTEN)).toBe(LEASE)
+    await fixture.clock.advance(3_000)
+    expect(await usedOf(FREQUENT_METHOD)).toBe(FIRST_LEASE)
     is_down = false
-    await clock.advance(1_000)
-    await reaches(OFTEN, 1)
+    await fixture.clock.advance(1_000)
+    await reaches(FREQUENT_METHOD, 1)
   })
 
   test('gives back the tokens of evicted leases when it stops', async () => {
-    const limits = start(gateway_store.counters, 1)
+    const limits = fixture.startLimits(fixture.counters, 1)
     await admit(1, limits)
     await admit(1, limits, 'payment.status')
     await limits.close()
-    expect([await usedOf(OFTEN), await usedOf('payment.status')]).toEqual([1, 1])
+    expect([await usedOf(FREQUENT_METHOD), await usedOf('payment.status')]).toEqual([1, 1])
   })
 })
 
 describe('a gateway that stops', () => {
   test('gives back unused tokens, also of an acquisition in progress, and admits no more calls', async () => {
-    const limits = start()
+    const limits = fixture.startLimits()
     await admit(3, limits)
     const in_progress = limits.useMethodQuota('payment.status', caller)
     await limits.close()
     await in_progress
-    expect(await usedOf(OFTEN)).toBe(3)
+    expect(await usedOf(FREQUENT_METHOD)).toBe(3)
     expect(await usedOf('payment.status')).toBe(1)
     expect(await admit(1, limits)).toMatchObject({ unavailable: 1 })
     await limits.close()
-    expect(await usedOf(OFTEN)).toBe(3)
+    expect(await usedOf(FREQUENT_METHOD)).toBe(3)
   })
 
   test('gives nothing back to a window other than its own', async () => {
-    const [limits, other] = [start(), start()]
+    const [limits, other] = [fixture.startLimits(), fixture.startLimits()]
     await admit(1, limits)
-    clock.stepWall(MINUTE_MS)
+    fixture.clock.stepWall(MINUTE_MS)
     await admit(1, other)
-    clock.stepWall(-1)
+    fixture.clock.stepWall(-1)
     await limits.close()
-    expect(await usedOf(OFTEN)).toBe(LEASE)
+    expect(await usedOf(FREQUENT_METHOD)).toBe(FIRST_LEASE)
   })
 
   test('makes no store call for days and windows that have ended', async () => {
     let calls = 0
-    const watched = interceptCalls(gateway_store.counters, (_kind, work) => {
+    const watched = interceptCalls(fixture.counters, (_kind, work) => {
       calls += 1
       return work()
     })
-    const limits = start(watched)
+    const limits = fixture.startLimits(watched)
     await count(1, limits)
     await admit(1, limits)
-    clock.stepWall(DAY_MS)
+    fixture.clock.stepWall(DAY_MS)
     calls = 0
     await limits.close()
     expect(calls).toBe(0)
@@ -279,14 +260,14 @@ describe('a gateway that stops', () => {
   test('stops without its store after a bounded number of tries', async () => {
     let tries = 0
     let is_down = false
-    const fragile = interceptCalls(gateway_store.counters, (_kind, work) => {
+    const fragile = interceptCalls(fixture.counters, (_kind, work) => {
       if (!is_down) return work()
       tries += 1
       return Promise.reject(new Unavailable('the store is down'))
     })
-    const limits = start(fragile)
+    const limits = fixture.startLimits(fragile)
     await countOutcomes(120, (index) =>
-      limits.useMethodQuota(OFTEN, limitedCaller({ application_id: `${index + 1}` })),
+      limits.useMethodQuota(FREQUENT_METHOD, limitedCaller({ application_id: `${index + 1}` })),
     )
     is_down = true
     await limits.close()
@@ -295,8 +276,8 @@ describe('a gateway that stops', () => {
 
   test('stops within three seconds when its store does not answer', async () => {
     let stalled = false
-    const limits = start(
-      interceptCalls(gateway_store.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
+    const limits = fixture.startLimits(
+      interceptCalls(fixture.counters, (_kind, work) => (stalled ? new Promise(() => {}) : work())),
     )
     await admit(1, limits)
     stalled = true
@@ -304,15 +285,16 @@ describe('a gateway that stops', () => {
     const closing = limits.close().then(() => {
       closed = true
     })
-    await clock.advance(2_999)
+    await fixture.clock.advance(2_999)
     expect(closed).toBe(false)
-    await clock.advance(1)
+    await fixture.clock.advance(1)
     await closing
   })
 
   test('leaves no timer behind', async () => {
     const timers = new Set<object>()
-    const restoreUncounted = useClock({
+    const { clock } = fixture
+    useClock({
       ...clock,
       after(delay_ms, action) {
         const running = {}
@@ -326,18 +308,19 @@ describe('a gateway that stops', () => {
         }
       },
     })
-    const limits = start()
+    const limits = fixture.startLimits()
     await admit(1, limits)
     expect(timers.size).toBe(1)
     await limits.close()
     expect(timers.size).toBe(0)
-    restoreUncounted()
-    restore = useClock(clock)
   })
 
   test('loses at most its leases when it is killed', async () => {
-    const lowered = limitedCaller({ rate_limits: new Map([[OFTEN, 3_200]]) })
-    await admit(1, start(), OFTEN, lowered)
-    expect(await admit(4_000, start(), OFTEN, lowered)).toMatchObject({ admitted: 3_150, refused: 850 })
+    const lowered = limitedCaller({ rate_limits: new Map([[FREQUENT_METHOD, 3_200]]) })
+    await admit(1, fixture.startLimits(), FREQUENT_METHOD, lowered)
+    expect(await admit(4_000, fixture.startLimits(), FREQUENT_METHOD, lowered)).toMatchObject({
+      admitted: 3_150,
+      refused: 850,
+    })
   })
 })

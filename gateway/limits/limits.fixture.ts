@@ -5,8 +5,10 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { type GatewayStore, openGatewayStore } from '../store.ts'
-import type { LimitedCaller } from './limits.ts'
+import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
 
 /** The gateway's collections on their own embedded store. */
 export interface GatewayStoreFixture extends GatewayStore, AsyncDisposable {
@@ -26,6 +28,44 @@ export async function openGatewayStoreFixture(): Promise<GatewayStoreFixture> {
     async [Symbol.asyncDispose]() {
       await store.close()
       await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A method with a large default quota, whose tokens are leased. */
+export const FREQUENT_METHOD = 'payment.in'
+
+/** The tokens of the first lease of that method. */
+export const FIRST_LEASE = 1_000
+
+/** The tokens of an idle lease are returned after this time, and at most a second later. */
+export const IDLE_MS = 5_000
+
+/** The collections of the gateway, while this process has a manual clock. Disposal gives the clock back. */
+export interface LimitsFixture extends GatewayStoreFixture {
+  readonly clock: ManualClock
+  /** Makes the limits of a gateway, which disposal closes. */
+  startLimits(counters?: GatewayStore['counters'], leases_max?: number): Limits
+}
+
+/** Opens empty collections, and sets the clock. */
+export async function openLimitsFixture(): Promise<LimitsFixture> {
+  const gateway_store = await openGatewayStoreFixture()
+  const clock = createManualClock()
+  const restoreClock = useClock(clock)
+  const started: Limits[] = []
+  return {
+    ...gateway_store,
+    clock,
+    startLimits(counters = gateway_store.counters, leases_max) {
+      const limits = createLimits(counters, leases_max === undefined ? {} : { leases_max })
+      started.push(limits)
+      return limits
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map((limits) => limits.close()))
+      restoreClock()
+      await gateway_store[Symbol.asyncDispose]()
     },
   }
 }

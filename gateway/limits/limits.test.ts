@@ -2,46 +2,38 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { currentRequest, withRequest } from '#lib/platform/context.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../test/support/manual-clock.ts'
+import { settled } from '../../test/support/manual-clock.ts'
 import {
   countOutcomes,
-  type GatewayStoreFixture,
+  FIRST_LEASE,
+  FREQUENT_METHOD,
   interceptCalls,
+  type LimitsFixture,
   limitedCaller,
   loseWriteResults,
-  openGatewayStoreFixture,
+  openLimitsFixture,
 } from './limits.fixture.ts'
 import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
 
 const MINUTE_MS = 60_000
-const RARE = 'payment.notification'
-const OFTEN = 'payment.in'
-/** The size of the first lease of this bucket. */
-const LEASE = 1_000
+/** A method with a small default quota. */
+const RARE_METHOD = 'payment.notification'
 
-let gateway_store: GatewayStoreFixture
-let clock: ManualClock
-let restore: () => void
+let fixture: LimitsFixture
 let limits: Limits
 beforeEach(async () => {
-  gateway_store = await openGatewayStoreFixture()
-  clock = createManualClock()
-  restore = useClock(clock)
-  limits = createLimits(gateway_store.counters)
+  fixture = await openLimitsFixture()
+  limits = fixture.startLimits()
 })
-afterEach(async () => {
-  restore()
-  await gateway_store[Symbol.asyncDispose]()
-})
+afterEach(async () => fixture[Symbol.asyncDispose]())
 
 const caller = limitedCaller()
-const limitedTo = (limit: number, bucket = RARE): LimitedCaller =>
+const limitedTo = (limit: number, bucket = RARE_METHOD): LimitedCaller =>
   limitedCaller({ rate_limits: new Map([[bucket, limit]]) })
-const admit = (count: number, from = caller, bucket = RARE, by = limits) =>
+const admit = (count: number, from = caller, bucket = RARE_METHOD, by = limits) =>
   countOutcomes(count, () => by.useMethodQuota(bucket, from))
 const usedOf = async (name: string): Promise<number | undefined> =>
-  (await gateway_store.counters.get({ application_id: '1001', name }))?.used
+  (await fixture.counters.get({ application_id: '1001', name }))?.used
 const failureOf = async (work: Promise<void>): Promise<PublicError> =>
   work.then(
     () => Promise.reject(new Error('the call was admitted')),
@@ -51,7 +43,7 @@ const failureOf = async (work: Promise<void>): Promise<PublicError> =>
 /** Makes limits whose store calls are counted. */
 function withCallCounts(): { readonly limits: Limits; readonly calls: { read: number; write: number } } {
   const calls = { read: 0, write: 0 }
-  const counters = interceptCalls(gateway_store.counters, (kind, work) => {
+  const counters = interceptCalls(fixture.counters, (kind, work) => {
     calls[kind] += 1
     return work()
   })
@@ -60,31 +52,31 @@ function withCallCounts(): { readonly limits: Limits; readonly calls: { read: nu
 
 describe('a bucket', () => {
   test('admits its limit in a window that opens with the first call, and reports the time to wait', async () => {
-    clock.stepWall(17_123)
+    fixture.clock.stepWall(17_123)
     expect(await admit(4)).toMatchObject({ admitted: 4 })
-    clock.stepWall(12_345)
+    fixture.clock.stepWall(12_345)
     expect(await admit(9)).toEqual({ admitted: 6, refused: 3, unavailable: 0 })
-    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({
+    expect(await failureOf(limits.useMethodQuota(RARE_METHOD, caller))).toMatchObject({
       code: 1000,
       http: 429,
-      details: { bucket: RARE, limit: 10, window_seconds: 60, retry_after_seconds: 48 },
+      details: { bucket: RARE_METHOD, limit: 10, window_seconds: 60, retry_after_seconds: 48 },
     })
-    clock.stepWall(47_654)
-    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({
+    fixture.clock.stepWall(47_654)
+    expect(await failureOf(limits.useMethodQuota(RARE_METHOD, caller))).toMatchObject({
       details: { retry_after_seconds: 1 },
     })
-    clock.stepWall(1)
+    fixture.clock.stepWall(1)
     expect(await admit(11)).toMatchObject({ admitted: 10, refused: 1 })
   })
 
   test('admits a caller that waited as long as its refusal said', async () => {
     for (const late_ms of [0, 1, 999, 1_000, 31_415, 59_000, 59_999]) {
       expect(await admit(10)).toMatchObject({ admitted: 10 })
-      clock.stepWall(late_ms)
-      const { details } = await failureOf(limits.useMethodQuota(RARE, caller))
-      clock.stepWall(Number(details?.['retry_after_seconds']) * 1_000)
+      fixture.clock.stepWall(late_ms)
+      const { details } = await failureOf(limits.useMethodQuota(RARE_METHOD, caller))
+      fixture.clock.stepWall(Number(details?.['retry_after_seconds']) * 1_000)
       expect(await admit(1)).toMatchObject({ admitted: 1 })
-      clock.stepWall(MINUTE_MS)
+      fixture.clock.stepWall(MINUTE_MS)
     }
   })
 
@@ -111,7 +103,7 @@ describe('a bucket', () => {
     expect(await admit(12, limitedTo(10))).toMatchObject({ admitted: 10 })
     expect(await admit(12, limitedTo(15))).toMatchObject({ admitted: 5 })
     expect(await admit(12, limitedTo(12))).toMatchObject({ refused: 12 })
-    expect(await failureOf(limits.useMethodQuota(RARE, limitedTo(12)))).toMatchObject({
+    expect(await failureOf(limits.useMethodQuota(RARE_METHOD, limitedTo(12)))).toMatchObject({
       details: { limit: 12 },
     })
     expect(await admit(12, limitedTo(20))).toMatchObject({ admitted: 5 })
@@ -120,34 +112,37 @@ describe('a bucket', () => {
   })
 
   test('is shared by two gateways', async () => {
-    const other = createLimits(gateway_store.counters)
-    const results = await Promise.all([admit(200, limitedTo(50)), admit(200, limitedTo(50), RARE, other)])
+    const other = createLimits(fixture.counters)
+    const results = await Promise.all([
+      admit(200, limitedTo(50)),
+      admit(200, limitedTo(50), RARE_METHOD, other),
+    ])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(50)
     expect(results.every(({ unavailable }) => unavailable === 0)).toBe(true)
   })
 
   test('locks callers out for at most six minutes after a clock was wrong', async () => {
-    clock.stepWall(3_600_000)
+    fixture.clock.stepWall(3_600_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
-    clock.stepWall(-3_600_000)
+    fixture.clock.stepWall(-3_600_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
-    clock.stepWall(-300_000)
-    const { details } = await failureOf(limits.useMethodQuota(RARE, caller))
+    fixture.clock.stepWall(-300_000)
+    const { details } = await failureOf(limits.useMethodQuota(RARE_METHOD, caller))
     expect(details).toMatchObject({ retry_after_seconds: 360 })
-    clock.stepWall(360_000)
+    fixture.clock.stepWall(360_000)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
-    clock.stepWall(-300_001)
+    fixture.clock.stepWall(-300_001)
     expect(await admit(11)).toMatchObject({ admitted: 10 })
   })
 
   test('admits its limit only, although the clocks of two gateways are minutes apart', async () => {
-    const other = createLimits(gateway_store.counters)
-    clock.stepWall(200_000)
+    const other = createLimits(fixture.counters)
+    fixture.clock.stepWall(200_000)
     expect(await admit(10)).toMatchObject({ admitted: 10 })
     for (const step_ms of [-200_000, 200_000, -200_000, 200_000]) {
-      clock.stepWall(step_ms)
+      fixture.clock.stepWall(step_ms)
       const by = step_ms < 0 ? other : limits
-      expect(await admit(5, caller, RARE, by)).toMatchObject({ refused: 5 })
+      expect(await admit(5, caller, RARE_METHOD, by)).toMatchObject({ refused: 5 })
     }
   })
 })
@@ -162,18 +157,18 @@ describe('the daily limit', () => {
   })
 
   test('ends at midnight UTC, and reports the time to wait', async () => {
-    clock.stepWall(3_600_500)
+    fixture.clock.stepWall(3_600_500)
     expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
     expect(await failureOf(limits.useDailyLimit(daily(50n)))).toMatchObject({
       code: 3009,
       http: 429,
       details: { bucket: 'daily', limit: 50, window_seconds: 86_400, retry_after_seconds: 82_800 },
     })
-    clock.stepWall(82_799_499)
+    fixture.clock.stepWall(82_799_499)
     expect(await count(1, daily(50n))).toMatchObject({ refused: 1 })
-    clock.stepWall(1)
+    fixture.clock.stepWall(1)
     expect(await count(60, daily(50n))).toMatchObject({ admitted: 50, refused: 10 })
-    clock.stepWall(-1)
+    fixture.clock.stepWall(-1)
     expect(await count(1, daily(50n))).toMatchObject({ refused: 1 })
   })
 
@@ -183,20 +178,18 @@ describe('the daily limit', () => {
   })
 
   test('is shared by two gateways', async () => {
-    const other = createLimits(gateway_store.counters)
+    const other = createLimits(fixture.counters)
     const results = await Promise.all([count(200, daily(75n)), count(200, daily(75n), other)])
     expect(results.map(({ admitted }) => admitted).reduce((a, b) => a + b)).toBe(75)
   })
 
   test('counts a request that waited over midnight in the day on which it began', async () => {
     const gate = Promise.withResolvers<void>()
-    const delayed = createLimits(
-      interceptCalls(gateway_store.counters, (_kind, work) => gate.promise.then(work)),
-    )
+    const delayed = createLimits(interceptCalls(fixture.counters, (_kind, work) => gate.promise.then(work)))
     await count(50, daily(50n))
-    clock.stepWall(86_399_999)
+    fixture.clock.stepWall(86_399_999)
     const waiting = count(5, daily(50n), delayed)
-    clock.stepWall(1)
+    fixture.clock.stepWall(1)
     gate.resolve()
     expect(await waiting).toMatchObject({ refused: 5 })
   })
@@ -209,36 +202,34 @@ describe('the daily limit', () => {
 describe('the store calls of limits', () => {
   test('are one read and one write per thousand calls of a large quota', async () => {
     const { limits, calls } = withCallCounts()
-    await limits.useMethodQuota(OFTEN, caller)
-    await countOutcomes(LEASE - 1, () => limits.useMethodQuota(OFTEN, caller))
+    await limits.useMethodQuota(FREQUENT_METHOD, caller)
+    await countOutcomes(FIRST_LEASE - 1, () => limits.useMethodQuota(FREQUENT_METHOD, caller))
     expect(calls).toEqual({ read: 1, write: 1 })
-    await limits.useMethodQuota(OFTEN, caller)
+    await limits.useMethodQuota(FREQUENT_METHOD, caller)
     expect(calls).toEqual({ read: 2, write: 2 })
   })
 
   test('are shared by all callers that wait', async () => {
     const { limits, calls } = withCallCounts()
-    expect(await admit(200, limitedTo(500), RARE, limits)).toMatchObject({ admitted: 200 })
+    expect(await admit(200, limitedTo(500), RARE_METHOD, limits)).toMatchObject({ admitted: 200 })
     expect(calls.write).toBeLessThanOrEqual(2)
   })
 
   test('are none for a refusal once the quota is known to be exhausted', async () => {
     const { limits, calls } = withCallCounts()
-    await admit(10, caller, RARE, limits)
+    await admit(10, caller, RARE_METHOD, limits)
     const before = { ...calls }
-    expect(await admit(500, caller, RARE, limits)).toMatchObject({ refused: 500 })
+    expect(await admit(500, caller, RARE_METHOD, limits)).toMatchObject({ refused: 500 })
     expect(calls).toEqual(before)
     const other = withCallCounts()
-    expect(await admit(500, caller, RARE, other.limits)).toMatchObject({ refused: 500 })
+    expect(await admit(500, caller, RARE_METHOD, other.limits)).toMatchObject({ refused: 500 })
     expect(other.calls).toEqual({ read: 1, write: 0 })
   })
 
   test('have a bounded queue of waiting callers', async () => {
     const gate = Promise.withResolvers<void>()
-    const delayed = createLimits(
-      interceptCalls(gateway_store.counters, (_kind, work) => gate.promise.then(work)),
-    )
-    const all = admit(5_101, caller, OFTEN, delayed)
+    const delayed = createLimits(interceptCalls(fixture.counters, (_kind, work) => gate.promise.then(work)))
+    const all = admit(5_101, caller, FREQUENT_METHOD, delayed)
     await settled()
     gate.resolve()
     expect(await all).toEqual({ admitted: 5_001, refused: 0, unavailable: 100 })
@@ -246,12 +237,12 @@ describe('the store calls of limits', () => {
 
   test('do not run under the deadline or identity of the first request that needs them', async () => {
     const seen: unknown[] = []
-    const watched = interceptCalls(gateway_store.counters, (_kind, work) => {
+    const watched = interceptCalls(fixture.counters, (_kind, work) => {
       seen.push(currentRequest())
       return work()
     })
     const context = { request_id: 'r', deadline_ms: 1 }
-    await withRequest(context, () => createLimits(watched).useMethodQuota(RARE, caller))
+    await withRequest(context, () => createLimits(watched).useMethodQuota(RARE_METHOD, caller))
     expect(seen).toEqual([undefined, undefined])
   })
 })
@@ -262,27 +253,27 @@ describe('without the store', () => {
     let waitForStore: () => Promise<void> = () => Promise.reject(new Unavailable('the store is down'))
     let reads = 0
     const observed_limits = createLimits(
-      interceptCalls(gateway_store.counters, async (kind, work) => {
+      interceptCalls(fixture.counters, async (kind, work) => {
         if (kind === 'read') reads += 1
         await waitForStore()
         return work()
       }),
     )
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 20 })
     const first_reads = reads
     waitForStore = () => stalled.promise
-    await clock.advance(999)
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
+    await fixture.clock.advance(999)
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 20 })
     expect(reads).toBe(first_reads)
-    await clock.advance(1)
-    const probe = admit(1, caller, RARE, observed_limits)
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
-    await clock.advance(60_000)
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ unavailable: 20 })
+    await fixture.clock.advance(1)
+    const probe = admit(1, caller, RARE_METHOD, observed_limits)
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 20 })
+    await fixture.clock.advance(60_000)
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 20 })
     expect(reads).toBe(first_reads + 1)
     stalled.resolve()
     expect(await probe).toMatchObject({ admitted: 1 })
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ admitted: 9, refused: 11 })
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ admitted: 9, refused: 11 })
   })
 
   test.each([
@@ -291,42 +282,46 @@ describe('without the store', () => {
   ])(
     'when it %s, the call that read it has the cause, and later refusals have none',
     async (_what, code, cause) => {
-      const observed_limits = createLimits(
-        interceptCalls(gateway_store.counters, () => Promise.reject(cause)),
-      )
-      expect(await failureOf(observed_limits.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
-      const refused = await failureOf(observed_limits.useMethodQuota(RARE, caller))
+      const observed_limits = createLimits(interceptCalls(fixture.counters, () => Promise.reject(cause)))
+      expect(await failureOf(observed_limits.useMethodQuota(RARE_METHOD, caller))).toMatchObject({
+        code,
+        cause,
+      })
+      const refused = await failureOf(observed_limits.useMethodQuota(RARE_METHOD, caller))
       expect([refused.code, refused.cause]).toEqual([2002, undefined])
-      await clock.advance(1_000)
-      expect(await failureOf(observed_limits.useMethodQuota(RARE, caller))).toMatchObject({ code, cause })
+      await fixture.clock.advance(1_000)
+      expect(await failureOf(observed_limits.useMethodQuota(RARE_METHOD, caller))).toMatchObject({
+        code,
+        cause,
+      })
     },
   )
 
   test('admits calls from the lease, and then answers 2002', async () => {
-    await limits.useMethodQuota(OFTEN, caller)
-    await gateway_store.store.close()
-    const result = await admit(LEASE + 9, caller, OFTEN)
-    expect(result).toEqual({ admitted: LEASE - 1, refused: 0, unavailable: 10 })
-    expect(await failureOf(limits.useMethodQuota(RARE, caller))).toMatchObject({ code: 2002 })
+    await limits.useMethodQuota(FREQUENT_METHOD, caller)
+    await fixture.store.close()
+    const result = await admit(FIRST_LEASE + 9, caller, FREQUENT_METHOD)
+    expect(result).toEqual({ admitted: FIRST_LEASE - 1, refused: 0, unavailable: 10 })
+    expect(await failureOf(limits.useMethodQuota(RARE_METHOD, caller))).toMatchObject({ code: 2002 })
   })
 
   test('a quota that is known to be exhausted still refuses with 429', async () => {
     await admit(10)
-    await gateway_store.store.close()
+    await fixture.store.close()
     expect(await admit(5)).toMatchObject({ refused: 5 })
   })
 
   test('a lost response grants nothing, although the tokens are counted as used', async () => {
-    const observed_limits = createLimits(interceptCalls(gateway_store.counters, loseWriteResults(1, 1)))
-    expect(await admit(1, caller, RARE, observed_limits)).toMatchObject({ unavailable: 1 })
-    await clock.advance(1_000)
-    expect(await admit(1, caller, RARE, observed_limits)).toMatchObject({ admitted: 1 })
-    expect(await admit(20, caller, RARE, observed_limits)).toMatchObject({ admitted: 8, refused: 12 })
+    const observed_limits = createLimits(interceptCalls(fixture.counters, loseWriteResults(1, 1)))
+    expect(await admit(1, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 1 })
+    await fixture.clock.advance(1_000)
+    expect(await admit(1, caller, RARE_METHOD, observed_limits)).toMatchObject({ admitted: 1 })
+    expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ admitted: 8, refused: 12 })
   })
 
   test('a fault is reported as 2001 and does not count against the quota', async () => {
-    const broken = interceptCalls(gateway_store.counters, () => Promise.reject(new TypeError('a fault')))
-    const failure = await failureOf(createLimits(broken).useMethodQuota(RARE, caller))
+    const broken = interceptCalls(fixture.counters, () => Promise.reject(new TypeError('a fault')))
+    const failure = await failureOf(createLimits(broken).useMethodQuota(RARE_METHOD, caller))
     expect(failure).toMatchObject({ code: 2001, cause: expect.any(TypeError) })
   })
 })
