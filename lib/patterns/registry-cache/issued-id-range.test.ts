@@ -1,4 +1,4 @@
-import { create, toBinary } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -10,28 +10,15 @@ import {
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { sleep, useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { CHANGES_SUBJECT } from './change-watch.ts'
-import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
+import { sleep } from '#lib/platform/time.ts'
+import { openRegistryCaches, type RegistryCacheFixture } from './registry-cache.fixture.ts'
+import { createRegistryCache } from './registry-cache.ts'
 
-let clock: ManualClock
-let bus: Bus
-let restore: () => void
-const running: RegistryCache[] = []
-
+let fixture: RegistryCacheFixture
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
-  bus = createMemoryBus()
+  fixture = openRegistryCaches()
 })
-afterEach(async () => {
-  for (const registry_cache of running.splice(0)) await registry_cache.stop()
-  await bus.close()
-  restore()
-})
+afterEach(async () => fixture[Symbol.asyncDispose]())
 
 const LOWEST = 20_001
 
@@ -63,7 +50,7 @@ async function startedRegistryCache(credentials = 1) {
       const changed = created.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms)
       return create(ListChangesResponseSchema, {
         changes: changed.map(({ number }) => changeOf(number)),
-        readTime: timestampFromMs(clock.now_ms()),
+        readTime: timestampFromMs(fixture.clock.now_ms()),
         ...(state.reports_range && {
           lowestApplicationId: String(LOWEST),
           highestApplicationId: String(state.highest),
@@ -77,15 +64,13 @@ async function startedRegistryCache(credentials = 1) {
   /** Creates a credential whose id follows `skipped` ids that were issued without a credential. */
   const createCredential = (skipped = 0): string => {
     state.highest += skipped + 1
-    created.push({ number: state.highest, at_ms: clock.now_ms() })
+    created.push({ number: state.highest, at_ms: fixture.clock.now_ms() })
     return String(state.highest)
   }
   const ids = Array.from({ length: credentials }, () => createCredential())
-  const registry_cache = createRegistryCache({ client, bus, role: 'gateway' })
+  const registry_cache = createRegistryCache({ client, bus: fixture.bus, role: 'gateway' })
   const find = registry_cache.credentials(({ credential }) => credential?.applicationId)
-  await registry_cache.start()
-  running.push(registry_cache)
-  await clock.advance(0)
+  await fixture.start(registry_cache)
   return { state, reads, ids, find, createCredential }
 }
 
@@ -94,10 +79,7 @@ const notCalled = (): Promise<never> => Promise.reject(new Error('this must not 
 const changeOf = (number: number) =>
   create(ChangeSchema, { kind: ChangeKind.CREDENTIAL, id: String(number), merchantId: '1001' })
 
-const notify = async (id: string): Promise<void> => {
-  await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, changeOf(Number(id))))
-  await clock.advance(0)
-}
+const notify = (id: string): Promise<void> => fixture.notify(changeOf(Number(id)))
 
 /** Invented ids of any length, none within 1,000 of the issued ones. */
 const invented_ids = Array.from({ length: 1_000 }, (_, index) => {
@@ -119,13 +101,13 @@ describe('ids without a credential', () => {
   test('cause one read per minute each within 1,000 of the highest issued id', async () => {
     const { reads, find } = await startedRegistryCache()
     // Changes are reported repeatedly for a while, and each report causes another read.
-    await clock.advance(15_000)
+    await fixture.clock.advance(15_000)
     const findAll = async (): Promise<void> => {
       for (let id = LOWEST - 500; id < LOWEST + 2_000; id += 1) await find(String(id))
     }
     for (let second = 0; second < 59; second += 1) {
       await findAll()
-      await clock.advance(1_000)
+      await fixture.clock.advance(1_000)
     }
     expect(new Set(reads).size).toBe(1_001)
     expect(reads).toHaveLength(1_001)
@@ -138,7 +120,7 @@ describe('ids without a credential', () => {
     for (let ahead = 1; ahead <= 1_500; ahead += 1) flood.push(String(state.highest + ahead))
     const refused = flood.map((id) => find(id))
     const good = ids.map((id) => find(id))
-    await clock.advance(3_000)
+    await fixture.clock.advance(3_000)
     expect(await Promise.all(good)).toEqual(ids)
     expect(new Set(await Promise.all(refused))).toEqual(new Set([undefined]))
     expect(reads).toHaveLength(3_000)
@@ -157,7 +139,7 @@ describe('a new credential', () => {
     const { find, createCredential } = await startedRegistryCache()
     const id = createCredential(1_000)
     expect(await find(id)).toBeUndefined()
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await find(id)).toBe(id)
   })
 
@@ -174,12 +156,12 @@ describe('a new credential', () => {
     const { find, createCredential } = await startedRegistryCache()
     expect(await find('20002')).toBeUndefined()
     expect(await find('20003')).toBeUndefined()
-    await clock.advance(10_500)
+    await fixture.clock.advance(10_500)
     expect([createCredential(), createCredential()]).toEqual(['20002', '20003'])
     expect(await find('20002')).toBeUndefined()
     await notify('20003')
     expect(await find('20003')).toBe('20003')
-    await clock.advance(500)
+    await fixture.clock.advance(500)
     expect(await find('20002')).toBe('20002')
   })
 })
@@ -188,9 +170,9 @@ describe('the highest known id', () => {
   test('does not fall when an older response arrives after a newer one', async () => {
     const { state, find, createCredential } = await startedRegistryCache()
     const id = createCredential(5_000)
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     state.highest -= 4_000
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await find(id)).toBe(id)
   })
 
@@ -200,14 +182,14 @@ describe('the highest known id', () => {
     expect(reads).toEqual([])
     state.reports_range = false
     const id = createCredential(2_000)
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await find(id)).toBe(id)
     await find('70000')
     await notify(id)
     await find('70001')
     expect(reads).toEqual([id, '70000', '70001'])
     state.reports_range = true
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     await find('70002')
     expect(reads).toHaveLength(3)
   })
@@ -216,14 +198,14 @@ describe('the highest known id', () => {
     const { state, find, createCredential } = await startedRegistryCache()
     state.has_no_changes_feed = true
     const id = createCredential(5_000)
-    await clock.advance(59_900)
+    await fixture.clock.advance(59_900)
     expect(await find(id)).toBeUndefined()
-    await clock.advance(100)
+    await fixture.clock.advance(100)
     expect(await find(id)).toBe(id)
     state.is_unavailable = true
     await expect(find('70000')).rejects.toMatchObject({ code: 2002 })
     state.is_unavailable = state.has_no_changes_feed = false
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await find('70000')).toBeUndefined()
   })
 
@@ -231,11 +213,11 @@ describe('the highest known id', () => {
     const { state, reads, find, createCredential } = await startedRegistryCache()
     await find('20002')
     state.is_unavailable = true
-    await clock.advance(5_000)
+    await fixture.clock.advance(5_000)
     state.is_unavailable = false
-    clock.stepWall(-3_600_000)
+    fixture.clock.stepWall(-3_600_000)
     const id = createCredential()
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await find(id)).toBe(id)
     reads.length = 0
     for (const invented of invented_ids) await find(invented)

@@ -1,11 +1,11 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import {
   ChangeKind,
-  ChangeSchema,
+  type ChangeSchema,
   GetCredentialResponseSchema,
   GetRouteResponseSchema,
   ListChangesResponseSchema,
@@ -14,29 +14,17 @@ import {
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
-import { now, clock as processClock, useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { clock, now } from '#lib/platform/time.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
-import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
+import { openRegistryCaches, type RegistryCacheFixture } from './registry-cache.fixture.ts'
+import { createRegistryCache } from './registry-cache.ts'
 
-let clock: ManualClock
-let bus: Bus
-let restore: () => void
-const running: RegistryCache[] = []
-
+let fixture: RegistryCacheFixture
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
-  bus = createMemoryBus()
+  fixture = openRegistryCaches()
 })
-afterEach(async () => {
-  for (const registry_cache of running.splice(0)) await registry_cache.stop()
-  await bus.close()
-  restore()
-})
+afterEach(async () => fixture[Symbol.asyncDispose]())
 
 type ChangeInit = MessageInitShape<typeof ChangeSchema>
 
@@ -80,7 +68,7 @@ function createFakeRegistry() {
       recordCall('changes')
       const from_ms = since && timestampMs(create(TimestampSchema, since))
       const changes = written.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms - 10_000)
-      const readTime = timestampFromMs(processClock.now_ms())
+      const readTime = timestampFromMs(clock.now_ms())
       return create(ListChangesResponseSchema, {
         changes: changes.map(({ change }) => change),
         readTime,
@@ -89,17 +77,15 @@ function createFakeRegistry() {
     },
   }
   const write = (change: ChangeInit): void =>
-    void written.push({ at_ms: processClock.now_ms(), change: { merchantId: '1001', ...change } })
+    void written.push({ at_ms: clock.now_ms(), change: { merchantId: '1001', ...change } })
   const count = (what: string): number => state.calls.filter((call) => call === what).length
   return { state, client, write, count }
 }
 
 async function startRegistryCache(client: Client<typeof RegistryService>, role = 'gateway') {
-  const registry_cache = createRegistryCache({ client, bus, role })
+  const registry_cache = createRegistryCache({ client, bus: fixture.bus, role })
   const credential = registry_cache.credentials((answer) => ({ status: answer.credential?.status }))
-  await registry_cache.start()
-  running.push(registry_cache)
-  await clock.advance(0)
+  await fixture.start(registry_cache)
   return { registry_cache, credential }
 }
 
@@ -110,13 +96,13 @@ describe('a blocked credential', () => {
     const registry = createFakeRegistry()
     const processes = [await startRegistryCache(registry.client), await startRegistryCache(registry.client)]
     for (const { credential } of processes) await credential('20001')
-    await clock.advance(30_500)
+    await fixture.clock.advance(30_500)
     registry.state.status = CredentialStatus.BLOCKED
     registry.write(CREDENTIAL)
     for (const { credential } of processes) {
       expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
     }
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     for (const { credential } of processes) {
       expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
     }
@@ -127,8 +113,7 @@ describe('a blocked credential', () => {
     const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
     registry.state.status = CredentialStatus.BLOCKED
-    await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, create(ChangeSchema, CREDENTIAL)))
-    await clock.advance(0)
+    await fixture.notify(CREDENTIAL)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
   })
 
@@ -136,8 +121,8 @@ describe('a blocked credential', () => {
     const registry = createFakeRegistry()
     const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
-    await bus.publish(CHANGES_SUBJECT, new Uint8Array([255, 255, 255]))
-    await clock.advance(0)
+    await fixture.bus.publish(CHANGES_SUBJECT, new Uint8Array([255, 255, 255]))
+    await fixture.clock.advance(0)
     expect(await credential('20001')).toBeDefined()
     expect(registry.count('credential')).toBe(1)
   })
@@ -145,13 +130,11 @@ describe('a blocked credential', () => {
 
 test('drops values that were read before the first poll', async () => {
   const registry = createFakeRegistry()
-  const registry_cache = createRegistryCache({ client: registry.client, bus, role: 'gateway' })
+  const registry_cache = createRegistryCache({ client: registry.client, bus: fixture.bus, role: 'gateway' })
   const credential = registry_cache.credentials((answer) => ({ status: answer.credential?.status }))
   await credential('20001')
   registry.state.status = CredentialStatus.BLOCKED
-  await registry_cache.start()
-  running.push(registry_cache)
-  await clock.advance(0)
+  await fixture.start(registry_cache)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
 })
 
@@ -163,7 +146,7 @@ test('sends the merchants service nothing but one poll per second in the steady 
     await registry_cache.route('30001')
     await registry_cache.merchantRoutes('1001', 'test')
     await registry_cache.merchantEndpoints('1001', 'test')
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
   }
   expect(registry.count('changes')).toBe(60)
   expect(registry.state.calls.filter((call) => call !== 'changes')).toHaveLength(4)
@@ -174,18 +157,18 @@ describe('while the merchants service is unavailable', () => {
     const registry = createFakeRegistry()
     const { credential } = await startRegistryCache(registry.client, 'payments')
     await credential('20001')
-    await clock.advance(120_000)
+    await fixture.clock.advance(120_000)
     await credential('20001')
     registry.state.is_unavailable = true
-    await clock.advance(59_900)
+    await fixture.clock.advance(59_900)
     expect(await credential('20001')).toBeDefined()
     expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 59/)
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     await expect(credential('20001')).rejects.toMatchObject({ code: 2002 })
     registry.state.status = CredentialStatus.BLOCKED
     registry.write(CREDENTIAL)
     registry.state.is_unavailable = false
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
     expect(await metricsText()).toMatch(/multihub_registry_cache_age_seconds\{role="payments"\} 0/)
   })
@@ -195,13 +178,13 @@ describe('while the merchants service is unavailable', () => {
     const { credential } = await startRegistryCache(registry.client)
     await credential('20001')
     registry.state.is_unavailable = true
-    await clock.advance(5_000)
+    await fixture.clock.advance(5_000)
     registry.state.status = CredentialStatus.DISABLED
     registry.write(CREDENTIAL)
-    await clock.advance(40_000)
+    await fixture.clock.advance(40_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.ACTIVE })
     registry.state.is_unavailable = false
-    await clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     expect(await credential('20001')).toEqual({ status: CredentialStatus.DISABLED })
   })
 
@@ -216,7 +199,11 @@ describe('while the merchants service is unavailable', () => {
 })
 
 test.each([
-  ['a poll after the clock of the merchants service was set back', () => clock.stepWall(-600_000), false],
+  [
+    'a poll after the clock of the merchants service was set back',
+    () => fixture.clock.stepWall(-600_000),
+    false,
+  ],
   ['a poll that reports too many changes', () => undefined, true],
 ])('%s drops all values', async (_case, happen, too_many) => {
   const registry = createFakeRegistry()
@@ -226,7 +213,7 @@ test.each([
   happen()
   registry.state.too_many = too_many
   registry.state.status = CredentialStatus.BLOCKED
-  await clock.advance(1_000)
+  await fixture.clock.advance(1_000)
   expect(await credential('20001')).toEqual({ status: CredentialStatus.BLOCKED })
   await registry_cache.merchantRoutes('1001', 'test')
   expect(registry.count('routes')).toBe(2)
@@ -248,7 +235,7 @@ test.each([
   }
   await readAll()
   registry.write({ kind, id })
-  await clock.advance(1_000)
+  await fixture.clock.advance(1_000)
   registry.state.calls.length = 0
   await readAll()
   expect(registry.state.calls).toEqual(dropped)
@@ -259,7 +246,7 @@ test('lists an endpoint that was added before the given instant', async () => {
   const { registry_cache } = await startRegistryCache(registry.client)
   expect(await registry_cache.merchantEndpoints('1001', 'test')).toHaveLength(1)
   registry.state.endpoints = 2
-  await clock.advance(50)
+  await fixture.clock.advance(50)
   expect(await registry_cache.endpointsReadAfter('1001', 'test', now())).toHaveLength(2)
   expect(await registry_cache.merchantEndpoints('1001', 'test')).toHaveLength(2)
 })
