@@ -176,7 +176,8 @@ test('a lease that could not be written gives its share of the budget back', asy
   await runner.stop()
 })
 
-test('the outcome of an act is written again while the store is unavailable, so that the act is not repeated', async () => {
+/** Runs an effect whose outcome cannot be written, and waits until that has failed this number of times. */
+async function actWithoutStore(failures_min: number) {
   const { items, setFailing, failures } = withFailingWrites()
   const { bound, began, release } = gatedCharge('first')
   const runner = fixture.runner([bound], items)
@@ -186,8 +187,13 @@ test('the outcome of an act is written again while the store is unavailable, so 
   release()
   await eventually(
     async () => failures(),
-    (count = 0) => count >= 3,
+    (count = 0) => count >= failures_min,
   )
+  return { runner, running, setFailing }
+}
+
+test('the outcome of an act is written again while the store is unavailable, so that the act is not repeated', async () => {
+  const { runner, running, setFailing } = await actWithoutStore(3)
   setFailing(false)
   expect(await running).toMatchObject({ by: 'first', effects: [] })
   await runner.stop()
@@ -197,17 +203,7 @@ test.each<[string, (stop: () => void) => void]>([
   ['the lease has run out', () => clock.stepWall(LEASE_MS + 1)],
   ['the process stops', (stop) => stop()],
 ])('the outcome of an act is given up when %s', async (_, end) => {
-  const { items, setFailing, failures } = withFailingWrites()
-  const { bound, began, release } = gatedCharge('first')
-  const runner = fixture.runner([bound], items)
-  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
-  await began
-  setFailing(true)
-  release()
-  await eventually(
-    async () => failures(),
-    (count = 0) => count >= 2,
-  )
+  const { runner, running } = await actWithoutStore(2)
   let stopped: Promise<void> | undefined
   end(() => {
     stopped = runner.stop()
