@@ -1,14 +1,20 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import type { HttpClient } from '#lib/platform/http/client.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { clock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { connectAccount } from '../payments/connectors/connect-account.ts'
-import type { Connector } from '../payments/connectors/connector.ts'
+import type { Connector, ProviderOrder } from '../payments/connectors/connector.ts'
 import { newAccount } from '../payments/connectors/provider-account.ts'
+import { type CallbackReceiver, startReceiver } from './callback-receiver.fixture.ts'
 import { role } from './service.ts'
 
 /** The shared key with which the test sandbox and payments sign their requests. */
@@ -50,6 +56,42 @@ export async function startSandbox(
     async stop() {
       await running.stop()
       await store.close()
+    },
+  }
+}
+
+/** What a test needs to use a sandbox as payments does. Disposal deletes the directory. */
+export interface SandboxFixture extends AsyncDisposable {
+  /** For the store of the sandbox. */
+  readonly directory: string
+  readonly receiver: CallbackReceiver
+  connect(sandbox: Pick<TestSandbox, 'url'>): Connector
+  /** Makes the order of a deposit. `digits` are the last digits of its amount, which choose the outcome. */
+  orderOf(number: number, digits?: number): ProviderOrder
+}
+
+/** Makes a directory and starts a receiver of callbacks. */
+export async function openSandboxFixture(): Promise<SandboxFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
+  const http = createHttpClient({ allow: allowAnyAddress })
+  const receiver = await startReceiver(connectSandbox({ url: 'http://unused' }, http))
+  return {
+    directory,
+    receiver,
+    connect: (sandbox) => connectSandbox(sandbox, http),
+    orderOf: (number, digits = 0) => ({
+      kind: 'deposit',
+      idempotency_key: `deposit-${number}`,
+      amount: { minor: 1_000_000n + BigInt(digits), currency: 'INR' },
+      method: 'upi',
+      callback_url: receiver.url,
+      expires_at: new Date(clock.now_ms() + 3_600_000),
+      payer: {},
+    }),
+    async [Symbol.asyncDispose]() {
+      await receiver.close()
+      await http.close()
+      await rm(directory, { recursive: true })
     },
   }
 }

@@ -1,47 +1,35 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
-import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { Connector, ProviderOrder } from '../../services/payments/connectors/connector.ts'
 import type { CallResult } from '../../services/payments/domain/call-result.ts'
-import { type CallbackReceiver, startReceiver } from '../../services/sandbox/callback-receiver.fixture.ts'
-import { connectSandbox } from '../../services/sandbox/sandbox.fixture.ts'
+import { openSandboxFixture, type SandboxFixture } from '../../services/sandbox/sandbox.fixture.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
-let directory: string
-let http: HttpClient
-let receiver: CallbackReceiver
+let fixture: SandboxFixture
 let children: ChildProcess[] = []
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
-  http = createHttpClient({ allow: allowAnyAddress })
-  receiver = await startReceiver(connectSandbox({ url: 'http://unused' }, http))
+  fixture = await openSandboxFixture()
 })
 
 afterEach(async () => {
   for (const child of children.splice(0)) await kill(child)
-  await receiver.close()
-  await http.close()
-  await rm(directory, { recursive: true })
+  await fixture[Symbol.asyncDispose]()
 })
 
 async function startChild(): Promise<{ child: ChildProcess; connector: Connector }> {
   const script = join(import.meta.dirname, 'sandbox.child.ts')
   const child = spawn(process.execPath, [script], {
-    env: { ...process.env, NODE_OPTIONS: '', CHILD_DIRECTORY: directory },
+    env: { ...process.env, NODE_OPTIONS: '', CHILD_DIRECTORY: fixture.directory },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children = [...children, child]
   const exited = once(child, 'exit').then(() => Promise.reject(new Error('the sandbox did not start')))
   const [line] = await Promise.race([once(child.stdout, 'data'), exited])
   exited.catch(() => {})
-  return { child, connector: connectSandbox({ url: String(line).trim() }, http) }
+  return { child, connector: fixture.connect({ url: String(line).trim() }) }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -51,22 +39,10 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited
 }
 
-function orderOf(number: number): ProviderOrder {
-  return {
-    kind: 'deposit',
-    idempotency_key: `deposit-${number}`,
-    amount: { minor: 1_000_000n, currency: 'INR' },
-    method: 'upi',
-    callback_url: receiver.url,
-    expires_at: new Date(clock.now_ms() + 3_600_000),
-    payer: {},
-  }
-}
-
 test('a kill during many creates loses no confirmed operation and no callback', async () => {
   const first = await startChild()
-  receiver.respondWith(503)
-  const orders = Array.from({ length: 400 }, (_, number) => orderOf(number))
+  fixture.receiver.respondWith(503)
+  const orders = Array.from({ length: 400 }, (_, number) => fixture.orderOf(number))
   const outcomes = new Map<ProviderOrder, CallResult>()
   let killed: Promise<void> | undefined
   const queue = orders.values()
@@ -80,7 +56,7 @@ test('a kill during many creates loses no confirmed operation and no callback', 
   await killed
 
   const { connector } = await startChild()
-  receiver.respondWith(204)
+  fixture.receiver.respondWith(204)
   const kinds = [...outcomes.values()].map(({ kind }) => kind)
   expect(kinds.filter((kind) => kind === 'pending').length).toBeGreaterThanOrEqual(150)
   expect(kinds.filter((kind) => kind === 'unknown' || kind === 'not_sent').length).toBeGreaterThan(0)
@@ -92,6 +68,6 @@ test('a kill during many creates loses no confirmed operation and no callback', 
     const again = await connector.create({ ...order, earlier_result_unknown: true }, HANG_LIMIT_MS)
     expect(again.kind).toBe('pending')
   }
-  for (const order of orders) await receiver.acknowledged(order.idempotency_key)
-  expect(receiver.rejected()).toBe(0)
+  for (const order of orders) await fixture.receiver.acknowledged(order.idempotency_key)
+  expect(fixture.receiver.rejected()).toBe(0)
 })
