@@ -25,7 +25,7 @@ export interface CallCredentials {
 }
 
 /** Returns the caller of a call, or `undefined` when its credentials are unknown. */
-export type AuthenticateCaller = (proof: CallCredentials) => CallerName | undefined
+export type AuthenticateCaller = (credentials: CallCredentials) => CallerName | undefined
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
