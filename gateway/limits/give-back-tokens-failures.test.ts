@@ -25,7 +25,7 @@ const admit = (calls: number, by: Limits) =>
   countOutcomes(calls, () => by.useMethodQuota(FREQUENT_METHOD, limitedCaller()))
 const used = async (): Promise<number | undefined> =>
   (await fixture.counters.get({ application_id: '1001', name: FREQUENT_METHOD }))?.used
-const reaches = (count: number): Promise<unknown> => eventually(used, (seen) => seen === count)
+const waitForUsed = (count: number): Promise<unknown> => eventually(used, (seen) => seen === count)
 
 type Failure = readonly [kind: 'read' | 'write', error: Error]
 
@@ -62,7 +62,7 @@ test.each<[string, Failure[]]>([
   expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
   expect(await used()).toBe(FIRST_LEASE)
   await fixture.clock.advance(IDLE_MS + 1_000)
-  await reaches(10)
+  await waitForUsed(10)
 })
 
 test('keeps an idle lease together with tokens acquired while the store refuses to take them back', async () => {
@@ -93,7 +93,7 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
   read.resolve()
   expect(await taking).toMatchObject({ admitted: 1 })
   await fixture.clock.advance(IDLE_MS + 1_000)
-  await reaches(2)
+  await waitForUsed(2)
 })
 
 test('loses an idle lease when the response to giving it back is lost', async () => {
@@ -109,5 +109,5 @@ test('loses an idle lease when the response to giving it back is lost', async ()
   await settled()
   await admit(1, limits)
   await fixture.clock.advance(IDLE_MS + 1_000)
-  await reaches(FIRST_LEASE + 1)
+  await waitForUsed(FIRST_LEASE + 1)
 })

@@ -33,7 +33,7 @@ const admit = (calls: number, by: Limits, bucket = FREQUENT_METHOD, from = calle
   countOutcomes(calls, () => by.useMethodQuota(bucket, from))
 const usedOf = async (name: string, application_id = '1001'): Promise<number | undefined> =>
   (await fixture.counters.get({ application_id, name }))?.used
-const reaches = (name: string, used: number, application_id?: string): Promise<unknown> =>
+const waitForUsed = (name: string, used: number, application_id?: string): Promise<unknown> =>
   eventually(
     () => usedOf(name, application_id),
     (seen) => seen === used,
@@ -46,7 +46,7 @@ describe('an idle lease', () => {
     const { admitted } = await count(6_000, busy)
     expect(admitted).toBeLessThan(4_999)
     await fixture.clock.advance(IDLE_MS + 1_000)
-    await reaches(TODAY, admitted + 1)
+    await waitForUsed(TODAY, admitted + 1)
     expect(await count(6_000, busy)).toMatchObject({ admitted: 4_999 - admitted })
     expect(await count(1, idle)).toMatchObject({ refused: 1 })
     expect(await usedOf(TODAY)).toBe(5_000)
@@ -57,13 +57,13 @@ describe('an idle lease', () => {
     await admit(3, first)
     await admit(1, first, 'payment.status')
     await fixture.clock.advance(IDLE_MS + 1_000)
-    await reaches(FREQUENT_METHOD, 3)
-    await reaches('payment.status', 1)
+    await waitForUsed(FREQUENT_METHOD, 3)
+    await waitForUsed('payment.status', 1)
     await admit(1, first)
     fixture.clock.stepWall(MINUTE_MS)
     await admit(1, second)
     await fixture.clock.advance(IDLE_MS + 1_000)
-    await reaches(FREQUENT_METHOD, 1)
+    await waitForUsed(FREQUENT_METHOD, 1)
   })
 
   test('is not given back while it is used', async () => {
@@ -93,7 +93,7 @@ describe('an idle lease', () => {
       (number = 0) => number > 3,
     )
     await busy.close()
-    await reaches(TODAY, 301)
+    await waitForUsed(TODAY, 301)
   })
 
   test('is kept when the store is unavailable, and given back later', async () => {
@@ -108,7 +108,7 @@ describe('an idle lease', () => {
     expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
     is_down = false
     await fixture.clock.advance(IDLE_MS + 1_000)
-    await reaches(FREQUENT_METHOD, 10)
+    await waitForUsed(FREQUENT_METHOD, 10)
   })
 
   test('keeps tokens of a new window that it acquires meanwhile', async () => {
@@ -137,12 +137,12 @@ describe('an idle lease', () => {
     const limits = fixture.startLimits(interceptCalls(fixture.counters, loseWriteResults(2, 9)))
     await admit(1, limits)
     await fixture.clock.advance(IDLE_MS + 1_000)
-    await reaches(FREQUENT_METHOD, 1)
+    await waitForUsed(FREQUENT_METHOD, 1)
     const other = fixture.startLimits()
     await admit(1, other)
     await fixture.clock.advance(IDLE_MS + 1_000)
     await limits.close()
-    await reaches(FREQUENT_METHOD, 2)
+    await waitForUsed(FREQUENT_METHOD, 2)
   })
 })
 
@@ -172,7 +172,7 @@ describe('a gateway with more leases than its cache holds', () => {
     for (const id of ['1001', '1002', '1003'])
       expect(await count(1, limits, from(id))).toMatchObject({ admitted: 1 })
     await fixture.clock.advance(1_000)
-    await reaches(TODAY, 1, '1001')
+    await waitForUsed(TODAY, 1, '1001')
     expect(await usedOf(TODAY, '1002')).toBe(78)
     expect(await count(5_000, limits, from('1001'))).toMatchObject({ admitted: 4_999, refused: 1 })
   })
@@ -206,7 +206,7 @@ describe('a gateway with more leases than its cache holds', () => {
     expect(await usedOf(FREQUENT_METHOD)).toBe(FIRST_LEASE)
     is_down = false
     await fixture.clock.advance(1_000)
-    await reaches(FREQUENT_METHOD, 1)
+    await waitForUsed(FREQUENT_METHOD, 1)
   })
 
   test('gives back the tokens of evicted leases when it stops', async () => {

@@ -37,7 +37,7 @@ export interface PaymentsSystem extends AsyncDisposable {
   /** Reads the payment. */
   payment(id: string): Promise<Payment>
   /** Waits until the payment has this status. Returns it. */
-  reaches(id: string, status: PaymentStatus): Promise<Payment>
+  waitForStatus(id: string, status: PaymentStatus): Promise<Payment>
   /** The events of a payment, in the order of their transitions. Waits until there are at least `count`. */
   events(payment_id: string, count: number): Promise<readonly MerchantEvent[]>
   /** The ledger entries of a payment. */
@@ -117,7 +117,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
       return requirePayment(created)
     },
     payment,
-    reaches: (id, status) =>
+    waitForStatus: (id, status) =>
       eventually(
         () => payment(id),
         (seen) => seen?.status === status,

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** Checks a deposit that was paid once: one history, two events, one ledger entry. */
 async function expectPaidOnce(payment_id: string): Promise<void> {
-  const payment = await system.reaches(payment_id, SUCCESS)
+  const payment = await system.waitForStatus(payment_id, SUCCESS)
   expect(statusesOf(payment).at(-1)).toBe('SUCCESS')
   expect(new Set(statusesOf(payment)).size).toBe(payment.history.length)
   const events = await system.events(payment_id, 2)
@@ -78,7 +78,7 @@ describe('a deposit in the sandbox', () => {
     [907, ERROR, 7001, 'payment.failed'],
   ])('with an amount that ends in %d fails and is not credited', async (digits, status, error, event) => {
     const { paymentId } = await system.deposit(AMOUNT + BigInt(digits))
-    expect(await system.reaches(paymentId, status)).toMatchObject({ errorCode: error })
+    expect(await system.waitForStatus(paymentId, status)).toMatchObject({ errorCode: error })
     const events = await system.events(paymentId, 2)
     expect(events.map((one) => one.event)).toEqual(['payment.created', event])
     expect(await system.entries(paymentId)).toEqual([])
@@ -104,7 +104,7 @@ describe('a deposit in the sandbox', () => {
   // P8
   test('expires when it is not paid', async () => {
     const { paymentId } = await system.deposit(AMOUNT + 905n, { expires_in_seconds: 1 })
-    expect(await system.reaches(paymentId, DECLINED)).toMatchObject({ errorCode: 6011 })
+    expect(await system.waitForStatus(paymentId, DECLINED)).toMatchObject({ errorCode: 6011 })
     const events = await system.events(paymentId, 2)
     expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.failed'])
   })
@@ -138,7 +138,7 @@ describe('a callback', () => {
   test('is applied before the create is answered', async () => {
     const { order, created, payment_id } = await startDeposit()
     expect(await system.provider.report(order)).toBe(200)
-    await system.reaches(payment_id, SUCCESS)
+    await system.waitForStatus(payment_id, SUCCESS)
     system.provider.answer('pending')
     await created
     await expectPaidOnce(payment_id)

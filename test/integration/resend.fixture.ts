@@ -75,7 +75,7 @@ export async function startResend(): Promise<ResendSystem> {
     async createPaidDeposit() {
       const { payment } = await createDeposit(1_000_908n)
       await waitForCallbacks(payment, 2)
-      return payments.reaches(payment.paymentId, PaymentStatus.SUCCESS)
+      return payments.waitForStatus(payment.paymentId, PaymentStatus.SUCCESS)
     },
     notify: (request) => gateway.notifyPayment({ ...owner, ...request }),
     resend: (request) => gateway.resendCallback({ ...owner, ...request }),

@@ -75,7 +75,7 @@ describe('a notification', () => {
     })
 
     await provider.report(order)
-    await payments.reaches(created.paymentId, SUCCESS)
+    await payments.waitForStatus(created.paymentId, SUCCESS)
     const completed = await lastCallback(created, 4)
     expect((await system.notify({ cId: c_id, operationId: 'success' })).payment?.status).toBe(SUCCESS)
     const again = await lastCallback(created, 5)
@@ -88,7 +88,7 @@ describe('a notification', () => {
 
   test('of an expired deposit is payment.failed', async () => {
     const { payment } = await system.createDeposit(AMOUNT + 905n, { expires_in_seconds: 1 })
-    await system.payments.reaches(payment.paymentId, DECLINED)
+    await system.payments.waitForStatus(payment.paymentId, DECLINED)
     await system.waitForCallbacks(payment, 2)
     await system.notify({ hId: payment.hId, operationId: 'expired' })
     expect(await lastCallback(payment, 3)).toMatchObject({
@@ -100,7 +100,7 @@ describe('a notification', () => {
   test('returns the whole payment, and omits the fields that callbacks omit from the callback', async () => {
     const request = { description: 'Order 1', onSuccess: 'https://shop.example.com/ok' }
     const { payment } = await system.createDeposit(AMOUNT, { request })
-    await system.payments.reaches(payment.paymentId, SUCCESS)
+    await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     await system.waitForCallbacks(payment, 2)
     const { payment: returned } = await system.notify({ hId: payment.hId, operationId: 'whole' })
     expect(returned).toEqual(await system.payments.payment(payment.paymentId))
@@ -163,7 +163,7 @@ describe('a resend', () => {
   test('of a payment with a numeric h_id finds it by that id only', async () => {
     const { payment } = await system.createDeposit(AMOUNT + 908n, { numeric_h_id: true })
     expect(payment.hId).toMatch(/^[0-9]{18}$/)
-    await system.payments.reaches(payment.paymentId, SUCCESS)
+    await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     const { deliveryIds } = await system.resend({ hId: payment.hId, operationId: uuidv7() })
     expect(fieldsOf(await system.waitForCallback(deliveryIds[0])).id).toBe(`${payment.hId}:payment.completed`)
     for (const hId of [payment.paymentId, payment.cId]) {
@@ -191,7 +191,7 @@ describe('an operation_id', () => {
 
   test('may be "0", and so may a c_id', async () => {
     const { payment } = await system.createDeposit(AMOUNT + 908n, { c_id: '0' })
-    await system.payments.reaches(payment.paymentId, SUCCESS)
+    await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     await system.notify({ cId: '0', operationId: '0' })
     expect((await system.resend({ hId: payment.hId, operationId: '0' })).deliveryIds).toHaveLength(1)
   })
@@ -207,7 +207,7 @@ describe('an operation_id', () => {
     const { payment: first } = await system.notify(request)
     expect(first?.status).toBe(PROCESSING)
     await provider.report(order)
-    await system.payments.reaches(payment.paymentId, SUCCESS)
+    await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     expect((await system.notify(request)).payment).toEqual(first)
   })
 
@@ -248,7 +248,7 @@ describe('destinations', () => {
 
   test('are the endpoints that are subscribed now; without one it is 1003 and nothing is stored', async () => {
     const payment = await system.payments.deposit(AMOUNT + 908n)
-    await system.payments.reaches(payment.paymentId, SUCCESS)
+    await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     const request = { hId: payment.hId, operationId: uuidv7() }
     const refused = async (): Promise<void> => {
       await expect(system.resend(request)).rejects.toMatchObject({ code: 1003, http: 400 })
