@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { Message } from '@bufbuild/protobuf'
 import {
   Code,
   ConnectError,
@@ -10,7 +9,7 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect'
 import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
-import type { IncomingCall } from './incoming.ts'
+import type { CallHead } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
 const call_credentials_key = createContextKey<CallCredentials>({
@@ -27,8 +26,8 @@ export function contextValuesOf({ socket, rawHeaders }: IncomingMessage): Contex
   })
 }
 
-/** A call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
-export function connectIncoming(request: Message, context: HandlerContext): IncomingCall {
+/** The head of a call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
+export function connectCallHead(context: HandlerContext): CallHead {
   const { requestHeader, signal } = context
   const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
   return {
@@ -46,7 +45,6 @@ export function connectIncoming(request: Message, context: HandlerContext): Inco
       if (signal.aborted) stopped()
       else signal.addEventListener('abort', stopped, { once: true })
     },
-    request: () => request,
   }
 }
 

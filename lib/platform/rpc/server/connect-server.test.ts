@@ -205,6 +205,41 @@ describe('several headers of one name', () => {
   })
 })
 
+describe('a call whose body has not arrived', () => {
+  const rpc = '/multihub.merchants.v1.MerchantService/GetMerchant'
+
+  /** The response, as far as `expected`, to a call that announces 4 MB and sends none of them. */
+  async function answerToHead(
+    { serving }: TestProcess,
+    headers: readonly string[],
+    expected: RegExp,
+  ): Promise<string> {
+    const socket = connect(serving.connect_port, '127.0.0.1')
+    const head = [`POST ${rpc} HTTP/1.1`, 'host: x', 'content-length: 4000000', ...headers]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    let received = ''
+    for await (const bytes of socket) {
+      received += bytes
+      if (expected.test(received)) break
+    }
+    return received
+  }
+
+  test.each([
+    ['application/json', 'wrong', /^HTTP\/1.1 401 /],
+    ['application/json', tokenOf('operator'), /^HTTP\/1.1 403 /],
+    ['application/grpc-web+proto', 'wrong', /grpc-status: ?16/i],
+    ['application/grpc-web+proto', tokenOf('operator'), /grpc-status: ?7/i],
+  ])('is refused at once by %s with the token %s', async (content_type, token, expected) => {
+    const recording = recordingLog()
+    const served = await serveProcess([merchantService()], { log: recording.log })
+    ending.push(() => served.close())
+    const headers = [`content-type: ${content_type}`, `authorization: Bearer ${token}`]
+    expect(await answerToHead(served, headers, expected)).toMatch(expected)
+    expect(recording.lines.filter(({ message }) => message === 'RPC failed')).toHaveLength(1)
+  })
+})
+
 describe('closing', () => {
   test('finishes calls in progress, and closes idle connections', async () => {
     let finish: (() => void) | undefined

@@ -5,6 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
+import type { DescMethod } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
@@ -12,7 +13,7 @@ import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import { reloadSecureContext, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { connectIncoming, contextValuesOf } from './connect-incoming.ts'
+import { connectCallHead, contextValuesOf } from './connect-incoming.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 
 /** The options of the server for the Connect and gRPC-Web protocols. */
@@ -49,6 +50,7 @@ function createServer(tls: Tls | undefined, listener: Listener): Server {
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 function createListener({ endpoints }: ConnectServerOptions): Listener {
+  const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
   // The router accepts no compression by default, so that a small body cannot expand.
   const router = createConnectRouter({
     grpc: false,
@@ -56,9 +58,15 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
     writeMaxBytes: MESSAGE_MAX_BYTES,
     // A misspelt field must not be treated like an absent one.
     jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    // A stranger must not make this process hold and parse a body.
+    requestGate: (context) => endpoint_of.get(context.method)?.checkCaller(connectCallHead(context)),
   })
-  for (const { method, call } of endpoints)
-    router.rpc(method, async (request, context) => (await call(connectIncoming(request, context))).message)
+  for (const { method, call } of endpoints) {
+    router.rpc(method, async (request, context) => {
+      const { message } = await call({ ...connectCallHead(context), request: () => request })
+      return message
+    })
+  }
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

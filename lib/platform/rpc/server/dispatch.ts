@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { withRequest } from '#lib/platform/context.ts'
+import { type RequestContext, withRequest } from '#lib/platform/context.ts'
 import type { AuthenticateCaller } from '#lib/platform/rpc/credentials/authenticate.ts'
 import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
@@ -17,7 +17,7 @@ import type { CallerName, RpcService } from '#lib/platform/rpc/service.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { CallContext } from './handler-context.ts'
-import { type IncomingCall, requestContextOf } from './incoming.ts'
+import { type CallHead, type IncomingCall, requestContextOf } from './incoming.ts'
 import { type Handler, invoke } from './invoke.ts'
 import { type CallReport, createReport } from './report.ts'
 
@@ -30,6 +30,11 @@ export interface HandlerResponse {
 /** One method of a service, ready to be called over any transport. */
 export interface RpcEndpoint {
   readonly method: DescMethodUnary
+  /**
+   * Refuses a call whose caller is unknown or not permitted, before its message is read. It throws like `call`, which
+   * checks the caller in any case.
+   */
+  checkCaller(head: CallHead): Promise<void>
   /** Runs the call. It throws only a `ConnectError` that the caller may see unchanged. */
   call(incoming: IncomingCall): Promise<HandlerResponse>
 }
@@ -43,7 +48,7 @@ export type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
  */
 export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
   let in_progress = 0
-  const identify = ({ caller }: IncomingCall): CallerName | undefined => {
+  const identify = ({ caller }: CallHead): CallerName | undefined => {
     if (typeof caller === 'string') return caller
     try {
       return authenticate(caller)
@@ -58,16 +63,18 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     const permitted = new Set(service.permissions[method.localName] ?? [])
     const report = createReport(method, log)
 
-    async function serve(incoming: IncomingCall, started_ms: number): Promise<HandlerResponse> {
-      const caller = identify(incoming)
-      const context = requestContextOf(incoming, caller, started_ms)
+    /** Does `work` for a caller that may call the method. Reports a failure and throws it as the caller may see it. */
+    async function admitted<T>(
+      head: CallHead,
+      started_ms: number,
+      work: (context: RequestContext & { readonly deadline_ms: number }) => Promise<T>,
+    ): Promise<T> {
+      const caller = identify(head)
+      const context = requestContextOf(head, caller, started_ms)
       return withRequest(context, async () => {
         try {
           admit(method, caller, permitted)
-          if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
-          const response = await run(method, handler, incoming, context.deadline_ms, report)
-          report.answered(started_ms)
-          return response
+          return await work(context)
         } catch (error) {
           report.failed(error, started_ms)
           const status = toCallerError(error)
@@ -79,10 +86,17 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
 
     return {
       method,
+      checkCaller: (head) => admitted(head, clock.monotonic_ms(), async () => undefined),
       async call(incoming) {
+        const started_ms = clock.monotonic_ms()
         in_progress += 1
         try {
-          return await serve(incoming, clock.monotonic_ms())
+          return await admitted(incoming, started_ms, async ({ deadline_ms }) => {
+            if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
+            const response = await run(method, handler, incoming, deadline_ms, report)
+            report.answered(started_ms)
+            return response
+          })
         } finally {
           in_progress -= 1
         }

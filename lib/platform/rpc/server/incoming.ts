@@ -6,8 +6,8 @@ import { CALL_TIMEOUT_MAX_MS } from '#lib/platform/rpc/limits.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { parseTrace } from '#lib/platform/telemetry/trace.ts'
 
-/** An incoming call of any transport. */
-export interface IncomingCall {
+/** What is known of an incoming call before its message is read. */
+export interface CallHead {
   /** The transport, as `HandlerContext.protocolName` shows it. */
   readonly protocol: string
   /** The caller's name for calls within this process, otherwise the credentials of the call. */
@@ -19,6 +19,10 @@ export interface IncomingCall {
   readonly timeout_ms: number | undefined
   /** Calls back when the caller has gone. */
   onCancelled(listener: () => void): void
+}
+
+/** An incoming call of any transport. */
+export interface IncomingCall extends CallHead {
   /** Decodes the request. Throws when the bytes are not a message of this method. */
   request(): Message
 }
@@ -30,7 +34,7 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
  * dropped, because no call should fail for a logging detail.
  */
 export function requestContextOf(
-  call: IncomingCall,
+  call: CallHead,
   caller: CallerName | undefined,
   started_ms: number,
 ): RequestContext & { readonly deadline_ms: number } {
