@@ -1,16 +1,18 @@
-import fc from 'fast-check'
-import { adjustmentId, type Command, resolutionId } from './domain/command.ts'
+import type { Command } from './domain/command.ts'
+import { createWithdrawalModel, type ModelWithdrawal } from './withdrawal-model.fixture.ts'
 
 /**
  * A second ledger, written from the rules and not from the code: plain maps, no batches, no store. The property tests
  * compare the real ledger with it.
  */
 export interface LedgerModel {
-  /** Returns `accepted`, the code of a refusal, or why no entry was recorded. */
-  decide(command: Command): string
+  /** Decides at a time. Returns `accepted`, the code of a refusal, or why no entry was recorded. */
+  decide(command: Command, time: Date): string
   balances(): Map<string, { available: bigint; held: bigint }>
   /** The sum of the open holds, by merchant and currency. */
   sumOfHolds(): Map<string, bigint>
+  /** The withdrawals that are counted, less the released ones. */
+  withdrawals(): readonly ModelWithdrawal[]
 }
 
 const INT64_MAX = 2n ** 63n - 1n
@@ -24,6 +26,7 @@ interface ModelMovement {
 }
 
 /** Creates a model without entries. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the books of the model
 export function createModel(): LedgerModel {
   const accounts = new Map<string, bigint>()
   const results = new Map<
@@ -35,6 +38,7 @@ export function createModel(): LedgerModel {
     { readonly owner: string; readonly merchant_id: string; readonly amount: bigint }
   >()
   const released_early = new Set<string>()
+  const withdrawals = createWithdrawalModel()
   const balance = (owner: string, account: string): bigint => accounts.get(`${owner} ${account}`) ?? 0n
 
   function move({ owner, from, to, amount }: ModelMovement): boolean {
@@ -46,7 +50,7 @@ export function createModel(): LedgerModel {
     return true
   }
 
-  function decideNew(command: Command): string {
+  function decideNew(command: Command, time: Date): string {
     if (command.kind === 'capture' || command.kind === 'release') {
       const hold = open.get(command.hold_id)
       if (!hold && command.kind === 'release') {
@@ -60,10 +64,15 @@ export function createModel(): LedgerModel {
       const to = command.kind === 'capture' ? 'clearing' : 'available'
       if (!move({ owner: hold.owner, from: 'held', to, amount: hold.amount })) return 'overflow'
       open.delete(command.hold_id)
+      if (command.kind === 'release') withdrawals.release(command.hold_id)
+      return 'accepted'
+    }
+    const owner = `${command.merchant_id} ${command.currency}`
+    if (command.kind === 'settlement') {
+      withdrawals.settle(owner)
       return 'accepted'
     }
     const { kind, merchant_id, amount } = command
-    const owner = `${merchant_id} ${command.currency}`
     if (kind === 'adjustment') {
       const [from, to] = amount > 0n ? ['adjustments', 'available'] : ['available', 'adjustments']
       return move({ owner, from, to, amount: amount > 0n ? amount : -amount }) ? 'accepted' : '6001'
@@ -72,8 +81,11 @@ export function createModel(): LedgerModel {
     if (kind === 'hold') {
       if (released_early.has(command.id)) return '8801'
       if (balance(owner, 'available') < amount) return '6004'
+      const refusal = command.limits && withdrawals.refusal(command, command.limits, time)
+      if (refusal) return refusal
       if (!move({ owner, from: 'available', to: 'held', amount })) return '6001'
       open.set(command.id, { owner, merchant_id, amount })
+      if (command.limits) withdrawals.add(command, command.limits, time)
       return 'accepted'
     }
     const is_refusable = command.debit === 'available' && command.credit !== 'chargebacks'
@@ -83,12 +95,14 @@ export function createModel(): LedgerModel {
   }
 
   return {
-    decide(command) {
-      const content = JSON.stringify(command, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    decide(command, time) {
+      const content = JSON.stringify({ ...command, limits: undefined }, (_, value) =>
+        typeof value === 'bigint' ? `${value}n` : value,
+      )
       const existing = results.get(command.id)
       if ('amount' in command && command.kind !== 'adjustment' && command.amount <= 0n) return 'malformed'
       if (existing) return existing.content === content ? existing.result : 'id_conflict'
-      const result = decideNew(command)
+      const result = decideNew(command, time)
       if (result === 'accepted' || /^\d/.test(result)) results.set(command.id, { command, content, result })
       return result
     },
@@ -106,80 +120,6 @@ export function createModel(): LedgerModel {
       for (const { owner, amount } of open.values()) sums.set(owner, (sums.get(owner) ?? 0n) + amount)
       return sums
     },
+    withdrawals: withdrawals.list,
   }
-}
-
-/** Three merchants of the same shard of the test environment, so that they share batches. */
-export const MERCHANTS = ['1', '12', '31'] as const
-
-/**
- * Generates commands over few merchants, ids and holds. So repeats, id conflicts, resolutions of open and of unknown
- * holds, and amounts near 64 bits are frequent.
- */
-export function commands(size: { min: number; max: number }): fc.Arbitrary<Command[]> {
-  const number = fc.integer({ min: 0, max: 40 })
-  const amount = fc.oneof(
-    { weight: 12, arbitrary: fc.bigInt({ min: 1n, max: 1_000n }) },
-    { weight: 1, arbitrary: fc.bigInt({ min: 2n ** 62n, max: INT64_MAX }) },
-    { weight: 1, arbitrary: fc.constantFrom(0n, -1n, INT64_MAX) },
-  )
-  const common = fc.record({
-    merchant_id: fc.constantFrom(...MERCHANTS),
-    currency: fc.constantFrom('INR', 'MXN'),
-    number,
-    amount,
-  })
-  const command = fc
-    .tuple(fc.integer({ min: 0, max: 99 }), common)
-    .map(([dice, fields]): Command => commandFrom(dice, fields))
-  return fc.array(command, { minLength: size.min, maxLength: size.max })
-}
-
-function commandFrom(
-  dice: number,
-  fields: { merchant_id: string; currency: string; number: number; amount: bigint },
-): Command {
-  const { merchant_id, currency, number, amount } = fields
-  const reason = 'property'
-  if (dice < 25) {
-    const id = `credit-${number}`
-    return {
-      kind: 'transfer',
-      id,
-      merchant_id,
-      currency,
-      debit: 'clearing',
-      credit: 'available',
-      amount,
-      reason,
-    }
-  }
-  if (dice < 55) return { kind: 'hold', id: `hold-${number}`, merchant_id, currency, amount, reason }
-  if (dice < 80) {
-    const hold_id = `hold-${number}`
-    return {
-      kind: dice < 68 ? 'capture' : 'release',
-      id: resolutionId(hold_id),
-      merchant_id,
-      hold_id,
-      reason,
-    }
-  }
-  if (dice < 90) {
-    const credit = dice < 86 ? 'chargebacks' : 'fees'
-    return {
-      kind: 'transfer',
-      id: `${credit}-${number}`,
-      merchant_id,
-      currency,
-      debit: 'available',
-      credit,
-      amount,
-      reason,
-    }
-  }
-  const operation_id = `op-${number}`
-  const id = adjustmentId(merchant_id, operation_id)
-  const signed = amount === 0n || dice < 95 ? amount || 1n : -amount
-  return { kind: 'adjustment', id, merchant_id, operation_id, currency, amount: signed, reason }
 }

@@ -6,7 +6,13 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { readCheckpoint, type StoredCheckpoint } from './checkpoints/checkpoint.ts'
-import { type Command, type HoldCommand, resolutionId, type TransferCommand } from './domain/command.ts'
+import {
+  type Command,
+  type HoldCommand,
+  resolutionId,
+  settlementId,
+  type TransferCommand,
+} from './domain/command.ts'
 import type { PayoutLimits } from './domain/payout-limits.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { Journal } from './store/journal.ts'
@@ -91,6 +97,12 @@ export function withdrawal(
     ...hold(id, amount, merchant_id),
     limits: { service_id: 7, timezone: 'UTC', ...unlimited, ...limits },
   }
+}
+
+/** A settlement of the merchant 1000. */
+export function settle(operation_id: string, currency = 'INR', merchant_id = '1000'): Command {
+  const id = settlementId(merchant_id, operation_id)
+  return { kind: 'settlement', id, merchant_id, operation_id, currency, reason: 'month end' }
 }
 
 /** The capture or release of a hold. */

@@ -2,12 +2,19 @@ import { describe, expect, test } from '@jest/globals'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { Command } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
-import { credit, hold, openFixture, resolve } from './ledger.fixture.ts'
+import type { PayoutLimits } from './domain/payout-limits.ts'
+import { credit, hold, openFixture, resolve, withdrawal } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
 
 const wasAccepted = (result: CommandResult): boolean =>
   'recorded' in result && result.recorded.entry.refused_code === undefined
+
+/** A time zone in which it is between noon and one o'clock, so that no day ends during a test. */
+function timezoneOfNoon(): string {
+  const hours = 12 - new Date().getUTCHours()
+  return hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
+}
 
 describe('the ledger', () => {
   test('returns balances and the entries in order', async () => {
@@ -55,6 +62,33 @@ describe('the ledger', () => {
     expect(results.filter(wasAccepted)).toHaveLength(20)
     expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 7n, held: 1_000n }])
   })
+
+  // P14: each limit covers 14 withdrawals of 7 and no 15th one.
+  test.each<[string, bigint, Partial<PayoutLimits>, number]>([
+    ['the funds', 100n, {}, 6004],
+    ['the daily limit', 1_000n, { daily: 100n }, 6006],
+    ['the monthly limit', 1_000n, { monthly: 100n }, 6005],
+    ['the limit since the last settlement', 1_000n, { since_settlement: 100n }, 6035],
+  ])(
+    'two processes accept exactly as many concurrent withdrawals as %s covers',
+    async (_, funds, limits, code) => {
+      await using fixture = await openFixture()
+      const { ledger, store } = fixture
+      const other = createLedger(store, trustedClock)
+      await ledger.submit('test', credit('a', funds))
+      const timezone = timezoneOfNoon()
+      const commands = Array.from({ length: 60 }, (_, n) => withdrawal(`w${n}`, 7n, { timezone, ...limits }))
+      const results = await Promise.all(
+        commands.map((command, n) => (n % 2 === 0 ? ledger : other).submit('test', command)),
+      )
+      expect(results.filter(wasAccepted)).toHaveLength(14)
+      const codes = results.map((result) => 'recorded' in result && result.recorded.entry.refused_code)
+      expect(new Set(codes)).toEqual(new Set([undefined, code]))
+      expect(await other.accounts('test', '1000')).toMatchObject([{ available: funds - 98n, held: 98n }])
+      await other.stop()
+      expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+    },
+  )
 
   test('decides a command once when it is sent twice at the same time', async () => {
     await using fixture = await openFixture()

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import type { Command } from './domain/command.ts'
+import type { Command, HoldCommand } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import type { MerchantAccounts } from './domain/merchant-accounts.ts'
 import {
@@ -15,6 +15,7 @@ import { createLoadedShards } from './shards/loaded-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import type { Members } from './store/members.ts'
+import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
@@ -27,6 +28,8 @@ export interface Ledger {
    * command may have been decided all the same; repeating it with the same id returns the result.
    */
   submit(environment: Environment, command: Command): Promise<CommandResult>
+  /** How a hold would be decided now; nothing is recorded. The id of the hold must be one that no entry has. */
+  checkHold(environment: Environment, command: HoldCommand): Promise<HoldCheck>
   /** Decides commands of one shard that another process forwarded to this one. */
   decideForwarded(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]>
   /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
@@ -70,6 +73,7 @@ export function createLedger(
       clock_guard.assertTrusted()
       return await submitCommand(shards, sharing?.routing, environment, command)
     },
+    checkHold: (environment, command) => checkHold(shards, environment, command),
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
     listEntries: (query) => listEntries(store.journal, query),

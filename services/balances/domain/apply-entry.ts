@@ -35,7 +35,14 @@ export function applyEntry(view: LedgerView, entry: Entry): StateChange {
     return refusalOfReleasedHold(view, entry, accounts)
   if (entry.counted && (entry.kind !== 'hold' || entry.refused_code !== undefined))
     throw corrupt(view, entry, 'is counted although it is not an accepted withdrawal')
+  if ((entry.kind === 'settlement') !== (entry.period !== undefined))
+    throw corrupt(
+      view,
+      entry,
+      'has a settlement period although it is not a settlement, or none although it is one',
+    )
   if (entry.refused_code !== undefined) return { accounts }
+  if (entry.period !== undefined) return { accounts: settled(view, entry, accounts, entry.period) }
   if (entry.kind === 'hold') {
     const withdrawal_totals = totalsWithWithdrawal(view, entry, accounts)
     return { accounts, opened_hold: holdOf(view, entry), ...(withdrawal_totals && { withdrawal_totals }) }
@@ -58,6 +65,12 @@ function refusalOfReleasedHold(view: LedgerView, entry: Entry, accounts: Merchan
   if (entry.refused_code !== EARLY_RELEASE_CODE)
     throw corrupt(view, entry, 'accepts a hold that was released before')
   return { accounts, early_release: { hold_id: entry.id, is_waiting: false } }
+}
+
+function settled(view: LedgerView, entry: Entry, before: MerchantAccounts, period: number): MerchantAccounts {
+  if (entry.amount !== 0n || period !== before.period + 1)
+    throw corrupt(view, entry, 'moves money, or begins a settlement period that is not the next one')
+  return { ...before, period }
 }
 
 function holdOf(view: LedgerView, entry: Entry): Hold {

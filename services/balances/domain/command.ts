@@ -51,8 +51,18 @@ export interface AdjustCommand extends CommandBase {
   readonly amount: bigint
 }
 
+/**
+ * A settlement: the next settlement period begins on all routes of the currency (P14). It moves no money. The id of the
+ * command is `settlementId(merchant_id, operation_id)`.
+ */
+export interface SettleCommand extends CommandBase {
+  readonly kind: 'settlement'
+  readonly operation_id: string
+  readonly currency: string
+}
+
 /** A command to the ledger. It concerns one merchant only, and therefore one shard. */
-export type Command = TransferCommand | HoldCommand | ResolveCommand | AdjustCommand
+export type Command = TransferCommand | HoldCommand | ResolveCommand | AdjustCommand | SettleCommand
 
 const RESOLUTION_SUFFIX = ':resolve'
 
@@ -72,6 +82,11 @@ export function holdIdOf(resolution_id: string): string {
  */
 export function adjustmentId(merchant_id: string, operation_id: string): string {
   return `adjust:${merchant_id}:${operation_id}`
+}
+
+/** The id of a settlement, made like that of an adjustment. */
+export function settlementId(merchant_id: string, operation_id: string): string {
+  return `settle:${merchant_id}:${operation_id}`
 }
 
 /** Longest id of a merchant, a payment, a transfer or a hold, in characters. */
@@ -115,6 +130,7 @@ export function isWellFormed(command: Command): boolean {
   if (command.kind === 'capture' || command.kind === 'release') return isResolution(command)
   if (!isCurrencyCode(command.currency)) return false
   if (command.kind === 'adjustment') return isAdjustment(command)
+  if (command.kind === 'settlement') return id === settlementId(merchant_id, command.operation_id)
   if (!isAmount(command.amount)) return false
   if (command.payment_id !== undefined && !isId(command.payment_id)) return false
   if (command.kind === 'transfer') return isTransferable(command.debit, command.credit)

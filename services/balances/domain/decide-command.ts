@@ -142,7 +142,7 @@ function recordRefusedRelease(
 
 function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
   if (command.kind !== 'capture' && command.kind !== 'release')
-    return { ...movementOf(command), ...contentOf(command) }
+    return { ...movementOf(command), ...contentOf(command), ...periodOf(command, draft) }
   const hold = draft.hold(command.hold_id)
   return hold?.merchant_id === command.merchant_id ? resolutionPosting(command, hold) : undefined
 }
@@ -165,11 +165,19 @@ function movementOf(command: Exclude<Command, ResolveCommand>): Movement {
       return { debit: command.debit, credit: command.credit, amount: command.amount }
     case 'hold':
       return { debit: 'available', credit: 'held', amount: command.amount }
+    case 'settlement':
+      return { debit: 'available', credit: 'clearing', amount: 0n }
     case 'adjustment':
       return command.amount > 0n
         ? { debit: 'adjustments', credit: 'available', amount: command.amount }
         : { debit: 'available', credit: 'adjustments', amount: -command.amount }
   }
+}
+
+/** The period that a settlement begins. */
+function periodOf(command: Exclude<Command, ResolveCommand>, draft: BatchDraft): Pick<Posting, 'period'> {
+  if (command.kind !== 'settlement') return {}
+  return { period: draft.accounts(command.merchant_id, command.currency).period + 1 }
 }
 
 function contentOf(command: Exclude<Command, ResolveCommand>): Omit<Posting, keyof Movement> {

@@ -10,7 +10,7 @@ export type EntryKind = Command['kind']
  * One permanent decision of the ledger: money moved from `debit` to `credit`. With a `refused_code` the movement was
  * refused and changed nothing. `available` and `held` are the balances after the entry. The release of a refused hold
  * has the code of that hold. A release that arrived before its hold has the code `EARLY_RELEASE_CODE`; its currency is
- * empty and its numbers are 0, because only the hold would state them.
+ * empty and its numbers are 0, because only the hold would state them. A settlement moves nothing: its amount is 0.
  */
 export interface Entry {
   readonly id: string
@@ -19,7 +19,7 @@ export interface Entry {
   readonly currency: string
   readonly debit: AccountName
   readonly credit: AccountName
-  /** Above zero, in minor units; 0 in the entry of an early release. */
+  /** Above zero, in minor units; 0 in the entry of an early release and of a settlement. */
   readonly amount: bigint
   readonly payment_id?: string
   readonly reason: string
@@ -28,6 +28,8 @@ export interface Entry {
   readonly held: bigint
   /** Where an accepted withdrawal is counted (P14). Only its hold has it. */
   readonly counted?: WithdrawalCount
+  /** The settlement period that a settlement begins. Only settlements have it. */
+  readonly period?: number
 }
 
 /** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */

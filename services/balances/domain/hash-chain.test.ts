@@ -27,6 +27,7 @@ describe('detects a change of any field of a batch', () => {
     ['a counted route', { ...first, entries: [{ ...entry, counted: { ...counted, service_id: 8 } }] }],
     ['a counted day', { ...first, entries: [{ ...entry, counted: { ...counted, day: '2026-11-21' } }] }],
     ['a counted period', { ...first, entries: [{ ...entry, counted: { ...counted, period: 1 } }] }],
+    ['a settlement period', { ...first, entries: [{ ...entry, period: 1 }] }],
     ['an added entry', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
     ['a removed entry', { ...first, entries: [] }],
     ['the time', { ...first, time: new Date(1_001) }],

@@ -22,6 +22,14 @@ export class CorruptJournal extends Error {
 }
 
 /**
+ * The position of the batch that follows a head. Its time never goes back: after a batch of a clock that was ahead,
+ * batches have that time until the clock reaches it.
+ */
+export function nextPosition(shard: number, { seq, time_ms }: JournalHead, now_ms: number): BatchPosition {
+  return { shard, seq: seq + 1n, time: new Date(Math.max(now_ms, time_ms)) }
+}
+
+/**
  * Makes a batch of decided entries, ready for the insert that commits it. The caller makes `token` at random and
  * recognizes its own batch by it when the response to the insert is lost.
  */
@@ -82,5 +90,6 @@ function lineOf(entry: Entry): string {
     String(entry.available),
     String(entry.held),
     entry.counted ? [entry.counted.service_id, entry.counted.day, entry.counted.period] : null,
+    entry.period ?? null,
   ])
 }

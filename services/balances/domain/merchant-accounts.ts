@@ -13,7 +13,7 @@ export type AccountName = (typeof ACCOUNT_NAMES)[number]
 export interface MerchantAccounts extends Readonly<Record<AccountName, bigint>> {
   readonly merchant_id: string
   readonly currency: string
-  /** The settlement period, from 0. Payout limits since the last settlement count within it (P14). */
+  /** The settlement period: the number of settlements so far. Payout limits since the last one count in it (P14). */
   readonly period: number
 }
 

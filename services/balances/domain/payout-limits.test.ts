@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { credit, resolve, withdrawal } from '../ledger.fixture.ts'
+import { credit, resolve, settle, withdrawal } from '../ledger.fixture.ts'
 import type { Command } from './command.ts'
 import { decideCommand } from './decide-command.ts'
 import type { Entry } from './entry.ts'
@@ -238,6 +238,48 @@ describe('a withdrawal that fails', () => {
   })
 })
 
+describe('a settlement', () => {
+  const limits = { since_settlement: 100n }
+
+  test('begins a new period on every route of the currency, once per operation id', () => {
+    const { pay, decide, totals } = openBooks()
+    for (const service_id of [7, 8]) expect(pay(NOON, 100n, { ...limits, service_id })).toBe('accepted')
+    for (const service_id of [7, 8]) expect(pay(NOON, 1n, { ...limits, service_id })).toBe(6035)
+    const entry = decide(NOON, settle('op'))
+    expect(entry).toMatchObject({ kind: 'settlement', amount: 0n, period: 1, held: 200n })
+    expect(decide(NOON, settle('op'))).toEqual(entry)
+    for (const service_id of [7, 8]) expect(pay(NOON, 100n, { ...limits, service_id })).toBe('accepted')
+    expect(totals()).toMatchObject({ period: 1, period_total: 100n, day_total: 200n })
+    expect(pay(NOON, 1n, limits)).toBe(6035)
+  })
+
+  test('concerns its currency only, and an operation id has one currency', () => {
+    const { pay, decide } = openBooks()
+    pay(NOON, 100n, limits)
+    decide(NOON, settle('op', 'MXN'))
+    expect(pay(NOON, 1n, limits)).toBe(6035)
+    expect(() => decide(NOON, settle('op', 'INR'))).toThrow('id_conflict')
+  })
+
+  test('ends what an earlier withdrawal gives back to its period', () => {
+    const { pay, decide, totals } = openBooks()
+    pay(NOON, 100n, limits, 'a')
+    decide(NOON, settle('op'))
+    pay(NOON, 60n, limits)
+    decide(NOON, resolve('release', 'a'))
+    expect(totals()).toMatchObject({ period: 1, period_total: 60n, day_total: 60n })
+  })
+
+  test('gives back to the old period while no withdrawal was counted in the new one', () => {
+    const { pay, decide, totals } = openBooks()
+    pay(NOON, 100n, limits, 'a')
+    decide(NOON, settle('op'))
+    decide(NOON, resolve('release', 'a'))
+    expect(totals()).toMatchObject({ period: 0, period_total: 0n })
+    expect(pay(NOON, 100n, limits)).toBe('accepted')
+  })
+})
+
 describe('a journal is corrupt', () => {
   function replay(alter: (entry: Entry) => Entry): void {
     const { state, decide } = openBooks()
@@ -267,5 +309,18 @@ describe('a journal is corrupt', () => {
   ])('that contains %s', (_, alter, problem) => {
     expect(() => replay((entry) => entry)).not.toThrow()
     expect(() => replay(alter)).toThrow(problem)
+  })
+
+  test.each<[string, (entry: Entry) => Entry, string]>([
+    ['that skips a period', (e) => ({ ...e, period: 2 }), 'not the next one'],
+    ['that repeats a period', (e) => ({ ...e, period: 0 }), 'not the next one'],
+    ['that moves money', (e) => ({ ...e, amount: 1n, available: e.available - 1n }), 'moves money'],
+    ['without a period', ({ period: _, ...e }) => e, 'none although it is one'],
+    ['that is not one', (e) => ({ ...e, kind: 'adjustment' }), 'although it is not a settlement'],
+  ])('that contains a settlement %s', (_, alter, problem) => {
+    const entry = openBooks().decide(NOON, settle('op'))
+    const { state } = openBooks()
+    const position = { shard: 1, seq: 2n, time: new Date(NOON) }
+    expect(() => state.append(sealBatch(position, '', [alter(entry)], 'token'))).toThrow(problem)
   })
 })

@@ -5,7 +5,7 @@ import { type BalancesProcess, startProcess } from '../balances-process.fixture.
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { adjustmentId, type Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture, resolve, withdrawal, withJournal } from '../ledger.fixture.ts'
+import { credit, hold, openFixture, resolve, settle, withdrawal, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
@@ -37,6 +37,8 @@ function everyKindOf(merchant: string): readonly Command[] {
     resolve('release', 'none', merchant),
     hold('none', 1n, merchant),
     resolve('capture', 'absent', merchant),
+    settle('op', 'INR', merchant),
+    withdrawal('u', 7n, { since_settlement: 10n }, merchant),
     { ...credit('a', 101n, merchant) },
     credit('too much', 2n ** 63n - 1n, merchant),
     {

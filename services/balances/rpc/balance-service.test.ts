@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { adjustment, type BalancesRpcs, openRpcs, owner, transfer } from './rpcs.fixture.ts'
 
@@ -41,6 +42,21 @@ describe('BalanceService', () => {
     expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
   })
 
+  test('settles once per operation id, and each time without one', async () => {
+    await using rpcs = await openRpcs()
+    const settle = (operationId: string, currency = 'INR') =>
+      rpcs.balances().settle({ ...owner, currency, operationId, reason: 'month end' })
+    const first = await settle('op')
+    expect(first).toMatchObject({
+      entry: { entryId: 'settle:1000:op', kind: LedgerEntryKind.SETTLEMENT, settlementPeriod: 1n },
+    })
+    expect(await settle('op')).toEqual(first)
+    await expect(settle('op', 'MXN')).rejects.toMatchObject({ code: 1013 })
+    expect(await settle('')).toMatchObject({ entry: { settlementPeriod: 2n } })
+    expect(await settle('')).toMatchObject({ entry: { settlementPeriod: 3n } })
+    await expect(rpcs.balances('payments').settle({ ...owner, currency: 'INR' })).rejects.toThrow()
+  })
+
   test('refuses Adjust for callers other than the operator', async () => {
     await using rpcs = await openRpcs()
     await expect(rpcs.balances('payments').adjust(adjustment('op', 1n))).rejects.toThrow()
@@ -62,6 +78,13 @@ describe('refuses a bad request with its code and the path of the field', () => 
     [9000, 'amount.minor', (rpcs) => rpcs.balances().adjust(adjustment('o', -(2n ** 63n)))],
     [9000, 'amount.currency', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), currency: 'MXN' })],
     [9000, 'currency', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), currency: 'inr' })],
+    [1005, 'currency', (rpcs) => rpcs.balances().settle(owner)],
+    [9000, 'currency', (rpcs) => rpcs.balances().settle({ ...owner, currency: 'inr' })],
+    [
+      9000,
+      'operation_id',
+      (rpcs) => rpcs.balances().settle({ ...owner, currency: 'INR', operationId: 'x'.repeat(129) }),
+    ],
     [1005, 'operation_id', (rpcs) => rpcs.balances().adjust(adjustment('', 1n))],
     [9000, 'operation_id', (rpcs) => rpcs.balances().adjust(adjustment('x'.repeat(129), 1n))],
     [1005, 'reason', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), reason: '' })],

@@ -2,7 +2,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
-import { adjustmentFromProto } from './command-from-proto.ts'
+import { adjustmentFromProto, settlementFromProto } from './command-from-proto.ts'
 import { balanceToProto, entryToProto } from './entry-proto.ts'
 import { entryPageToProto, entryQueryFromProto } from './list-entries-proto.ts'
 import { recordCommand } from './record-command.ts'
@@ -12,6 +12,7 @@ import { ownerOf } from './request-fields.ts'
 const PERMISSIONS = {
   getBalances: ['gateway', 'operator', 'internal', 'payments'],
   adjust: ['operator'],
+  settle: ['operator'],
   listEntries: ['operator', 'internal'],
 } as const
 
@@ -28,6 +29,9 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
       const { refused_code } = recorded.entry
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
+    },
+    async settle(request) {
+      return { entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))) }
     },
     async listEntries(request) {
       const { query, page_size } = entryQueryFromProto(request)

@@ -1,4 +1,4 @@
-import type { AdjustRequest } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import type { AdjustRequest, SettleRequest } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import {
   HoldResolution,
   type PlaceHoldRequest,
@@ -7,6 +7,7 @@ import {
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
 import {
   type AdjustCommand,
   adjustmentId,
@@ -15,6 +16,8 @@ import {
   isTransferable,
   type ResolveCommand,
   resolutionId,
+  type SettleCommand,
+  settlementId,
   type TransferCommand,
 } from '../domain/command.ts'
 import { ACCOUNTS } from './entry-proto.ts'
@@ -88,4 +91,14 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
     environment,
     command: { kind: 'adjustment', id, merchant_id, operation_id, currency, amount, reason },
   }
+}
+
+/** The command of a Settle request. Without an operation id each call makes a command of its own. */
+export function settlementFromProto(request: SettleRequest): CommandInEnvironment<SettleCommand> {
+  const { environment, merchant_id } = ownerOf(request)
+  const currency = currencyOf(request.currency, 'currency')
+  const operation_id = idOf(request.operationId || uuidv7(), 'operation_id', OPERATION_ID_CHARACTERS_MAX)
+  const id = settlementId(merchant_id, operation_id)
+  const reason = reasonOf(request)
+  return { environment, command: { kind: 'settlement', id, merchant_id, operation_id, currency, reason } }
 }

@@ -31,6 +31,7 @@ const KINDS = createEnumMap<EntryKind, LedgerEntryKind>({
   capture: LedgerEntryKind.CAPTURE,
   release: LedgerEntryKind.RELEASE,
   adjustment: LedgerEntryKind.ADJUSTMENT,
+  settlement: LedgerEntryKind.SETTLEMENT,
 })
 
 /** Writes an entry for a response. */
@@ -56,6 +57,7 @@ export function entryToProto({
     availableAfter: entry.available,
     heldAfter: entry.held,
     ...(entry.counted && { counted: withdrawalCountToProto(entry.counted) }),
+    settlementPeriod: BigInt(entry.period ?? 0),
   }
 }
 
@@ -81,11 +83,13 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
     available: message.availableAfter,
     held: message.heldAfter,
     ...(message.counted && { counted: withdrawalCountFromProto(message.counted) }),
+    ...(kind === 'settlement' && { period: Number(message.settlementPeriod) }),
   }
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
 }
 
-function withdrawalCountToProto({
+/** Writes where a withdrawal is counted. */
+export function withdrawalCountToProto({
   service_id,
   day,
   period,

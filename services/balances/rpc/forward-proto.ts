@@ -20,6 +20,7 @@ import {
   holdFromProto,
   RESOLUTIONS,
   resolutionFromProto,
+  settlementFromProto,
   transferFromProto,
 } from './command-from-proto.ts'
 import { ACCOUNTS, entryFromProto, entryToProto } from './entry-proto.ts'
@@ -80,6 +81,8 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
       return resolutionFromProto(command.value)
     case 'adjustment':
       return adjustmentFromProto(command.value)
+    case 'settlement':
+      return settlementFromProto(command.value)
     default:
       throw fieldError(9000, path)
   }
@@ -104,6 +107,11 @@ export function commandToProto(shard: number, command: Command): LedgerCommand {
       const { currency, amount: minor, operation_id: operationId } = command
       const value = { ...common, currency, amount: { minor, currency }, operationId }
       return create(LedgerCommandSchema, { command: { case: 'adjustment', value } })
+    }
+    case 'settlement': {
+      const { currency, operation_id: operationId } = command
+      const value = { ...common, currency, operationId }
+      return create(LedgerCommandSchema, { command: { case: 'settlement', value } })
     }
     default: {
       const resolution = RESOLUTIONS.toProto(command.kind)

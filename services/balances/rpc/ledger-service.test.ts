@@ -57,6 +57,25 @@ describe('LedgerService', () => {
     })
   })
 
+  test('says how a hold would be decided, with the totals of its route, and records nothing', async () => {
+    await using rpcs = await openRpcs()
+    const ledger = rpcs.ledger()
+    await ledger.postTransfer(transfer('t', 100n))
+    const limits = { serviceId: '7', timezone: 'UTC', daily: 60n }
+    await ledger.placeHold({ ...holdOf('h', 40n), limits })
+    const check = (minor: bigint) =>
+      ledger.checkHold({ ...owner, amount: { minor, currency: 'INR' }, limits })
+    const totals = { count: { serviceId: '7' }, dayTotal: 40n, monthTotal: 40n, periodTotal: 40n }
+    expect(await check(20n)).toMatchObject({ refusedCode: 0, available: 60n, totals })
+    expect(await check(21n)).toMatchObject({ refusedCode: 6006, available: 60n, totals })
+    expect(await check(61n)).toMatchObject({ refusedCode: 6004, available: 60n, totals })
+    expect(await ledger.placeHold({ ...holdOf('i', 20n), limits })).toMatchObject({
+      entry: { refusedCode: 0, sequence: 3n },
+    })
+    const { totals: none } = await ledger.checkHold({ ...owner, amount: { minor: 1n, currency: 'INR' } })
+    expect(none).toBeUndefined()
+  })
+
   test.each<[string, object, number, string]>([
     ['without a route', { serviceId: '0' }, 1005, 'limits.service_id'],
     ['with a route that is not a number', { serviceId: '-7' }, 9000, 'limits.service_id'],

@@ -4,12 +4,14 @@ import type { Ledger } from '../ledger.ts'
 import { holdFromProto, resolutionFromProto, transferFromProto } from './command-from-proto.ts'
 import { entryToProto } from './entry-proto.ts'
 import { forwardFromProto, resultToProto } from './forward-proto.ts'
+import { holdCheckFromProto, holdCheckToProto } from './hold-check-proto.ts'
 import { recordCommand } from './record-command.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
   postTransfer: ['payments', 'balances'],
   placeHold: ['payments', 'balances'],
+  checkHold: ['payments'],
   resolveHold: ['payments', 'balances'],
   forward: ['balances'],
 } as const
@@ -22,6 +24,10 @@ export function createLedgerRpc(ledger: Ledger): RpcService {
     },
     async placeHold(request) {
       return { entry: entryToProto(await recordCommand(ledger, holdFromProto(request))) }
+    },
+    async checkHold(request) {
+      const { environment, command } = holdCheckFromProto(request)
+      return holdCheckToProto(await ledger.checkHold(environment, command))
     },
     async resolveHold(request) {
       return { entry: entryToProto(await recordCommand(ledger, resolutionFromProto(request))) }

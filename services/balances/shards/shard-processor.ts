@@ -5,8 +5,8 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
-import type { Batch, BatchPosition, RecordedEntry } from '../domain/entry.ts'
-import { CorruptJournal, sealBatch } from '../domain/hash-chain.ts'
+import type { Batch, RecordedEntry } from '../domain/entry.ts'
+import { CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { RowChanges } from '../domain/shard-rows.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
@@ -50,12 +50,6 @@ export function createShardProcessor(
   let unresolved: Batch | undefined
   let corruption: CorruptJournal | undefined
 
-  /** Times never go back: after a batch of a clock that was ahead, batches have its time until this clock reaches it. */
-  const nextPosition = (): BatchPosition => {
-    const { seq, time_ms } = state.head()
-    return { shard: state.shard, seq: seq + 1n, time: new Date(Math.max(clock.now_ms(), time_ms)) }
-  }
-
   /** Finds out whether the batch of an earlier `unknown` commit was written. Nothing is decided before that. */
   async function resolveUnknownCommit(): Promise<void> {
     if (unresolved === undefined) return
@@ -96,7 +90,7 @@ export function createShardProcessor(
     await readEntriesOfHolds(journal, state, work.commands.map(commandOf), earlier)
     rejectWithWrongClock(work)
     const commands = work.commands.map(commandOf)
-    const position = nextPosition()
+    const position = nextPosition(state.shard, state.head(), clock.now_ms())
     const draft = createBatchDraft(base, position)
     const results = commands.map((command) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {

@@ -66,6 +66,7 @@ const ENTRY: Form = {
   credit: isText,
   reason: isText,
   refused_code: optional(isInteger),
+  period: optional(isInteger),
   available: isBigint,
   held: isBigint,
 }

@@ -49,7 +49,7 @@ function checkFunds(
   // The release of a refused hold repeats the code of the hold, whatever the funds are by then.
   if (refused_code === 6004 && kind !== 'release' && available >= amount)
     report(`entry ${id} was refused although the funds were sufficient`)
-  const may_overdraw = credit === 'chargebacks' || credit === 'adjustments'
+  const may_overdraw = credit === 'chargebacks' || credit === 'adjustments' || amount === 0n
   if (refused_code === undefined && debit === 'available' && available < 0n && !may_overdraw)
     report(`entry ${id} took more than was available`)
 }

@@ -4,7 +4,15 @@ import { saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Entry } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, type LedgerFixture, openFixture, resolve, soundCheckpoint } from '../ledger.fixture.ts'
+import {
+  credit,
+  hold,
+  type LedgerFixture,
+  openFixture,
+  resolve,
+  settle,
+  soundCheckpoint,
+} from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
 import { verifyLedger } from './verification.fixture.ts'
@@ -33,6 +41,16 @@ test('a ledger is consistent after normal work', async () => {
   await using fixture = await openUsedLedger()
   expect(await verifyLedger(fixture.store)).toEqual({ entries: 5n, problems: [] })
   expect(await verifyLedger(fixture.store)).toEqual({ entries: 5n, problems: [] })
+})
+
+// B2, P14
+test('a settlement of a negative balance takes nothing, so it is not a problem', async () => {
+  await using fixture = await openUsedLedger()
+  const ledger = createLedger(fixture.store, trustedClock)
+  await ledger.submit('test', { ...credit('c', 500n), debit: 'available', credit: 'chargebacks' })
+  await ledger.submit('test', settle('op'))
+  await ledger.stop()
+  expect(await verifyLedger(fixture.store)).toEqual({ entries: 7n, problems: [] })
 })
 
 describe('finds, and replaces when it began at the first batch,', () => {

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance.proto.
  */
 export const file_multihub_balances_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSJGCg9XaXRoZHJhd2FsQ291bnQSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESCwoDZGF5GAIgASgJEg4KBnBlcmlvZBgDIAEoAyLuAwoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSEgoKaGVsZF9hZnRlchgOIAEoAxI2Cgdjb3VudGVkGA8gASgLMiUubXVsdGlodWIuYmFsYW5jZXMudjEuV2l0aGRyYXdhbENvdW50IjwKB0JhbGFuY2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDEgwKBGhlbGQYAyABKAMq3AEKDUxlZGdlckFjY291bnQSHgoaTEVER0VSX0FDQ09VTlRfVU5TUEVDSUZJRUQQABIcChhMRURHRVJfQUNDT1VOVF9BVkFJTEFCTEUQARIXChNMRURHRVJfQUNDT1VOVF9IRUxEEAISGwoXTEVER0VSX0FDQ09VTlRfQ0xFQVJJTkcQAxIXChNMRURHRVJfQUNDT1VOVF9GRUVTEAQSHgoaTEVER0VSX0FDQ09VTlRfQ0hBUkdFQkFDS1MQBRIeChpMRURHRVJfQUNDT1VOVF9BREpVU1RNRU5UUxAGKtABCg9MZWRnZXJFbnRyeUtpbmQSIQodTEVER0VSX0VOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIeChpMRURHRVJfRU5UUllfS0lORF9UUkFOU0ZFUhABEhoKFkxFREdFUl9FTlRSWV9LSU5EX0hPTEQQAhIdChlMRURHRVJfRU5UUllfS0lORF9DQVBUVVJFEAMSHQoZTEVER0VSX0VOVFJZX0tJTkRfUkVMRUFTRRAEEiAKHExFREdFUl9FTlRSWV9LSU5EX0FESlVTVE1FTlQQBWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
+  fileDesc("CiJtdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlLnByb3RvEhRtdWx0aWh1Yi5iYWxhbmNlcy52MSJGCg9XaXRoZHJhd2FsQ291bnQSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESCwoDZGF5GAIgASgJEg4KBnBlcmlvZBgDIAEoAyKJBAoLTGVkZ2VyRW50cnkSEAoIZW50cnlfaWQYASABKAkSMgoFZGViaXQYAiABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgDIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYBSABKAkSDgoGcmVhc29uGAYgASgJEhQKDHJlZnVzZWRfY29kZRgHIAEoBRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc2hhcmQYCSABKAUSEAoIc2VxdWVuY2UYCiABKAMSMwoEa2luZBgLIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgttZXJjaGFudF9pZBgMIAEoCRIXCg9hdmFpbGFibGVfYWZ0ZXIYDSABKAMSEgoKaGVsZF9hZnRlchgOIAEoAxI2Cgdjb3VudGVkGA8gASgLMiUubXVsdGlodWIuYmFsYW5jZXMudjEuV2l0aGRyYXdhbENvdW50EhkKEXNldHRsZW1lbnRfcGVyaW9kGBAgASgDIjwKB0JhbGFuY2USEAoIY3VycmVuY3kYASABKAkSEQoJYXZhaWxhYmxlGAIgASgDEgwKBGhlbGQYAyABKAMq3AEKDUxlZGdlckFjY291bnQSHgoaTEVER0VSX0FDQ09VTlRfVU5TUEVDSUZJRUQQABIcChhMRURHRVJfQUNDT1VOVF9BVkFJTEFCTEUQARIXChNMRURHRVJfQUNDT1VOVF9IRUxEEAISGwoXTEVER0VSX0FDQ09VTlRfQ0xFQVJJTkcQAxIXChNMRURHRVJfQUNDT1VOVF9GRUVTEAQSHgoaTEVER0VSX0FDQ09VTlRfQ0hBUkdFQkFDS1MQBRIeChpMRURHRVJfQUNDT1VOVF9BREpVU1RNRU5UUxAGKvIBCg9MZWRnZXJFbnRyeUtpbmQSIQodTEVER0VSX0VOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIeChpMRURHRVJfRU5UUllfS0lORF9UUkFOU0ZFUhABEhoKFkxFREdFUl9FTlRSWV9LSU5EX0hPTEQQAhIdChlMRURHRVJfRU5UUllfS0lORF9DQVBUVVJFEAMSHQoZTEVER0VSX0VOVFJZX0tJTkRfUkVMRUFTRRAEEiAKHExFREdFUl9FTlRSWV9LSU5EX0FESlVTVE1FTlQQBRIgChxMRURHRVJfRU5UUllfS0lORF9TRVRUTEVNRU5UEAZiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_money]);
 
 /**
  * WithdrawalCount is where an accepted withdrawal is counted for the limits of its route.
@@ -80,7 +80,8 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   credit: LedgerAccount;
 
   /**
-   * amount is above zero. It is 0, with an empty currency, when a release arrived before its hold.
+   * amount is above zero. It is 0 for a settlement, and, with an empty currency, for a release that arrived before its
+   * hold.
    *
    * @generated from field: multihub.common.v1.Money amount = 4;
    */
@@ -163,6 +164,13 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
    * @generated from field: multihub.balances.v1.WithdrawalCount counted = 15;
    */
   counted?: WithdrawalCount | undefined;
+
+  /**
+   * settlement_period is the period that a settlement begins, from 1; 0 for every other kind.
+   *
+   * @generated from field: int64 settlement_period = 16;
+   */
+  settlementPeriod: bigint;
 };
 
 /**
@@ -323,6 +331,13 @@ export const LedgerEntryKind = {
    * @generated from enum value: LEDGER_ENTRY_KIND_ADJUSTMENT = 5;
    */
   ADJUSTMENT: 5,
+
+  /**
+   * LEDGER_ENTRY_KIND_SETTLEMENT begins a settlement period; it moves no money.
+   *
+   * @generated from enum value: LEDGER_ENTRY_KIND_SETTLEMENT = 6;
+   */
+  SETTLEMENT: 6,
 } as const;
 
 /**

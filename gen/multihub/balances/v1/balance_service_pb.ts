@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpoBChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyrQIKDkJhbGFuY2VTZXJ2aWNlEmIKC0dldEJhbGFuY2VzEigubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXNwb25zZRJTCgZBZGp1c3QSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVzcG9uc2USYgoLTGlzdEVudHJpZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpIBCg1TZXR0bGVSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkiQgoOU2V0dGxlUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSKaAQoSTGlzdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiYgoTTGlzdEVudHJpZXNSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMoIDCg5CYWxhbmNlU2VydmljZRJiCgtHZXRCYWxhbmNlcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVzcG9uc2USUwoGQWRqdXN0EiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlc3BvbnNlElMKBlNldHRsZRIjLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -152,6 +152,76 @@ export const AdjustResponseSchema: GenMessage<AdjustResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 3);
 
 /**
+ * SettleRequest describes a settlement.
+ *
+ * @generated from message multihub.balances.v1.SettleRequest
+ */
+export type SettleRequest = Message<"multihub.balances.v1.SettleRequest"> & {
+  /**
+   * merchant_id is the merchant that was settled with.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is test or production; their settlement periods are separate.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * currency is the ISO 4217 code.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * operation_id is the idempotency key of the settlement, at most 128 characters; empty when there is none.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+
+  /**
+   * reason is the operator's note, at most 500 characters; it may be empty.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.SettleRequest.
+ * Use `create(SettleRequestSchema)` to create a new message.
+ */
+export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 4);
+
+/**
+ * SettleResponse contains the entry of the settlement.
+ *
+ * @generated from message multihub.balances.v1.SettleResponse
+ */
+export type SettleResponse = Message<"multihub.balances.v1.SettleResponse"> & {
+  /**
+   * entry is the only entry of this operation_id. Its settlement_period is the one that it began.
+   *
+   * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
+   */
+  entry?: LedgerEntry | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.SettleResponse.
+ * Use `create(SettleResponseSchema)` to create a new message.
+ */
+export const SettleResponseSchema: GenMessage<SettleResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 5);
+
+/**
  * ListEntriesRequest selects a page of entries.
  *
  * @generated from message multihub.balances.v1.ListEntriesRequest
@@ -198,7 +268,7 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 4);
+  messageDesc(file_multihub_balances_v1_balance_service, 6);
 
 /**
  * ListEntriesResponse is a page of entries.
@@ -226,7 +296,7 @@ export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesRespo
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 5);
+  messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
@@ -253,6 +323,17 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof AdjustRequestSchema;
     output: typeof AdjustResponseSchema;
+  },
+  /**
+   * Settle begins a new settlement period on all routes of a currency. Repeating it with the same operation_id changes
+   * nothing; without one, each call begins a period.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.Settle
+   */
+  settle: {
+    methodKind: "unary";
+    input: typeof SettleRequestSchema;
+    output: typeof SettleResponseSchema;
   },
   /**
    * ListEntries reads the entries of a merchant, oldest first.

@@ -4,9 +4,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { LedgerAccount, LedgerEntry } from "./balance_pb.ts";
+import type { LedgerAccount, LedgerEntry, WithdrawalCount } from "./balance_pb.ts";
 import { file_multihub_balances_v1_balance } from "./balance_pb.ts";
-import type { AdjustRequest } from "./balance_service_pb.ts";
+import type { AdjustRequest, SettleRequest } from "./balance_service_pb.ts";
 import { file_multihub_balances_v1_balance_service } from "./balance_service_pb.ts";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/ledger_service.proto.
  */
 export const file_multihub_balances_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkigQEKCkhvbGRMaW1pdHMSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESEAoIdGltZXpvbmUYAiABKAkSDwoHbWF4aW11bRgDIAEoAxINCgVkYWlseRgEIAEoAxIPCgdtb250aGx5GAUgASgDEhgKEHNpbmNlX3NldHRsZW1lbnQYBiABKAMi7wEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkSMAoGbGltaXRzGAcgASgLMiAubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZExpbWl0cyJFChFQbGFjZUhvbGRSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IroBChJSZXNvbHZlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRI4CgpyZXNvbHV0aW9uGAQgASgOMiQubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZFJlc29sdXRpb24SDgoGcmVhc29uGAUgASgJIkcKE1Jlc29sdmVIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSKMAgoNTGVkZ2VyQ29tbWFuZBI9Cgh0cmFuc2ZlchgBIAEoCzIpLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlcXVlc3RIABI2CgRob2xkGAIgASgLMiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdEgAEj4KCnJlc29sdXRpb24YAyABKAsyKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5SZXNvbHZlSG9sZFJlcXVlc3RIABI5CgphZGp1c3RtZW50GAQgASgLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdEgAQgkKB2NvbW1hbmQilAEKE0xlZGdlckNvbW1hbmRSZXN1bHQSMgoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeUgAEj8KDG5vdF9yZWNvcmRlZBgCIAEoDjInLm11bHRpaHViLmJhbGFuY2VzLnYxLk5vdFJlY29yZGVkUmVhc29uSABCCAoGcmVzdWx0IlYKDkZvcndhcmRSZXF1ZXN0Eg0KBXNoYXJkGAEgASgFEjUKCGNvbW1hbmRzGAIgAygLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZCJNCg9Gb3J3YXJkUmVzcG9uc2USOgoHcmVzdWx0cxgBIAMoCzIpLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckNvbW1hbmRSZXN1bHQqawoOSG9sZFJlc29sdXRpb24SHwobSE9MRF9SRVNPTFVUSU9OX1VOU1BFQ0lGSUVEEAASGwoXSE9MRF9SRVNPTFVUSU9OX0NBUFRVUkUQARIbChdIT0xEX1JFU09MVVRJT05fUkVMRUFTRRACKu4BChFOb3RSZWNvcmRlZFJlYXNvbhIjCh9OT1RfUkVDT1JERURfUkVBU09OX1VOU1BFQ0lGSUVEEAASIQodTk9UX1JFQ09SREVEX1JFQVNPTl9NQUxGT1JNRUQQARIjCh9OT1RfUkVDT1JERURfUkVBU09OX0lEX0NPTkZMSUNUEAISJQohTk9UX1JFQ09SREVEX1JFQVNPTl9IT0xEX05PVF9PUEVOEAMSIAocTk9UX1JFQ09SREVEX1JFQVNPTl9PVkVSRkxPVxAEEiMKH05PVF9SRUNPUkRFRF9SRUFTT05fVU5BVkFJTEFCTEUQBTKQAwoNTGVkZ2VyU2VydmljZRJlCgxQb3N0VHJhbnNmZXISKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXF1ZXN0GioubXVsdGlodWIuYmFsYW5jZXMudjEuUG9zdFRyYW5zZmVyUmVzcG9uc2USXAoJUGxhY2VIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLlBsYWNlSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiltdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEirQIKE1Bvc3RUcmFuc2ZlclJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEwoLdHJhbnNmZXJfaWQYAyABKAkSMgoFZGViaXQYBCABKA4yIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJBY2NvdW50EjMKBmNyZWRpdBgFIAEoDjIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckFjY291bnQSKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCnBheW1lbnRfaWQYByABKAkSDgoGcmVhc29uGAggASgJIkgKFFBvc3RUcmFuc2ZlclJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkigQEKCkhvbGRMaW1pdHMSFgoKc2VydmljZV9pZBgBIAEoA0ICMAESEAoIdGltZXpvbmUYAiABKAkSDwoHbWF4aW11bRgDIAEoAxINCgVkYWlseRgEIAEoAxIPCgdtb250aGx5GAUgASgDEhgKEHNpbmNlX3NldHRsZW1lbnQYBiABKAMi7wEKEFBsYWNlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSEgoKcGF5bWVudF9pZBgFIAEoCRIOCgZyZWFzb24YBiABKAkSMAoGbGltaXRzGAcgASgLMiAubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZExpbWl0cyJFChFQbGFjZUhvbGRSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IroBChBDaGVja0hvbGRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EikKBmFtb3VudBgDIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIwCgZsaW1pdHMYBCABKAsyIC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Ib2xkTGltaXRzInQKEUNoZWNrSG9sZFJlc3BvbnNlEhQKDHJlZnVzZWRfY29kZRgBIAEoBRIRCglhdmFpbGFibGUYAiABKAMSNgoGdG90YWxzGAMgASgLMiYubXVsdGlodWIuYmFsYW5jZXMudjEuV2l0aGRyYXdhbFRvdGFscyKGAQoQV2l0aGRyYXdhbFRvdGFscxI0CgVjb3VudBgBIAEoCzIlLm11bHRpaHViLmJhbGFuY2VzLnYxLldpdGhkcmF3YWxDb3VudBIRCglkYXlfdG90YWwYAiABKAMSEwoLbW9udGhfdG90YWwYAyABKAMSFAoMcGVyaW9kX3RvdGFsGAQgASgDIroBChJSZXNvbHZlSG9sZFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDwoHaG9sZF9pZBgDIAEoCRI4CgpyZXNvbHV0aW9uGAQgASgOMiQubXVsdGlodWIuYmFsYW5jZXMudjEuSG9sZFJlc29sdXRpb24SDgoGcmVhc29uGAUgASgJIkcKE1Jlc29sdmVIb2xkUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSLHAgoNTGVkZ2VyQ29tbWFuZBI9Cgh0cmFuc2ZlchgBIAEoCzIpLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlcXVlc3RIABI2CgRob2xkGAIgASgLMiYubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVxdWVzdEgAEj4KCnJlc29sdXRpb24YAyABKAsyKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5SZXNvbHZlSG9sZFJlcXVlc3RIABI5CgphZGp1c3RtZW50GAQgASgLMiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdEgAEjkKCnNldHRsZW1lbnQYBSABKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXF1ZXN0SABCCQoHY29tbWFuZCKUAQoTTGVkZ2VyQ29tbWFuZFJlc3VsdBIyCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5SAASPwoMbm90X3JlY29yZGVkGAIgASgOMicubXVsdGlodWIuYmFsYW5jZXMudjEuTm90UmVjb3JkZWRSZWFzb25IAEIICgZyZXN1bHQiVgoORm9yd2FyZFJlcXVlc3QSDQoFc2hhcmQYASABKAUSNQoIY29tbWFuZHMYAiADKAsyIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJDb21tYW5kIk0KD0ZvcndhcmRSZXNwb25zZRI6CgdyZXN1bHRzGAEgAygLMikubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyQ29tbWFuZFJlc3VsdCprCg5Ib2xkUmVzb2x1dGlvbhIfChtIT0xEX1JFU09MVVRJT05fVU5TUEVDSUZJRUQQABIbChdIT0xEX1JFU09MVVRJT05fQ0FQVFVSRRABEhsKF0hPTERfUkVTT0xVVElPTl9SRUxFQVNFEAIq7gEKEU5vdFJlY29yZGVkUmVhc29uEiMKH05PVF9SRUNPUkRFRF9SRUFTT05fVU5TUEVDSUZJRUQQABIhCh1OT1RfUkVDT1JERURfUkVBU09OX01BTEZPUk1FRBABEiMKH05PVF9SRUNPUkRFRF9SRUFTT05fSURfQ09ORkxJQ1QQAhIlCiFOT1RfUkVDT1JERURfUkVBU09OX0hPTERfTk9UX09QRU4QAxIgChxOT1RfUkVDT1JERURfUkVBU09OX09WRVJGTE9XEAQSIwofTk9UX1JFQ09SREVEX1JFQVNPTl9VTkFWQUlMQUJMRRAFMu4DCg1MZWRnZXJTZXJ2aWNlEmUKDFBvc3RUcmFuc2ZlchIpLm11bHRpaHViLmJhbGFuY2VzLnYxLlBvc3RUcmFuc2ZlclJlcXVlc3QaKi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Qb3N0VHJhbnNmZXJSZXNwb25zZRJcCglQbGFjZUhvbGQSJi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QbGFjZUhvbGRSZXF1ZXN0GicubXVsdGlodWIuYmFsYW5jZXMudjEuUGxhY2VIb2xkUmVzcG9uc2USXAoJQ2hlY2tIb2xkEiYubXVsdGlodWIuYmFsYW5jZXMudjEuQ2hlY2tIb2xkUmVxdWVzdBonLm11bHRpaHViLmJhbGFuY2VzLnYxLkNoZWNrSG9sZFJlc3BvbnNlEmIKC1Jlc29sdmVIb2xkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzb2x2ZUhvbGRSZXNwb25zZRJWCgdGb3J3YXJkEiQubXVsdGlodWIuYmFsYW5jZXMudjEuRm9yd2FyZFJlcXVlc3QaJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5Gb3J3YXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_balances_v1_balance_service, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * PostTransferRequest describes a transfer.
@@ -253,6 +253,125 @@ export const PlaceHoldResponseSchema: GenMessage<PlaceHoldResponse> = /*@__PURE_
   messageDesc(file_multihub_balances_v1_ledger_service, 4);
 
 /**
+ * CheckHoldRequest describes a hold that could be placed.
+ *
+ * @generated from message multihub.balances.v1.CheckHoldRequest
+ */
+export type CheckHoldRequest = Message<"multihub.balances.v1.CheckHoldRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the accounts.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is test or production; their balances are separate.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * amount is above zero.
+   *
+   * @generated from field: multihub.common.v1.Money amount = 3;
+   */
+  amount?: Money | undefined;
+
+  /**
+   * limits are those of the withdrawal's route; absent for a hold that is not a withdrawal.
+   *
+   * @generated from field: multihub.balances.v1.HoldLimits limits = 4;
+   */
+  limits?: HoldLimits | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.CheckHoldRequest.
+ * Use `create(CheckHoldRequestSchema)` to create a new message.
+ */
+export const CheckHoldRequestSchema: GenMessage<CheckHoldRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 5);
+
+/**
+ * CheckHoldResponse says whether the hold would be accepted.
+ *
+ * @generated from message multihub.balances.v1.CheckHoldResponse
+ */
+export type CheckHoldResponse = Message<"multihub.balances.v1.CheckHoldResponse"> & {
+  /**
+   * refused_code is the code with which the hold would be refused; 0 when it would be accepted.
+   *
+   * @generated from field: int32 refused_code = 1;
+   */
+  refusedCode: number;
+
+  /**
+   * available is the spendable amount, in minor units.
+   *
+   * @generated from field: int64 available = 2;
+   */
+  available: bigint;
+
+  /**
+   * totals are those of the route without this hold; absent without limits.
+   *
+   * @generated from field: multihub.balances.v1.WithdrawalTotals totals = 3;
+   */
+  totals?: WithdrawalTotals | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.CheckHoldResponse.
+ * Use `create(CheckHoldResponseSchema)` to create a new message.
+ */
+export const CheckHoldResponseSchema: GenMessage<CheckHoldResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 6);
+
+/**
+ * WithdrawalTotals are the sums of the accepted withdrawals of a route, in minor units.
+ *
+ * @generated from message multihub.balances.v1.WithdrawalTotals
+ */
+export type WithdrawalTotals = Message<"multihub.balances.v1.WithdrawalTotals"> & {
+  /**
+   * count is the route, the day and the settlement period that the next withdrawal counts into.
+   *
+   * @generated from field: multihub.balances.v1.WithdrawalCount count = 1;
+   */
+  count?: WithdrawalCount | undefined;
+
+  /**
+   * day_total is the sum of that day.
+   *
+   * @generated from field: int64 day_total = 2;
+   */
+  dayTotal: bigint;
+
+  /**
+   * month_total is the sum of the month of that day.
+   *
+   * @generated from field: int64 month_total = 3;
+   */
+  monthTotal: bigint;
+
+  /**
+   * period_total is the sum of that settlement period.
+   *
+   * @generated from field: int64 period_total = 4;
+   */
+  periodTotal: bigint;
+};
+
+/**
+ * Describes the message multihub.balances.v1.WithdrawalTotals.
+ * Use `create(WithdrawalTotalsSchema)` to create a new message.
+ */
+export const WithdrawalTotalsSchema: GenMessage<WithdrawalTotals> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_ledger_service, 7);
+
+/**
  * ResolveHoldRequest selects a hold and how it ends.
  *
  * @generated from message multihub.balances.v1.ResolveHoldRequest
@@ -299,7 +418,7 @@ export type ResolveHoldRequest = Message<"multihub.balances.v1.ResolveHoldReques
  * Use `create(ResolveHoldRequestSchema)` to create a new message.
  */
 export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 5);
+  messageDesc(file_multihub_balances_v1_ledger_service, 8);
 
 /**
  * ResolveHoldResponse contains the recorded entry.
@@ -321,7 +440,7 @@ export type ResolveHoldResponse = Message<"multihub.balances.v1.ResolveHoldRespo
  * Use `create(ResolveHoldResponseSchema)` to create a new message.
  */
 export const ResolveHoldResponseSchema: GenMessage<ResolveHoldResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 6);
+  messageDesc(file_multihub_balances_v1_ledger_service, 9);
 
 /**
  * LedgerCommand is a command that one balances process forwards to another.
@@ -366,6 +485,14 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
      */
     value: AdjustRequest;
     case: "adjustment";
+  } | {
+    /**
+     * settlement comes from Settle.
+     *
+     * @generated from field: multihub.balances.v1.SettleRequest settlement = 5;
+     */
+    value: SettleRequest;
+    case: "settlement";
   } | { case: undefined; value?: undefined };
 };
 
@@ -374,7 +501,7 @@ export type LedgerCommand = Message<"multihub.balances.v1.LedgerCommand"> & {
  * Use `create(LedgerCommandSchema)` to create a new message.
  */
 export const LedgerCommandSchema: GenMessage<LedgerCommand> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 7);
+  messageDesc(file_multihub_balances_v1_ledger_service, 10);
 
 /**
  * LedgerCommandResult is the result of one command.
@@ -411,7 +538,7 @@ export type LedgerCommandResult = Message<"multihub.balances.v1.LedgerCommandRes
  * Use `create(LedgerCommandResultSchema)` to create a new message.
  */
 export const LedgerCommandResultSchema: GenMessage<LedgerCommandResult> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 8);
+  messageDesc(file_multihub_balances_v1_ledger_service, 11);
 
 /**
  * ForwardRequest contains commands of one shard.
@@ -439,7 +566,7 @@ export type ForwardRequest = Message<"multihub.balances.v1.ForwardRequest"> & {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 9);
+  messageDesc(file_multihub_balances_v1_ledger_service, 12);
 
 /**
  * ForwardResponse contains one result per command.
@@ -460,7 +587,7 @@ export type ForwardResponse = Message<"multihub.balances.v1.ForwardResponse"> & 
  * Use `create(ForwardResponseSchema)` to create a new message.
  */
 export const ForwardResponseSchema: GenMessage<ForwardResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_service, 10);
+  messageDesc(file_multihub_balances_v1_ledger_service, 13);
 
 /**
  * HoldResolution is how a hold ends.
@@ -592,6 +719,16 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof PlaceHoldRequestSchema;
     output: typeof PlaceHoldResponseSchema;
+  },
+  /**
+   * CheckHold says how PlaceHold would decide now. It records nothing.
+   *
+   * @generated from rpc multihub.balances.v1.LedgerService.CheckHold
+   */
+  checkHold: {
+    methodKind: "unary";
+    input: typeof CheckHoldRequestSchema;
+    output: typeof CheckHoldResponseSchema;
   },
   /**
    * ResolveHold captures or releases a hold, once. A release of a hold that is not there is recorded too: the hold is

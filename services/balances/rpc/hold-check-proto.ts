@@ -1,0 +1,44 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type {
+  CheckHoldRequest,
+  CheckHoldResponseSchema,
+  WithdrawalTotalsSchema,
+} from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import type { HoldCommand } from '../domain/command.ts'
+import type { WithdrawalTotals } from '../domain/payout-limits.ts'
+import type { HoldCheck } from '../use-cases/check-hold.ts'
+import { withdrawalCountToProto } from './entry-proto.ts'
+import { limitsFromProto } from './hold-limits-proto.ts'
+import { amountOf, type CommandInEnvironment, ownerOf } from './request-fields.ts'
+
+/** The hold of a CheckHold request. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
+export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironment<HoldCommand> {
+  const { environment, merchant_id } = ownerOf(request)
+  const money = amountOf(request)
+  const limits = request.limits && { limits: limitsFromProto(request.limits) }
+  const id = `check:${uuidv7()}`
+  return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', ...limits } }
+}
+
+/** Writes how a hold would be decided. */
+export function holdCheckToProto({
+  refused_code,
+  available,
+  totals,
+}: HoldCheck): MessageInitShape<typeof CheckHoldResponseSchema> {
+  return {
+    refusedCode: refused_code ?? 0,
+    available,
+    ...(totals && { totals: totalsToProto(totals) }),
+  }
+}
+
+function totalsToProto(totals: WithdrawalTotals): MessageInitShape<typeof WithdrawalTotalsSchema> {
+  return {
+    count: withdrawalCountToProto(totals),
+    dayTotal: totals.day_total,
+    monthTotal: totals.month_total,
+    periodTotal: totals.period_total,
+  }
+}
