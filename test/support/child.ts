@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
+import { endingWithParent } from './programs.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
@@ -54,9 +55,14 @@ export function launch(
   variables: Readonly<Record<string, string>>,
 ): SystemProcess {
   const lines: string[] = []
-  const child = spawn(process.execPath, [...NODE_OPTIONS, join(ROOT, file), ...parameters], {
+  const [command, ...rest] = endingWithParent(process.execPath, [
+    ...NODE_OPTIONS,
+    join(ROOT, file),
+    ...parameters,
+  ])
+  const child = spawn(command, rest, {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', ...variables },
+    env: { ...inherited(), ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -75,6 +81,12 @@ export function launch(
     kill: async () => void (await ended('SIGKILL')),
     stop: () => ended('SIGTERM'),
   }
+}
+
+/** What a process gets from this one: nothing that could be a setting, but the cache that makes starts faster. */
+function inherited(): Readonly<Record<string, string>> {
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env
+  return { PATH, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) }
 }
 
 /** How a process ended: its exit code (`null` when it was killed), its standard output and its standard error. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
-import { findProgram } from './programs.ts'
+import { endingWithParent } from './programs.ts'
 
 /** A NATS server that belongs to one test. It keeps its port through `kill` and `restart`. */
 export interface PrivateNats {
@@ -45,7 +45,7 @@ export async function spawnNats(program: string, server_config = ''): Promise<Pr
     const config = join(folder, 'config')
     await writeFile(config, server_config)
     const place = ['--addr', '127.0.0.1', '--port', String(port)]
-    child = await spawnBound(program, [...place, '--config', config], log)
+    child = await spawnUnreferenced(program, [...place, '--config', config], log)
     await waitUntilReady(child, port, log)
   }
   const stop = async (): Promise<void> => {
@@ -74,16 +74,13 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-// A test that is killed must not leave a server running. setpriv, where it is installed, lets the kernel end the server
-// with its parent; Jest has no exit hook that always runs. The log goes to a file and the process is unreferenced, so that
-// neither keeps the test process alive.
-async function spawnBound(program: string, args: readonly string[], log: string): Promise<ChildProcess> {
-  const setpriv = findProgram('setpriv')
-  const [command = program, ...rest] = [
-    ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []),
-    program,
-    ...args,
-  ]
+// The log goes to a file and the process is unreferenced, so that neither keeps the test process alive.
+async function spawnUnreferenced(
+  program: string,
+  args: readonly string[],
+  log: string,
+): Promise<ChildProcess> {
+  const [command, ...rest] = endingWithParent(program, args)
   const file = await open(log, 'a')
   try {
     const child = spawn(command, rest, { stdio: ['ignore', file.fd, file.fd] })

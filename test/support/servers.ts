@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { dockerAnswers, mongodbInContainer, natsInContainer } from './containers.ts'
 import { type PrivateNats, spawnNats } from './private-nats.ts'
-import { findProgram } from './programs.ts'
+import { findProgram, SERVERS_FOLDER } from './programs.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
 
 /** Why there is no server; printed in the test report. */
@@ -39,7 +39,6 @@ export interface PrivateMongoProxy {
 }
 
 const project = resolve(import.meta.dirname, '../..')
-const servers_folder = resolve(project, process.env['MULTIHUB_SERVERS_DIR'] ?? '.servers')
 
 /**
  * Finds MongoDB and NATS for a runner that shares them among all test files. Set MONGODB_URI and NATS_URL from the
@@ -159,5 +158,5 @@ function startedByScript(variable: string): Promise<string | undefined> {
 }
 
 function natsProgram(): string | undefined {
-  return findProgram('nats-server', [join(servers_folder, 'bin')])
+  return findProgram('nats-server', [join(SERVERS_FOLDER, 'bin')])
 }

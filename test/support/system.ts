@@ -1,16 +1,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '#lib/platform/config/config.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { ROLES } from '#lib/platform/process/role.ts'
-import { createRpc } from '#lib/platform/rpc/rpc.ts'
-import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
 import { writeDemo } from '../../scripts/demo.ts'
 import { runToEnd, type SystemProcess, startProcess } from './child.ts'
-import { differentFreePorts, freePorts } from './free-port.ts'
+import { freePorts } from './free-port.ts'
 import type { Demo } from './merchant.ts'
+import { createSystemSettings, type Variables } from './system-settings.ts'
 
 /** A whole Multihub in its own processes, with the demonstration data. */
 export interface TestSystem {
@@ -31,8 +27,6 @@ export interface TestSystem {
   /** Kills all processes and deletes the data. */
   end(): Promise<void>
 }
-
-type Variables = Readonly<Record<string, string>>
 
 /** The name of the process of the second gateway. */
 const SECOND_GATEWAY = 'gateway2'
@@ -61,46 +55,19 @@ export async function startProcessPerRole(
   options: { readonly second_gateway?: true } = {},
 ): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
-  const tokens = Object.fromEntries([...ROLES, 'operator'].map((name) => [name, randomHex(32)]))
-  const callers = [...ROLES, 'operator'].filter((name) => name !== 'sandbox')
-  const [http, sandbox, provider, ...grpc] = await differentFreePorts(3 + ROLES.length)
-  const addresses = ROLES.filter((role) => role !== 'sandbox' && role !== 'gateway').map((role) => [
-    `MULTIHUB_${role.toUpperCase()}_ADDRESS`,
-    `127.0.0.1:${grpc[ROLES.indexOf(role)]}`,
-  ])
-  const shared = {
-    MULTIHUB_HOME: home,
-    MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
-    MULTIHUB_SANDBOX_KEY: randomHex(32),
-    MULTIHUB_RPC_CALLERS: callers.map((name) => `${name}:${sha256Hex(tokens[name] ?? '')}`).join(','),
-    MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
-    MULTIHUB_SYSTEM_NAME: `e2e_${randomHex(4)}`,
-    NATS_URL: nats_url,
-    ...(mongodb_uri ? { MONGODB_URI: mongodb_uri } : {}),
-    MULTIHUB_CONNECT_PORT: '0',
-    MULTIHUB_HEALTH_PORT: '0',
-    MULTIHUB_HTTP_PORT: `${http}`,
-    MULTIHUB_SANDBOX_PORT: `${sandbox}`,
-    MULTIHUB_PROVIDER_PORT: `${provider}`,
-    MULTIHUB_SANDBOX_URL: `http://127.0.0.1:${sandbox}`,
-    ...Object.fromEntries(addresses),
-  }
-  const planOf = (role: string, ports: Variables): Plan => ({
+  const settings = await createSystemSettings({ home, nats_url, mongodb_uri })
+  const planOf = (role: RoleName, ports: Variables = {}): Plan => ({
     file: 'test/support/local-roles.ts',
     parameters: [role],
-    variables: { ...shared, ...ports, MULTIHUB_RPC_TOKEN: tokens[role] ?? '' },
+    variables: { ...settings.variablesOf(role), ...ports },
   })
-  const plans: Record<string, Plan> = Object.fromEntries(
-    ROLES.map((role, index) => [role, planOf(role, { MULTIHUB_GRPC_PORT: `${grpc[index]}` })]),
-  )
+  const plans: Record<string, Plan> = Object.fromEntries(ROLES.map((role) => [role, planOf(role)]))
   if (options.second_gateway)
     plans[SECOND_GATEWAY] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
-  if (mongodb_uri) await runToEnd('main.ts', ['migrate'], shared)
+  if (mongodb_uri) await runToEnd('main.ts', ['migrate'], settings.shared)
   return run(plans, home, async (urls) => {
-    const rpc = await createRpc(
-      readConfig(RPC_SETTINGS, { ...shared, MULTIHUB_RPC_TOKEN: tokens['operator'] }),
-    )
-    await writeDemo(home, urls, tokens['operator'] ?? '', rpc.clientsOf('operator'))
+    const rpc = await settings.connectAs('operator')
+    await writeDemo(home, urls, settings.tokenOf('operator'), rpc.clientsOf('operator'))
     rpc.close()
     return JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   })
