@@ -1,0 +1,108 @@
+import { appendFileSync, createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { sleep } from '#lib/platform/time.ts'
+import { type ReadyUrls, type SystemProcess, startProcess } from '../../support/child.ts'
+import type { Variables } from '../../support/system-settings.ts'
+
+/** What a place is doing. `idle` places run, and no fault has them. */
+export type PlaceState = 'down' | 'starting' | 'running' | 'paused'
+
+/** Where a process of the system runs, is killed, and starts again on the same data and ports. */
+export interface Place {
+  readonly name: string
+  readonly role: string
+  /** The file with the log of all its processes. */
+  readonly log_path: string
+  state(): PlaceState
+  /** The URLs of its process, after its first start. */
+  urls(): ReadyUrls
+  /** Starts a process and waits until it is ready. A start that fails is repeated. */
+  start(): Promise<void>
+  /** Kills its process with SIGKILL. */
+  kill(): Promise<void>
+  /** Sends SIGTERM and returns the exit code. */
+  stop(): Promise<number | null>
+  /** Stops its process with SIGSTOP, until `resume`. */
+  pause(): void
+  resume(): void
+}
+
+/** What the places of a run report. */
+export interface PlaceEvents {
+  /** A process ended by itself. */
+  onUnexpectedEnd(place: string, text: string): void
+}
+
+/** A start can fail because the database fails at that moment; an orchestrator tries again, too. */
+const STARTS_MAX = 20
+const START_PAUSE_MS = 500
+
+/** Makes a place without a process. */
+export function createPlace(
+  { name, role, variables }: { readonly name: string; readonly role: string; readonly variables: Variables },
+  directory: string,
+  events: PlaceEvents,
+): Place {
+  const log_path = join(directory, `${name}.log`)
+  let state: PlaceState = 'down'
+  let running: SystemProcess | undefined
+  let urls: ReadyUrls = {}
+
+  const watch = (started: SystemProcess): void => {
+    const log = createWriteStream(log_path, { flags: 'a' })
+    log.write(started.log())
+    started.child.stderr?.pipe(log)
+    started.child.once('exit', (code, signal) => {
+      if (running !== started) return
+      running = undefined
+      state = 'down'
+      events.onUnexpectedEnd(name, `ended by itself with ${signal ?? code}`)
+    })
+  }
+  /** Takes the process, so that its end is expected. */
+  const take = (): SystemProcess | undefined => {
+    const taken = running
+    running = undefined
+    state = 'down'
+    return taken
+  }
+  return {
+    name,
+    role,
+    log_path,
+    state: () => state,
+    urls: () => urls,
+    async start() {
+      state = 'starting'
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const started = await startProcess('test/chaos/fleet/roles.child.ts', [role], variables)
+          running = started
+          urls = started.urls
+          state = 'running'
+          watch(started)
+          return
+        } catch (error) {
+          appendFileSync(log_path, `start ${tries} failed: ${error}\n`)
+          if (tries === STARTS_MAX)
+            throw new Error(`${name} does not start, see ${log_path}`, { cause: error })
+          await sleep(START_PAUSE_MS)
+        }
+      }
+    },
+    async kill() {
+      await take()?.kill()
+    },
+    async stop() {
+      return (await take()?.stop()) ?? null
+    },
+    pause() {
+      running?.child.kill('SIGSTOP')
+      if (running !== undefined) state = 'paused'
+    },
+    resume() {
+      running?.child.kill('SIGCONT')
+      if (running !== undefined) state = 'running'
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** Reads all pages of a list. */
+export async function readAll<T>(
+  readPage: (page_token: string) => Promise<{ readonly items: readonly T[]; readonly nextPageToken: string }>,
+): Promise<readonly T[]> {
+  const all: T[] = []
+  let page_token = ''
+  do {
+    const { items, nextPageToken } = await readPage(page_token)
+    all.push(...items)
+    page_token = nextPageToken
+  } while (page_token !== '')
+  return all
+}
+
+/** Calls `action` for every item, several at a time, and returns the results in order. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  action: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = []
+  const queue = items.entries()
+  const work = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await action(item)
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+  return results
+}

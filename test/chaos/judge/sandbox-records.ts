@@ -1,0 +1,33 @@
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
+import type { ProviderOperation } from '../../simulation/world/provider/operation.ts'
+
+/** The most attempts of a payment: one for each provider account of its route. */
+const ATTEMPTS_MAX = 2
+
+const ACCOUNT = 'sandbox'
+const OPERATIONS_PATH = '/provider/v1/operations'
+
+/** Reads what the sandbox itself has recorded for a payment, under the key of each attempt (docs/provider-protocol.md). */
+export async function sandboxOperationsOf(
+  sandbox_url: string,
+  key: string,
+  payment_id: string,
+): Promise<readonly ProviderOperation[]> {
+  const operations: ProviderOperation[] = []
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const path = `${OPERATIONS_PATH}/${payment_id}:${attempt}`
+    const request = { account_id: ACCOUNT, method: 'GET', path, body: Buffer.alloc(0) }
+    const response = await fetch(sandbox_url + path, { headers: signRequest(new Secret(key), request) })
+    if (response.status === 404) continue
+    if (!response.ok) throw new Error(`the sandbox answered a lookup with ${response.status}`)
+    const report = (await response.json()) as Omit<ProviderOperation, 'account_id'>
+    operations.push({
+      account_id: ACCOUNT,
+      ...report,
+      // Reports are repeated, and payments expire later than any run, so that each success must have been noticed.
+      is_success_acknowledged: true,
+    })
+  }
+  return operations
+}

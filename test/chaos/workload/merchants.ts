@@ -1,0 +1,46 @@
+import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
+import type { Choices } from '../../simulation/parts/random.ts'
+import type { RouteSpec } from '../../simulation/workload/merchants.ts'
+
+/** What the sandbox does with a deposit, by the last digits of its amount (docs/merchants/testing.md). */
+const OUTCOMES = [0, 0, 0, 0, 901, 902, 903, 904, 906, 907, 908, 909, 910, 911, 913, 915]
+
+/** The digits of a deposit that stays pending until it expires. */
+const STAYS_PENDING = 905
+
+/** The currency of the ledger commands, in which no deposit may be (see the treasurer of the simulation). */
+const RESERVED_CURRENCY = 'AUD'
+
+/** Longer than any run, so that no outage makes a deposit expire that its customer has paid. */
+const LONG_EXPIRY_SECONDS = 7_200
+
+/** Draws the routes of a merchant: all methods of deposits, one on which they expire, one whose provider is down. */
+export function drawRoutes(choices: Choices): readonly RouteSpec[] {
+  const pairs = Object.entries(PAYMENT_METHODS.in).flatMap(([method, currencies]) =>
+    currencies.filter((currency) => currency !== RESERVED_CURRENCY).map((currency) => ({ method, currency })),
+  )
+  const normal = pairs.map((pair) => ({
+    ...pair,
+    provider_accounts: choices.pick([['sandbox'], ['sandbox'], ['sandbox-down', 'sandbox']]),
+    minimum_amount: choices.pick([0, 100]),
+    digits: OUTCOMES,
+    has_numeric_ids: choices.chance(0.3),
+    expires_in_seconds: LONG_EXPIRY_SECONDS,
+  }))
+  const upi = { method: 'upi', currency: 'INR', minimum_amount: 0, has_numeric_ids: false }
+  return [
+    ...normal,
+    { ...upi, provider_accounts: ['sandbox'], digits: [STAYS_PENDING], expires_in_seconds: 8 },
+    {
+      ...upi,
+      provider_accounts: ['sandbox-down'],
+      digits: OUTCOMES,
+      expires_in_seconds: LONG_EXPIRY_SECONDS,
+    },
+  ]
+}
+
+/** Whether a deposit of this amount is open until it expires. */
+export function staysPending(amount: number): boolean {
+  return amount % 1_000 === STAYS_PENDING
+}
