@@ -78,4 +78,13 @@ test('at most two lookups run at once; the end of one, also a failure, starts th
   succeed('b')
   succeed('c')
   expect(await Promise.all(results)).toEqual(['failed', [ADDRESS], [ADDRESS], [ADDRESS]])
+  void resolve('d')
+  void resolve('e')
+  expect(lookups.slice(4)).toEqual(['d', 'e'])
+})
+
+test('uses at most 16 addresses of a host', async () => {
+  const addresses = Array.from({ length: 17 }, (_, number) => ({ address: `10.0.0.${number}`, family: 4 }))
+  const resolve = createSystemResolver(async () => addresses)
+  expect(await resolve('a')).toEqual(addresses.slice(0, 16))
 })

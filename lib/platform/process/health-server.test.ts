@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { serveHealth } from './health-server.ts'
 import { createLifecycle, type OwnedLifecycle } from './lifecycle.ts'
@@ -52,4 +54,20 @@ test('reports the stop while the process drains, and ends every connection', asy
     connection: 'close',
   })
   expect(await request('/healthz')).toEqual({ status: 200, body: 'ok\n', connection: 'close' })
+})
+
+test('closes a connection beyond 1,000 at once', async () => {
+  const port = Number(listening.host_and_port.split(':').at(-1))
+  const open = Array.from({ length: 1_000 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(open.map((socket) => once(socket, 'connect')))
+  let received = ''
+  const surplus = connect(port, '127.0.0.1')
+  surplus
+    .on('error', () => {})
+    .on('data', (bytes) => {
+      received += String(bytes)
+    })
+  await once(surplus, 'close')
+  expect(received).toBe('')
+  for (const socket of open) socket.destroy()
 })

@@ -1,14 +1,18 @@
 import { create, createFileRegistry, type DescService } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { createClient } from '@connectrpc/connect'
+import { Code, createClient } from '@connectrpc/connect'
 import { describe, expect, test } from '@jest/globals'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import {
+  CreateMerchantRequestSchema,
+  MerchantService,
+} from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createMemoryTransport } from '#lib/platform/rpc/client/memory-transport.ts'
 import { CALLS_MAX } from '#lib/platform/rpc/limits.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { recordingLog } from '../../../../test/support/rpc.ts'
 import { createDispatcher } from './dispatch.ts'
 
 const dispatch = createDispatcher(() => undefined, log)
@@ -19,6 +23,13 @@ const permissions = {
   listMerchants: ['gateway'],
   updateMerchant: [],
 } as const
+
+const noMethods = {
+  createMerchant: async () => ({}),
+  getMerchant: async () => ({}),
+  listMerchants: async () => ({}),
+  updateMerchant: async () => ({}),
+}
 
 function clientOf(service: RpcService) {
   const endpoints = new Map(dispatch(service).map((endpoint) => [endpoint.method.name, endpoint]))
@@ -89,6 +100,27 @@ describe('the dispatcher', () => {
     open?.()
     await Promise.all(calls)
     await merchants.getMerchant({})
+  })
+
+  test('refuses a call whose authentication fails with a fault, and logs the fault', async () => {
+    const { log: recorded, lines } = recordingLog()
+    const failing = createDispatcher(() => {
+      throw new Error('the secret')
+    }, recorded)
+    const [endpoint] = failing(rpcService(MerchantService, permissions, noMethods))
+    const call = endpoint?.call({
+      protocol: 'test',
+      caller: { authorization: 'Bearer x', certificate: () => undefined },
+      header: () => undefined,
+      headers: () => new Headers(),
+      timeout_ms: undefined,
+      onCancelled: () => {},
+      request: () => create(CreateMerchantRequestSchema),
+    })
+    const refusal: unknown = await call?.catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: Code.Unauthenticated })
+    expect(String(refusal)).not.toContain('the secret')
+    expect(lines[0]).toMatchObject({ level: 'error', error: { message: 'the secret' } })
   })
 
   test('counts and times calls by service, method and status', async () => {

@@ -178,8 +178,9 @@ describe('a server that stops and starts', () => {
     const raw = rawClient(served.address)
     const watched = raw.watch('/grpc.health.v1.Health/Watch', new Uint8Array())
     const browsing = raw.stream('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', known)
-    watched.on('error', () => {})
-    browsing.on('error', () => {})
+    const codes: number[] = []
+    for (const stream of [watched, browsing])
+      stream.on('error', () => {}).on('status', ({ code }: { code: number }) => void codes.push(code))
     await new Promise((resolve) => watched.once('data', resolve))
     const in_progress = merchants.getMerchant({})
     await eventually(
@@ -190,6 +191,7 @@ describe('a server that stops and starts', () => {
     finish?.()
     expect((await in_progress).merchant?.merchantId).toBe('9')
     await closed
+    expect(codes).toEqual([status.OK, status.OK])
     expect(await outcome(idle.listMerchants({}))).toBe(2002)
   })
 
