@@ -77,6 +77,10 @@ async function resultsOf(body: unknown, http_status = 200) {
 const unknown = expect.objectContaining({ kind: 'unknown', reason: expect.any(String) })
 const both_unknown = { created: unknown, found: unknown }
 
+test('a create can be repeated permanently, because a key names one operation permanently', () => {
+  expect(connector.idempotency_window_ms).toBe(Number.POSITIVE_INFINITY)
+})
+
 describe('a valid response', () => {
   test('is the status of the operation, with the details of the provider', async () => {
     const expected_status = {
