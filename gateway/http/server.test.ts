@@ -3,6 +3,8 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/platform/telemetry/log.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createTestGateway, signedHeaders } from '../gateway.fixture.ts'
 import { createMerchantRequests } from '../limits/merchant-requests.ts'
@@ -187,6 +189,10 @@ test('answers 2002 beyond the requests in progress of the process', async () => 
   const { requests_max: most } = HTTP_LIMITS
   const gate = Promise.withResolvers<void>()
   const lines: string[] = []
+  // A slow machine needs longer to send all requests than the first ones may take.
+  const slow = createAdjustableClock()
+  slow.setRate(0.01)
+  using _ = { [Symbol.dispose]: useClock(slow) }
   await app.close()
   app = await createTestGateway({
     balances: { getBalances: () => gate.promise.then(() => ({})) },
