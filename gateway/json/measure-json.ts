@@ -2,6 +2,8 @@
 export interface JsonMeasures {
   /** The deepest nesting of arrays and objects. */
   readonly depth: number
+  /** The number of values: texts, numbers, literals, arrays and objects, that of the whole text included. */
+  readonly values: number
   /** The number of keys in all objects together; a repeated key counts each time. */
   readonly keys: number
   /** The numbers written with a decimal point or an exponent. */
@@ -25,29 +27,39 @@ const OPEN_ARRAY = 0x5b
 const OPEN_OBJECT = 0x7b
 const CLOSE_ARRAY = 0x5d
 const CLOSE_OBJECT = 0x7d
+/** The first letters of `false`, `null` and `true`; each occurs once in the three words together. */
+const LETTER_F = 0x66
+const LETTER_N = 0x6e
+const LETTER_T = 0x74
 
 /** An integer of at most this length is exact as a double, unless it begins with a 9: 2^53 - 1 is 9007199254740991. */
 const EXACT_LENGTH_MAX = 16
 
 /**
  * Measures a JSON text in one pass over its bytes. Everything that it lists is a complete number by the grammar of JSON,
- * even in a text that is not JSON. Bytes beyond ASCII need no care: in valid JSON they occur only inside strings.
+ * even in a text that is not JSON. Bytes beyond ASCII need no care: in valid JSON they occur only inside strings. It stops
+ * when the text has more than `values_max` values; the other figures are of the part before that.
  */
-export function measureJson(bytes: Uint8Array): JsonMeasures {
+export function measureJson(bytes: Uint8Array, values_max: number): JsonMeasures {
   const end = bytes.length
   const fractions: number[] = []
   const long_integers: number[] = []
   let depth = 0
   let open = 0
   let keys = 0
-  for (let at = 0; at < end; at += 1) {
+  let values = 0
+  // A key counts as a value until its colon shows that it is none.
+  for (let at = 0; at < end && values <= values_max + 1; at += 1) {
     const byte = bytes[at] as number
     if (byte === QUOTE) {
       at = endOfString(bytes, at + 1)
+      values += 1
     } else if (byte === COLON) {
       keys += 1
+      values -= 1
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       open += 1
+      values += 1
       if (open > depth) depth = open
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       open -= 1
@@ -60,9 +72,12 @@ export function measureJson(bytes: Uint8Array): JsonMeasures {
         long_integers.push(at, number_end)
       }
       at = number_end - 1
+      values += 1
+    } else if (byte === LETTER_F || byte === LETTER_N || byte === LETTER_T) {
+      values += 1
     }
   }
-  return { depth, keys, fractions, long_integers }
+  return { depth, values, keys, fractions, long_integers }
 }
 
 /** The offset of the closing quote of the string whose content begins at `start`. */

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { DEPTH_MAX, type Json, parseJson } from './parse-json.ts'
+import { DEPTH_MAX, type Json, parseJson, VALUES_MAX } from './parse-json.ts'
 
 const parse = (text: string | Buffer): Json => parseJson(Buffer.from(text))
+const many = (count: number, textOf: (index: number) => string): string[] =>
+  Array.from({ length: count }, (_, index) => textOf(index))
 const nested = (depth: number, inner = ''): string => '['.repeat(depth) + inner + ']'.repeat(depth)
 
 test.each([
@@ -31,6 +33,9 @@ test.each([
   ['33 levels of arrays', nested(DEPTH_MAX + 1)],
   ['33 levels of objects', '{"a":'.repeat(33) + 1 + '}'.repeat(33)],
   ['100,000 levels', nested(100_000)],
+  ['10,001 values in an array', `[${many(VALUES_MAX, () => '1')}]`],
+  ['10,001 values in an object', `{${many(VALUES_MAX, (index) => `"${index}":1`)}}`],
+  ['10,001 arrays', `[${many(VALUES_MAX, () => '[]')}]`],
   ['an unterminated string', '"'],
   ['an unterminated escape', '"\\'],
 ])('refuses %s as 1005 at body', (_what, text) => {
@@ -39,6 +44,9 @@ test.each([
 
 test.each([
   ['32 levels', nested(DEPTH_MAX)],
+  ['10,000 values in an array', `[${many(VALUES_MAX - 1, () => '1')}]`],
+  ['10,000 values in an object', `{${many(VALUES_MAX - 1, (index) => `"${index}":1`)}}`],
+  ['commas and brackets in strings', `["${',[{'.repeat(VALUES_MAX)}"]`],
   ['brackets in strings', `["${'['.repeat(99)}","\\"{{{","\\\\"]`],
   ['colons in strings', '{"a:b":":","c":"\\":"}'],
   ['the same key in two objects', '[{"a":1},{"a":{"a":1}}]'],

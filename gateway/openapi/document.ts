@@ -26,8 +26,8 @@ import {
 const DESCRIPTION = `Take deposits, read the status of payments and balances, and have callbacks sent again. Every request
 is authenticated by its signature; there is no login and no token.
 
-Requests are JSON in UTF-8 of at most 1 MiB, nested at most 32 levels deep, with no key twice in an object. A field that is
-not described here is refused with 9000, and so is a text with U+0000 or a lone surrogate. A missing field or a field of
+Requests are JSON in UTF-8 of at most 1 MiB, nested at most 32 levels deep, with at most 10,000 values and no key
+twice in an object. A field that is not described here is refused with 9000, and so is a text with U+0000 or a lone surrogate. A missing field or a field of
 the wrong type, null included, is refused with 1005. Write integers as plain digits: \`100.0\` and \`1e2\` are refused.
 Lengths of texts count code points.
 

@@ -1,5 +1,5 @@
 import { BODY_MAX_BYTES, HTTP_LIMITS } from '../../gateway/http/http-limits.ts'
-import { DEPTH_MAX } from '../../gateway/json/parse-json.ts'
+import { DEPTH_MAX, VALUES_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
 import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
@@ -26,7 +26,7 @@ export function sizeTable(): string {
     '| What | At most |',
     '|---|---|',
     `| head of a request | ${HTTP_LIMITS.head_max_bytes / KIB} KiB, ${HTTP_LIMITS.headers_max} headers |`,
-    `| body of a request | ${BODY_MAX_BYTES / MIB} MiB, nested ${DEPTH_MAX} deep |`,
+    `| body of a request | ${BODY_MAX_BYTES / MIB} MiB, nested ${DEPTH_MAX} deep, ${VALUES_MAX.toLocaleString('en')} values |`,
     `| fragments of a body (TCP segments or chunks) | ${HTTP_LIMITS.body_fragments_base}, and one more for each ${HTTP_LIMITS.bytes_per_fragment} bytes |`,
     ...lines,
     `| \`receiver.qr_payload\` in responses | ${characters(QR_PAYLOAD_MAX)} |`,
