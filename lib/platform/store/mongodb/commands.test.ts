@@ -14,6 +14,7 @@ const server = await mongodbForTests()
 interface Note {
   readonly id: string
   readonly text: string
+  readonly expires_at?: Date
 }
 
 if ('skip' in server) test.skip(`commands to MongoDB: ${server.skip}`, () => {})
@@ -29,7 +30,7 @@ else
       client.on('commandStarted', ({ command }) => void commands.push(command))
       notes = createCollection<Note>({
         documents: database.collection('notes'),
-        layout: parseLayout({ name: 'notes', partition: ['id'], key: ['id'] }),
+        layout: parseLayout({ name: 'notes', partition: ['id'], key: ['id'], expires: 'expires_at' }),
         calls: createMongoCalls(client, HANG_LIMIT_MS, 10),
       })
     })
@@ -73,6 +74,18 @@ else
         { insert: 'notes', ...limits },
         { update: 'notes', ...limits },
         { delete: 'notes', ...limits },
+      ])
+    })
+
+    test('that replace an expired document have a time limit too', async () => {
+      await notes.insert({ id: 'c', text: 'one', expires_at: new Date(0) })
+      const sent = await commandsOf(() => notes.insert({ id: 'c', text: 'two' }))
+      const limits = { maxTimeMS: expect.any(Number) }
+      expect(sent).toMatchObject([
+        { insert: 'notes', ...limits },
+        { find: 'notes', ...limits },
+        { delete: 'notes', ...limits },
+        { insert: 'notes', ...limits },
       ])
     })
   })
