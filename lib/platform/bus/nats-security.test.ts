@@ -76,6 +76,11 @@ if ('skip' in with_accounts) {
         await expectAccepted(url, { credentials: new Secret(content) })
     })
 
+    test('gets no connection without TLS from a URL that asks for it', async () => {
+      const credentials = new Secret(accounts.credentials)
+      await expect(open(url.replace('nats:', 'tls:'), { credentials })).rejects.toThrow(Unavailable)
+    })
+
     test('refuses other credentials and none at once, with a sentence that says what to correct', async () => {
       for (const security of [{}, { credentials: new Secret(makeNatsAccounts().credentials) }]) {
         await expect(open(url, security, HANG_LIMIT_MS)).rejects.toThrow(
