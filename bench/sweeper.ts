@@ -14,7 +14,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, now, sleep } from '#lib/platform/time.ts'
 import { role as balances } from '../services/balances/service.ts'
 import { role as merchants } from '../services/merchants/service.ts'
-import type { Payment } from '../services/payments/domain/payment.ts'
+import type { Payment, StoredPayment } from '../services/payments/domain/payment.ts'
 import { pollProviderEffect } from '../services/payments/domain/payment-effects.ts'
 import { transition } from '../services/payments/domain/transition.ts'
 import { newDeposit } from '../services/payments/payment.fixture.ts'
@@ -131,7 +131,7 @@ function withDuePoll(): Payment {
 }
 
 /** Stores a completed payment whose effects are not leased, and waits until the sweeper has run them. */
-async function completionTimes(collection: Collection<Payment>): Promise<Slowest> {
+async function completionTimes(collection: Collection<StoredPayment>): Promise<Slowest> {
   const at = now()
   const completed = withDueTimes(transition(newPayment(), 'success', { at }), at)
   const lanes = async (): Promise<ReadonlySet<string>> => {

@@ -13,7 +13,7 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import type { Payment } from '../../services/payments/domain/payment.ts'
+import { type Payment, requireAdmitted } from '../../services/payments/domain/payment.ts'
 import {
   createAtProviderEffect,
   expirePaymentEffect,
@@ -48,7 +48,7 @@ const entries = await store.collection<{ merchant_id: string; payment_id: string
 await servePipeline({
   async insertPayment(requested) {
     encodeAndDecode(CreatePaymentRequestSchema, createRequestOf(requested))
-    return payments.insert(withLeases(depositOf(requested)))
+    return requireAdmitted(await payments.insert(withLeases(depositOf(requested))))
   },
   async storeResponse(stored: Stored<Payment>, _requested, { status }) {
     const pending = status === 'pending'
@@ -59,24 +59,25 @@ await servePipeline({
     )
     // The receipt of the first event has arrived by now, so its removal needs no write of its own.
     const published = stored.effects.filter(isEvent)
-    const replaced = await payments.replace(withLeases(without(changed, published)), stored.version)
+    const next = withLeases(without(changed, published))
+    const replaced = requireAdmitted(await payments.replace(next, stored.version))
     encodeAndDecode(CreatePaymentResponseSchema, { payment: paymentToProto(replaced) })
     for (const event of published) receiveEvent(event)
     if (!pending) setImmediate(() => void publishEvents(replaced))
   },
   async storeCallback(c_id, { amount }, credited) {
-    const stored = await payments.get({ ...MERCHANT, c_id })
-    if (stored === undefined) throw new Error('the payment of a callback is missing')
-    const replaced = await payments.replace(
-      withLeases(transition(stored, 'success', { at: now() })),
-      stored.version,
-    )
+    const found = await payments.get({ ...MERCHANT, c_id })
+    if (found === undefined) throw new Error('the payment of a callback is missing')
+    const stored = requireAdmitted(found)
+    const succeeded = withLeases(transition(stored, 'success', { at: now() }))
+    const replaced = requireAdmitted(await payments.replace(succeeded, stored.version))
     setImmediate(async () => {
       const { merchant_id, payment_id } = replaced
       await entries.insert({ merchant_id, payment_id, amount: BigInt(amount), at: now() })
       credited()
       const credits = replaced.effects.filter(({ lane }) => lane === 'money')
-      await publishEvents(await payments.replace(withLeases(without(replaced, credits)), replaced.version))
+      const credited_payment = withLeases(without(replaced, credits))
+      await publishEvents(requireAdmitted(await payments.replace(credited_payment, replaced.version)))
     })
   },
 })
@@ -103,6 +104,7 @@ function createRequestOf({
 
 function depositOf({ identifiers, amount, payer, description }: RequestedPayment): Payment {
   const at = now()
+  const expires_at = new Date(at.getTime() + 1_800_000)
   const payment_id = uuidv7()
   const minor = BigInt(amount.value)
   const deposit = newDeposit({
@@ -116,13 +118,13 @@ function depositOf({ identifiers, amount, payer, description }: RequestedPayment
     attempt: { number: 1, account_id: 'first', created_at: at },
     created_at: at,
     updated_at: at,
-    expires_at: new Date(at.getTime() + 1_800_000),
+    expires_at,
     payer,
     description,
   })
   const effects = [
     createAtProviderEffect.newEffect(deposit, {}, { at }),
-    expirePaymentEffect.newEffect(deposit, {}, { at, due_at: deposit.expires_at }),
+    expirePaymentEffect.newEffect(deposit, {}, { at, due_at: expires_at }),
     newEventEffect(deposit, 'payment.created', { at }),
   ]
   return { ...deposit, effects }

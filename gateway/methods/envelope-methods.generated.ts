@@ -5,11 +5,13 @@ import { gatewayPing } from './gateway-ping.ts'
 import type { PublicMethod } from './method.ts'
 import { paymentIn } from './payment-in.ts'
 import { paymentNotification } from './payment-notification.ts'
+import { paymentOut } from './payment-out.ts'
 import { paymentStatus } from './payment-status.ts'
 
 /** The methods that a request envelope names in its field `method`, in the order of `METHODS`. */
 export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   paymentIn,
+  paymentOut,
   paymentStatus,
   paymentNotification,
   balanceGet,

@@ -19,12 +19,15 @@ export const CREATED_AT = new Date('2026-11-21T10:00:00.000Z')
 
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 
+/** A deposit as the tests have it: with its expiry. */
+type Deposit = Payment & { readonly expires_at: Date }
+
 /**
  * A new deposit on a route of two provider accounts. `changes` replaces fields; unless it has `effects`, the deposit has
  * the create of its attempt.
  */
-export function newDeposit(changes: Partial<Payment> = {}): Payment {
-  const payment: Payment = {
+export function newDeposit(changes: Partial<Payment> = {}): Deposit {
+  const payment: Deposit = {
     merchant_id: '7001',
     environment: 'test',
     c_id: 'order-1',

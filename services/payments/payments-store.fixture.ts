@@ -8,22 +8,28 @@ import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
-import type { Payment } from './domain/payment.ts'
+import type { StoredPayment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+import type { AdmissionDeps } from './use-cases/await-admission.ts'
 
 /** What a test can choose of a runner: its pause between sweeps, whether it trusts its clock, and how writes fail. */
 interface RunnerOptions {
   readonly sweep_ms?: number
   readonly clock_guard?: ClockGuard
-  readonly collection?: Collection<Payment>
+  readonly collection?: Collection<StoredPayment>
 }
 
 /** The collections of payments in an embedded store of their own. */
 export interface PaymentsFixture extends AsyncDisposable {
   readonly store: PaymentsStore
   /** Makes a runner of these effects. It leaves effects of all other kinds as they are. */
-  runner(effects?: readonly BoundEffect<Payment>[], options?: RunnerOptions): EffectRunner<Payment>
+  runner(
+    effects?: readonly BoundEffect<StoredPayment>[],
+    options?: RunnerOptions,
+  ): EffectRunner<StoredPayment>
+  /** What use cases need that meet payments. Their runner runs these effects. */
+  deps(effects?: readonly BoundEffect<StoredPayment>[]): AdmissionDeps
 }
 
 /** Opens the collections in a new directory, which is deleted on disposal. */
@@ -31,20 +37,22 @@ export async function openPayments(): Promise<PaymentsFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-payments-'))
   const opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   const store = await openPaymentsStore(opened)
-  const runners: EffectRunner<Payment>[] = []
+  const runners: EffectRunner<StoredPayment>[] = []
+  const newRunner: PaymentsFixture['runner'] = (effects = [], options = {}) => {
+    const runner = createEffectRunner<StoredPayment>({
+      collection: store.payments,
+      clock_guard: trustedClock,
+      ...options,
+      keyOf: keyOfPayment,
+      effects,
+    })
+    runners.push(runner)
+    return runner
+  }
   return {
     store,
-    runner(effects = [], options = {}) {
-      const runner = createEffectRunner<Payment>({
-        collection: store.payments,
-        clock_guard: trustedClock,
-        ...options,
-        keyOf: keyOfPayment,
-        effects,
-      })
-      runners.push(runner)
-      return runner
-    },
+    runner: newRunner,
+    deps: (effects = []) => ({ payments: store.payments, runner: newRunner(effects) }),
     async [Symbol.asyncDispose]() {
       for (const runner of runners) await runner.stop()
       await opened.close()

@@ -1,7 +1,8 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -16,13 +17,19 @@ import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
+import type { StoredPayment } from './domain/payment.ts'
+import { bindCaptureHold } from './effects/capture-hold.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
+import { bindDiscardRefused } from './effects/discard-refused.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
+import { bindHoldFunds } from './effects/hold-funds.ts'
+import type { LedgerClient } from './effects/ledger-call.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
+import { bindReleaseHold } from './effects/release-hold.ts'
 import { bindRepeatCreate } from './effects/repeat-create.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
@@ -31,7 +38,7 @@ import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
-import { openPaymentsStore } from './store/payments-store.ts'
+import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 import { providerCallbackPath, receiveProviderCallback } from './use-cases/receive-provider-callback.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
@@ -56,7 +63,7 @@ export const PAYMENTS_CONFIG = {
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
 }
 
-/** The payments service: deposits from the merchant's request to the ledger entry and the event. */
+/** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
   name: 'payments',
   openCollections: openPaymentsStore,
@@ -89,25 +96,19 @@ export const role: Role = {
       collection: payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
-      effects: [
-        bindCreateAtProvider(provider_calls),
-        bindPollProvider(provider_calls),
-        bindRepeatCreate(provider_calls),
-        bindExpirePayment(provider_calls),
-        bindCreditLedger(context.clientOf(LedgerService)),
-        bindPublishEvent(publisher),
-        bindRecordAnomaly(store.anomalies),
-      ],
+      effects: bindEffects({ store, provider_calls, publisher, ledger: context.clientOf(LedgerService) }),
     })
     const create_deps: CreatePaymentDeps = {
+      payments,
       runner,
+      withdrawal_refusals: store.withdrawal_refusals,
       findRoute: async (service_id) => routeFromProto(await registry_cache.route(service_id)),
       ...createAccountSelection(findAccount),
-      findByCId: (payment) => payments.get(keyOfPayment(payment)),
       nextNumericId: numeric_ids.next,
     }
     const notification_deps = {
       payments,
+      runner,
       idempotency: createIdempotency(store.idempotency_records),
       notifier: context.clientOf(DeliveryService),
     }
@@ -139,4 +140,31 @@ export const role: Role = {
       },
     }
   },
+}
+
+/** Binds every kind of effect that a payment can have. */
+function bindEffects({
+  store,
+  provider_calls,
+  publisher,
+  ledger,
+}: {
+  readonly store: PaymentsStore
+  readonly provider_calls: ProviderCallDeps
+  readonly publisher: Publisher
+  readonly ledger: LedgerClient
+}): readonly BoundEffect<StoredPayment>[] {
+  return [
+    bindCreateAtProvider(provider_calls),
+    bindPollProvider(provider_calls),
+    bindRepeatCreate(provider_calls),
+    bindExpirePayment(provider_calls),
+    bindHoldFunds(ledger),
+    bindCaptureHold(ledger),
+    bindReleaseHold(ledger),
+    bindDiscardRefused(store),
+    bindCreditLedger(ledger),
+    bindPublishEvent(publisher),
+    bindRecordAnomaly(store.anomalies),
+  ]
 }

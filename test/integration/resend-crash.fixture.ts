@@ -1,11 +1,14 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { openNotifier, type TestNotifier } from '../../services/notifier/notifier.fixture.ts'
 import { createDeliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
+import { keyOfPayment } from '../../services/payments/store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
 import { resendCallback } from '../../services/payments/use-cases/resend-callback.ts'
+import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { rpcConfig } from '../support/rpc.ts'
 
@@ -34,6 +37,12 @@ export async function openResend(
   const client = rpc.clientsOf('payments')(DeliveryService)
   const deps = {
     payments: payments.payments,
+    runner: createEffectRunner({
+      collection: payments.payments,
+      keyOf: keyOfPayment,
+      effects: [],
+      clock_guard: trustedClock,
+    }),
     idempotency: createIdempotency(payments.idempotency_records),
     notifier: {
       async queueEvent(...call: Parameters<typeof client.queueEvent>) {

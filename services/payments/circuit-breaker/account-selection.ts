@@ -1,7 +1,7 @@
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
-import type { OperationKind } from '../connectors/connector.ts'
+import { operationKindOf } from '../domain/payment.ts'
 
 /** Chooses the provider accounts of new payments. */
 export interface AccountSelection {
@@ -19,15 +19,14 @@ export interface AccountSelection {
   areAllDown(account_ids: readonly string[], environment: Environment): boolean
 }
 
-const OPERATION: Readonly<Record<Direction, OperationKind>> = { in: 'deposit', out: 'withdrawal' }
-
 /** Makes the selection from all accounts. */
 export function createAccountSelection(findAccount: FindAccount): AccountSelection {
   return {
     hasAccount(account_id, environment, connector, direction) {
       const found = findAccount(account_id, environment)
       return (
-        found?.account.connector === connector && found.connector.operations.includes(OPERATION[direction])
+        found?.account.connector === connector &&
+        found.connector.operations.includes(operationKindOf({ direction }))
       )
     },
     admitAccounts(account_ids, environment) {

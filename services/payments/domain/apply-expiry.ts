@@ -26,7 +26,7 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   const { result, attempt_number, at, ask_again_at } = update
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && attempt_number === payment.attempt.number
-  if (!is_known && at.getTime() < payment.expires_at.getTime() + RESPONSE_WAIT_MS) {
+  if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
     if (payment.effects.some(expirePaymentEffect.matches)) return payment
     const again = expirePaymentEffect.newEffect(payment, {}, { at, due_at: ask_again_at })
     return { ...payment, effects: [...payment.effects, again] }

@@ -130,7 +130,7 @@ function fail(payment: Payment, status: 'error' | 'canceled', error_code: ErrorC
 
 /** Moves a `created` payment to `processing`, and adds a poll unless one waits already. */
 function pollLater(payment: Payment, { at, poll_at }: Omit<ProviderUpdate, 'result'>): Payment {
-  const processing = canTransition(payment.status, 'processing')
+  const processing = canTransition(payment, 'processing')
     ? transition(payment, 'processing', { at })
     : payment
   if (processing.effects.some(pollProviderEffect.matches)) return processing

@@ -1,5 +1,5 @@
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Payment } from './payment.ts'
+import { holdIdOf, type Payment } from './payment.ts'
 
 /** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
 export const createAtProviderEffect = defineEffect({
@@ -39,4 +39,36 @@ export const creditLedgerEffect = defineEffect({
   lane: 'money',
   data: {},
   id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:credit`,
+})
+
+/** The effect that asks the ledger to reserve the amount of a withdrawal within the limits of its route (P14). */
+export const holdFundsEffect = defineEffect({
+  kind: 'hold_funds',
+  lane: 'money',
+  data: {},
+  id: (withdrawal: Pick<Payment, 'payment_id'>) => holdIdOf(withdrawal),
+})
+
+/** The effect that takes the held funds of a successful withdrawal for good. */
+export const captureHoldEffect = defineEffect({
+  kind: 'capture_hold',
+  lane: 'money',
+  data: {},
+  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:capture`,
+})
+
+/** The effect that gives the held funds of a failed withdrawal back to the available balance. */
+export const releaseHoldEffect = defineEffect({
+  kind: 'release_hold',
+  lane: 'money',
+  data: {},
+  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:release`,
+})
+
+/** The effect that deletes a withdrawal which the ledger refused, after a record of it is stored (P3). */
+export const discardRefusedEffect = defineEffect({
+  kind: 'discard_refused',
+  lane: 'independent',
+  data: {},
+  id: ({ payment_id }: Pick<Payment, 'payment_id'>) => `${payment_id}:discard`,
 })

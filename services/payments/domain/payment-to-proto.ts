@@ -76,7 +76,12 @@ function payerToProto(payer: Payer): MessageInitShape<typeof PayerSchema> {
   }
 }
 
-function receiverOf({ instructions }: Payment): MessageInitShape<typeof ReceiverSchema> {
+/** Where the money goes: the instructions of a deposit, or the account of a withdrawal as the merchant named it (P13). */
+function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<typeof ReceiverSchema> {
+  if (beneficiary) {
+    const { account_id: id, bank_code: code } = beneficiary
+    return { bankAccount: { id }, ...(code === undefined ? {} : { bank: { code } }) }
+  }
   return {
     bankAccount: instructions?.bank_account,
     bank: instructions?.bank,

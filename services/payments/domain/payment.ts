@@ -1,5 +1,7 @@
+import type { BankAccount } from '#lib/contract/bank-account/bank-account.ts'
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions } from './call-result.ts'
@@ -16,6 +18,13 @@ export interface Payer {
   readonly phone?: string
   readonly person?: Person
   readonly customer_account?: { readonly id?: string }
+}
+
+/** The recipient of a withdrawal with its bank account, as the merchant named it. */
+export interface Beneficiary extends BankAccount {
+  readonly email?: string
+  readonly phone?: string
+  readonly person?: Person
 }
 
 /** One status that the payment has entered. */
@@ -39,8 +48,8 @@ export interface Webhook {
   readonly sealed_secret: string
 }
 
-/** A payment as stored: one document, which includes the effects that must follow its last change. */
-export interface Payment extends EffectDocument {
+/** What all payments have, also those that merchants never see. */
+interface PaymentFields extends EffectDocument {
   readonly merchant_id: string
   readonly environment: Environment
   readonly c_id: string
@@ -57,6 +66,7 @@ export interface Payment extends EffectDocument {
   readonly amount: bigint
   readonly description?: string
   readonly payer?: Payer
+  readonly beneficiary?: Beneficiary
   readonly on_success?: string
   readonly on_fail?: string
   readonly language?: string
@@ -69,7 +79,6 @@ export interface Payment extends EffectDocument {
   readonly instructions?: Instructions
   /** The ids of the effects that recorded anomalies of this payment. */
   readonly anomalies?: readonly string[]
-  readonly status: PaymentStatus
   readonly error_code?: number
   readonly history: readonly HistoryEntry[]
   /** The number of the last transition, which is part of the ids of the effects that follow from it. */
@@ -78,7 +87,48 @@ export interface Payment extends EffectDocument {
   readonly updated_at: Date
   /** When the payment became final; for a success, the provider's own time. */
   readonly finished_at?: Date
-  readonly expires_at: Date
+  /** When a deposit is declined. Withdrawals do not expire (P8). */
+  readonly expires_at?: Date
+}
+
+/** A payment as stored: one document, which includes the effects that must follow its last change. */
+export interface Payment extends PaymentFields {
+  readonly status: PaymentStatus
+}
+
+/** A withdrawal whose hold the ledger has not decided: no merchant sees it, and no event reports it (P3). */
+export interface ReservingWithdrawal extends PaymentFields {
+  readonly status: 'reserving'
+}
+
+/** A withdrawal that the ledger refused with `error_code`. It is deleted, which frees its `c_id` (P3). */
+export interface RefusedWithdrawal extends PaymentFields {
+  readonly status: 'refused'
+  readonly error_code: ErrorCode
+}
+
+/** Any document of the collection of payments. */
+export type StoredPayment = Payment | ReservingWithdrawal | RefusedWithdrawal
+
+/** Whether merchants can see the payment: every deposit, and the withdrawals that the ledger admitted (P3). */
+export function isAdmitted<D extends StoredPayment>(document: D): document is D & Payment {
+  return document.status !== 'reserving' && document.status !== 'refused'
+}
+
+/** Returns an admitted payment as such. Throws for a withdrawal that the ledger has not admitted. */
+export function requireAdmitted<D extends StoredPayment>(document: D): D & Payment {
+  if (!isAdmitted(document)) throw new Error(`the withdrawal ${document.payment_id} is not admitted`)
+  return document
+}
+
+/** The name of the payment's operation at the provider. */
+export function operationKindOf({ direction }: Pick<Payment, 'direction'>): 'deposit' | 'withdrawal' {
+  return direction === 'in' ? 'deposit' : 'withdrawal'
+}
+
+/** The id of a withdrawal's hold in the ledger. Each withdrawal has one, which is captured or released once. */
+export function holdIdOf({ payment_id }: Pick<Payment, 'payment_id'>): string {
+  return `${payment_id}:hold`
 }
 
 /** The idempotency key of an attempt at the provider. Repeated requests under one key are one payment there. */

@@ -1,36 +1,58 @@
 import { describe, expect, test } from '@jest/globals'
+import { DIRECTIONS, type Direction } from '#lib/contract/direction.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
+import {
+  captureHoldEffect,
+  creditLedgerEffect,
+  expirePaymentEffect,
+  pollProviderEffect,
+  releaseHoldEffect,
+} from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
 
 /** The transitions of P6, written a second time. */
-const ALLOWED = new Set([
-  'created processing',
-  'created success',
-  'created error',
-  'created canceled',
-  'created declined',
-  'processing success',
-  'processing error',
-  'processing canceled',
-  'processing declined',
-  'success partially_refunded',
-  'success refunded',
-  'partially_refunded partially_refunded',
-  'partially_refunded refunded',
-])
+const ALLOWED = {
+  in: [
+    'created processing',
+    'created success',
+    'created error',
+    'created canceled',
+    'created declined',
+    'processing success',
+    'processing error',
+    'processing canceled',
+    'processing declined',
+    'success partially_refunded',
+    'success refunded',
+    'partially_refunded partially_refunded',
+    'partially_refunded refunded',
+  ],
+  out: [
+    'created processing',
+    'created success',
+    'created error',
+    'created canceled',
+    'processing success',
+    'processing error',
+    'processing canceled',
+  ],
+}
 
-const pairs = STATUSES.flatMap((from) => STATUSES.map((to): [PaymentStatus, PaymentStatus] => [from, to]))
+const triples = DIRECTIONS.names.flatMap((direction) =>
+  STATUSES.flatMap((from) =>
+    STATUSES.map((to): [Direction, PaymentStatus, PaymentStatus] => [direction, from, to]),
+  ),
+)
 const at = new Date(CREATED_AT.getTime() + 1_000)
 
-describe.each(pairs)('a transition from %s to %s', (from, to) => {
-  const payment = newDeposit({ status: from })
+describe.each(triples)('a transition of direction %s from %s to %s', (direction, from, to) => {
+  const payment = newDeposit({ direction, status: from })
 
-  if (!ALLOWED.has(`${from} ${to}`)) {
+  if (!ALLOWED[direction].includes(`${from} ${to}`)) {
     test('is forbidden', () => {
-      expect(canTransition(from, to)).toBe(false)
+      expect(canTransition(payment, to)).toBe(false)
       expect(() => transition(payment, to, { at })).toThrow(`transition from ${from} to ${to}`)
     })
     return
@@ -60,12 +82,30 @@ test('a successful deposit is credited under the id of its transition, before it
 })
 
 test('only a successful deposit is credited', () => {
-  const credited = STATUSES.filter((to) => canTransition('created', to)).filter((to) =>
+  const credited = STATUSES.filter((to) => canTransition(newDeposit(), to)).filter((to) =>
     transition(newDeposit(), to, { at }).effects.some(creditLedgerEffect.matches),
   )
   expect(credited).toEqual(['success'])
-  const withdrawal = transition(newDeposit({ direction: 'out' }), 'success', { at })
-  expect(withdrawal.effects.some(({ lane }) => lane === 'money')).toBe(false)
+})
+
+// P9
+test.each([
+  ['success', 'capture', captureHoldEffect.kind],
+  ['error', 'release', releaseHoldEffect.kind],
+  ['canceled', 'release', releaseHoldEffect.kind],
+] as const)('a withdrawal with the status %s has the %s of its hold before its event', (to, name, kind) => {
+  for (const status of ['created', 'processing'] as const) {
+    const { effects, payment_id } = transition(newDeposit({ direction: 'out', status }), to, { at })
+    expect(effects.slice(-2)).toMatchObject([
+      { id: `${payment_id}:2:${name}`, kind, lane: 'money' },
+      { id: `${payment_id}:2:event`, after: `${payment_id}:2:${name}` },
+    ])
+  }
+})
+
+test('a withdrawal keeps its hold while it is in progress', () => {
+  const { effects } = transition(newDeposit({ direction: 'out' }), 'processing', { at })
+  expect(effects.filter(({ lane }) => lane === 'money')).toEqual([])
 })
 
 test("a success has the provider's time, not the time at which it was reported", () => {
@@ -73,7 +113,7 @@ test("a success has the provider's time, not the time at which it was reported",
   expect(transition(newDeposit(), 'success', { at, finished_at }).finished_at).toBe(finished_at)
 })
 
-test.each(STATUSES.filter((to) => canTransition('processing', to)))(
+test.each(STATUSES.filter((to) => canTransition(newDeposit({ status: 'processing' }), to)))(
   'polls and the expiry end with the status %s',
   (to) => {
     const processing = newDeposit({ status: 'processing', effects: [] })

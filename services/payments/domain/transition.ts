@@ -3,9 +3,11 @@ import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Payment } from './payment.ts'
 import {
+  captureHoldEffect,
   creditLedgerEffect,
   expirePaymentEffect,
   pollProviderEffect,
+  releaseHoldEffect,
   repeatCreateEffect,
 } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
@@ -28,7 +30,7 @@ export function transition(
   status: PaymentStatus,
   { at, error_code, finished_at }: TransitionDetails,
 ): Payment {
-  if (!canTransition(payment.status, status))
+  if (!canTransition(payment, status))
     throw new Error(`forbidden payment transition from ${payment.status} to ${status}`)
   const is_final = isFinal(status)
   const changed: Payment = {
@@ -56,12 +58,20 @@ function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string
   return error_code === undefined ? {} : { reason: ERROR_TABLE[error_code].message }
 }
 
-/** The ledger entry of a successful deposit, and the event, which waits for the entry. */
+/** The ledger entry that the status demands, and the event, which waits for the entry. */
 function effectsOf(payment: Payment, at: Date): Effect[] {
-  const effects: Effect[] = []
-  if (payment.status === 'success' && payment.direction === 'in')
-    effects.push(creditLedgerEffect.newEffect(payment, {}, { at }))
-  const event = EVENT_OF[payment.status]
-  if (event) effects.push(newEventEffect(payment, event, { at, after: effects.at(-1)?.id }))
-  return effects
+  const entry = ledgerEffectOf(payment, at)
+  const name = EVENT_OF[payment.status]
+  const event = name && newEventEffect(payment, name, { at, after: entry?.id })
+  return [entry, event].filter((effect) => effect !== undefined)
+}
+
+/** A successful deposit is credited. The hold of a withdrawal is captured when it succeeds, and released when it fails. */
+function ledgerEffectOf(payment: Payment, at: Date): Effect | undefined {
+  const { direction, status } = payment
+  if (direction === 'in')
+    return status === 'success' ? creditLedgerEffect.newEffect(payment, {}, { at }) : undefined
+  if (!isFinal(status)) return undefined
+  const resolution = status === 'success' ? captureHoldEffect : releaseHoldEffect
+  return resolution.newEffect(payment, {}, { at })
 }

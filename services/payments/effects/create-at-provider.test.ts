@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -25,7 +25,7 @@ function depositOn(accounts: readonly string[], changes: Partial<Payment> = {}):
 
 async function create(fixture: PaymentsFixture, deps: ProviderCallDeps, payment: Payment): Promise<Payment> {
   const runner = fixture.runner([bindCreateAtProvider(deps)])
-  return runner.runEffects(await runner.insert(payment))
+  return requireAdmitted(await runner.runEffects(await runner.insert(payment)))
 }
 
 // P4

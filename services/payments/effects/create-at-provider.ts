@@ -3,8 +3,9 @@ import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   applyResult,
   CALL_TRIES_MAX,
@@ -22,8 +23,8 @@ const ATTEMPT_MIN_MS = 2_000
  * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only the poll may
  * send the create again, within the connector's `idempotency_window_ms`.
  */
-export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return createAtProviderEffect.bind<Payment>({
+export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(createAtProviderEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: createKeyedBudget(CREATES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),

@@ -1,21 +1,15 @@
-import type { Client } from '@connectrpc/connect'
 import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
-import type { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { StoredPayment } from '../domain/payment.ts'
 import { creditLedgerEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
+import { LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
 
-const LEASE_MS = 5_000
-const CALL_TIMEOUT_MS = 3_000
-/** With pauses of 2.5 min on average, the ledger may be unavailable for half a day before the effect is stuck. */
-const TRIES_MAX = 300
-
-/** Posts the credit. The ledger gives each id one outcome permanently, so a repeated post credits nothing. */
-export function bindCreditLedger(ledger: Client<typeof LedgerService>): BoundEffect<Payment> {
-  return creditLedgerEffect.bind<Payment>({
-    lease_ms: LEASE_MS,
-    tries_max: TRIES_MAX,
+/** Posts the credit of a successful deposit. */
+export function bindCreditLedger(ledger: LedgerClient): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(creditLedgerEffect, {
+    ...LEDGER_EFFECT_LIMITS,
     async run({ id }, payment) {
       await ledger.postTransfer(
         {
@@ -28,7 +22,7 @@ export function bindCreditLedger(ledger: Client<typeof LedgerService>): BoundEff
           paymentId: payment.payment_id,
           reason: 'deposit',
         },
-        { timeoutMs: CALL_TIMEOUT_MS },
+        LEDGER_CALL,
       )
       return (current) => current
     },

@@ -5,8 +5,9 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 import { applyExpiry } from '../domain/apply-expiry.ts'
 import type { LookupResult } from '../domain/call-result.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
@@ -21,8 +22,8 @@ const EXPIRIES_PER_ACCOUNT_MAX = 128
 const ASK_AGAIN_MS = 15_000
 
 /** Asks the provider once more, and declines the payment unless it is paid or canceled there (P8). */
-export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return expirePaymentEffect.bind<Payment>({
+export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(expirePaymentEffect, {
     lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: createKeyedBudget(EXPIRIES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),

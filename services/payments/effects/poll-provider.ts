@@ -4,8 +4,9 @@ import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-e
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { now } from '#lib/platform/time.ts'
 import { pollIntervalMs } from '../connectors/poll-schedule.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 import { applyNotFound, applyResult, lookUpAttempt, type ProviderCallDeps } from './provider-call.ts'
 import { mayRepeatCreate } from './repeat-create.ts'
 
@@ -17,8 +18,8 @@ const POLLS_PER_ACCOUNT_MAX = 128
  * and needs no lease: its result is applied in any order, like a callback. One that changes nothing writes nothing but
  * the time of the next one.
  */
-export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return pollProviderEffect.bind<Payment>({
+export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(pollProviderEffect, {
     lease_ms(payment) {
       const age_ms = now().getTime() - payment.attempt.created_at.getTime()
       return pollIntervalMs(deps.scheduleOf(payment), age_ms, randomFraction())

@@ -1,18 +1,21 @@
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
-import type { OperationName, ProviderOrder } from '../connectors/connector.ts'
+import type { OperationName, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
 import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { attemptKey, type Payment } from '../domain/payment.ts'
+import { attemptKey, operationKindOf, type Payer, type Payment } from '../domain/payment.ts'
+
+/** The part of a payment that decides its provider account. */
+type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
 
 /** What the effects that call a provider need. */
 export interface ProviderCallDeps {
   /** The account of the payment's attempt. Throws when it is no longer configured for the payment's environment. */
   accountOf(payment: Payment): ConnectedAccount
   /** When the payment's attempt is polled; a default when its account is no longer configured. */
-  scheduleOf(payment: Payment): PollSchedule
+  scheduleOf(payment: PaymentAccount): PollSchedule
   /** The URL to which the provider sends its callbacks about the payment. */
   providerCallbackUrl(payment: Payment): string
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
@@ -25,7 +28,7 @@ export interface ProviderCallDeps {
 export function findAccountOfPayment(
   findAccount: FindAccount,
 ): Pick<ProviderCallDeps, 'accountOf' | 'scheduleOf'> {
-  const find = ({ attempt, environment }: Payment): ConnectedAccount | undefined =>
+  const find = ({ attempt, environment }: PaymentAccount): ConnectedAccount | undefined =>
     findAccount(attempt.account_id, environment)
   return {
     accountOf(payment) {
@@ -69,8 +72,7 @@ export function lookUpAttempt(
   { connector }: ConnectedAccount,
   payment: Payment,
 ): Promise<LookupResult> {
-  const kind = payment.direction === 'in' ? 'deposit' : 'withdrawal'
-  const operation: OperationName = { kind, idempotency_key: attemptKey(payment) }
+  const operation: OperationName = { kind: operationKindOf(payment), idempotency_key: attemptKey(payment) }
   return connector.lookUp(operation, LOOKUP_TIMEOUT_MS, stopping)
 }
 
@@ -93,20 +95,33 @@ export function applyNotFound({ attempt }: Payment, may_repeat: boolean): Docume
 }
 
 function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {
-  const { email, phone, person, customer_account } = payment.payer ?? {}
-  return {
-    kind: 'deposit',
+  const order = {
     idempotency_key: attemptKey(payment),
     amount: { minor: payment.amount, currency: payment.currency },
     method: payment.method,
     callback_url: deps.providerCallbackUrl(payment),
     earlier_result_unknown,
-    expires_at: payment.expires_at,
-    payer: {
-      ...(email === undefined ? {} : { email }),
-      ...(phone === undefined ? {} : { phone }),
-      ...person,
-      ...(customer_account?.id === undefined ? {} : { customer_account_id: customer_account.id }),
-    },
+  }
+  const { direction, payer, beneficiary, expires_at } = payment
+  if (direction === 'in') {
+    if (expires_at === undefined) throw new Error('a deposit has no expiry time')
+    const customer_account_id = payer?.customer_account?.id
+    const account = customer_account_id === undefined ? {} : { customer_account_id }
+    return { ...order, kind: 'deposit', expires_at, payer: { ...personDetails(payer), ...account } }
+  }
+  if (beneficiary === undefined) throw new Error('a withdrawal has no beneficiary')
+  const { email, phone, person, ...account } = beneficiary
+  return { ...order, kind: 'withdrawal', beneficiary: { ...account, ...personDetails(beneficiary) } }
+}
+
+function personDetails({
+  email,
+  phone,
+  person,
+}: Pick<Payer, 'email' | 'phone' | 'person'> = {}): PersonDetails {
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(phone === undefined ? {} : { phone }),
+    ...person,
   }
 }

@@ -3,14 +3,15 @@ import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { type Anomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 const LEASE_MS = 5_000
 const TRIES_MAX = 50
 
 /** Inserts the anomaly once, however often the effect runs. */
-export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<Payment> {
-  return recordAnomalyEffect.bind<Payment>({
+export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(recordAnomalyEffect, {
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     async run({ data }, { merchant_id, environment, payment_id }) {

@@ -4,8 +4,9 @@ import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-e
 import { now } from '#lib/platform/time.ts'
 import type { Connector } from '../connectors/connector.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { repeatCreateEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   applyResult,
   CALL_TRIES_MAX,
@@ -24,8 +25,8 @@ const WINDOW_MARGIN_MS = 60_000
  * Sends the create of an attempt again that the provider does not know, under the same key to the same account, while
  * that is safe (P4).
  */
-export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<Payment> {
-  return repeatCreateEffect.bind<Payment>({
+export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(repeatCreateEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: createKeyedBudget(REPEATS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),

@@ -42,7 +42,10 @@ export function scriptedConnector(
     parseCallback: () => undefined,
     ...changes,
   })
-  const accountOf = ({ attempt: { account_id }, environment }: Payment): ConnectedAccount => ({
+  const accountOf = ({
+    attempt: { account_id },
+    environment,
+  }: Pick<Payment, 'attempt' | 'environment'>): ConnectedAccount => ({
     account: newAccount(environment, {
       account_id,
       connector: 'http',

@@ -1,6 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { Payer as PayerProto } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { Direction as DirectionProto } from '#gen/multihub/merchants/v1/route_pb.ts'
+import type { Payer as PayerProto, Person as PersonProto } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type {
   CreatePaymentRequest as CreatePaymentRequestProto,
   CredentialPolicy,
@@ -12,7 +13,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import type { Payer } from '../domain/payment.ts'
+import type { Beneficiary, Payer, Person } from '../domain/payment.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
 import type { PaymentQuery } from '../use-cases/find-payment.ts'
 import type { PaymentFilter } from '../use-cases/list-payments.ts'
@@ -32,6 +33,7 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
     currency: requiredText(amount.currency, 'amount.currency'),
     ...optional('description', request.description),
     ...(request.payer ? { payer: payerFromProto(request.payer) } : {}),
+    ...beneficiaryOf(request),
     ...optional('on_success', request.onSuccess),
     ...optional('on_fail', request.onFail),
     ...optional('language', request.language),
@@ -80,10 +82,27 @@ function payerFromProto({ email, phone, person, customerAccount }: PayerProto): 
   return {
     ...optional('email', email),
     ...optional('phone', phone),
-    ...(person
-      ? { person: { ...optional('first_name', person.firstName), ...optional('last_name', person.lastName) } }
-      : {}),
+    ...personFromProto(person),
     ...(customerAccount ? { customer_account: optional('id', customerAccount.id) } : {}),
+  }
+}
+
+/** The recipient, which only a withdrawal has. */
+function beneficiaryOf(request: CreatePaymentRequestProto): { readonly beneficiary?: Beneficiary } {
+  if (request.direction !== DirectionProto.OUT) return {}
+  const { accountId, ifsc, bankCode, email, phone, person } = requiredMessage(
+    request.beneficiary,
+    'beneficiary',
+  )
+  const account = { account_id: accountId, ...optional('ifsc', ifsc), ...optional('bank_code', bankCode) }
+  const contact = { ...optional('email', email), ...optional('phone', phone), ...personFromProto(person) }
+  return { beneficiary: { ...account, ...contact } }
+}
+
+function personFromProto(person: PersonProto | undefined): { readonly person?: Person } {
+  if (!person) return {}
+  return {
+    person: { ...optional('first_name', person.firstName), ...optional('last_name', person.lastName) },
   }
 }
 

@@ -1,12 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { AnomalySchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import type { AnomalySchema, WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
+import { isAdmitted } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
+import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { findPayment } from '../use-cases/find-payment.ts'
@@ -14,6 +16,7 @@ import { getPayment } from '../use-cases/get-payment.ts'
 import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
 import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
+import { listWithdrawalRefusals } from '../use-cases/list-withdrawal-refusals.ts'
 import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
@@ -34,13 +37,14 @@ const PERMISSIONS = {
   getPayment: ['operator', 'internal'],
   listPayments: ['operator', 'internal'],
   listAnomalies: ['operator', 'internal'],
+  listWithdrawalRefusals: ['operator', 'internal'],
   listStuckEffects: ['operator'],
   retryEffect: ['operator'],
 } as const
 
 /** Makes the RPC service for payments, with the callers that each method permits. */
 export function createPaymentRpc(
-  { payments, anomalies }: PaymentsStore,
+  { payments, anomalies, withdrawal_refusals }: PaymentsStore,
   refreshStale: RefreshStalePayment,
   create_deps: CreatePaymentDeps,
   notification_deps: NotificationDeps,
@@ -51,7 +55,7 @@ export function createPaymentRpc(
       return { payment: paymentToProto(payment) }
     },
     async findPayment(request) {
-      const found = await findPayment(payments, paymentQueryFromProto(request))
+      const found = await findPayment(create_deps, paymentQueryFromProto(request))
       return { payment: paymentToProto(await refreshStale(found)) }
     },
     async notifyPayment(request) {
@@ -69,7 +73,7 @@ export function createPaymentRpc(
       })
     },
     async getPayment(request) {
-      const payment = await getPayment(payments, requiredText(request.paymentId, 'payment_id'))
+      const payment = await getPayment(create_deps, requiredText(request.paymentId, 'payment_id'))
       return { payment: paymentToProto(payment) }
     },
     async listPayments(request) {
@@ -81,6 +85,12 @@ export function createPaymentRpc(
       const page = await listAnomalies(anomalies, request.pageSize, request.pageToken)
       return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
     },
+    async listWithdrawalRefusals(request) {
+      const merchant_id = requiredText(request.merchantId, 'merchant_id')
+      const { pageSize, pageToken } = request
+      const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageSize, pageToken)
+      return { refusals: page.refusals.map(refusalToProto), nextPageToken: page.next_page_token }
+    },
     async listStuckEffects(request) {
       const page = await listStuckEffects(payments, request.pageSize, request.pageToken)
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
@@ -88,8 +98,8 @@ export function createPaymentRpc(
     async retryEffect(request) {
       const payment_id = requiredText(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
-      const payment = await retryEffect(payments, create_deps.runner, payment_id, effect_id)
-      return { payment: paymentToProto(payment) }
+      const payment = await retryEffect(create_deps, payment_id, effect_id)
+      return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
     },
   })
 }
@@ -103,6 +113,20 @@ function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof AnomalySchema
     kind: anomaly.kind,
     description: anomaly.description,
     createTime: timestampFromDate(anomaly.created_at),
+  }
+}
+
+function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof WithdrawalRefusalSchema> {
+  return {
+    paymentId: refusal.payment_id,
+    merchantId: refusal.merchant_id,
+    environment: environmentToProto(refusal.environment),
+    cId: refusal.c_id,
+    serviceId: refusal.service_id,
+    amount: { minor: refusal.amount, currency: refusal.currency },
+    errorCode: refusal.error_code,
+    createTime: timestampFromDate(refusal.created_at),
+    refuseTime: timestampFromDate(refusal.refused_at),
   }
 }
 

@@ -2,7 +2,7 @@ import { HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import type { RouteEntry } from '#lib/patterns/registry-cache/registry-cache.ts'
-import type { PaymentRoute } from '../use-cases/create-payment.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
 
 /** Maps a route of the registry; `undefined` for an unknown route, environment or direction. */
 export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | undefined {

@@ -1,15 +1,19 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 import { ANOMALIES } from './anomalies.ts'
 import { INSTANCE_NUMBER_LEASES, type InstanceNumberLease } from './instance-number-leases.ts'
 import { PAYMENTS } from './payments.ts'
+import { WITHDRAWAL_REFUSALS } from './withdrawal-refusals.ts'
 
 /** The collections of the payments service. */
 export interface PaymentsStore {
-  readonly payments: Collection<Payment>
+  readonly payments: Collection<StoredPayment>
   readonly anomalies: Collection<Anomaly>
+  /** What remains of the withdrawals that the ledger refused. */
+  readonly withdrawal_refusals: Collection<WithdrawalRefusal>
   readonly instance_number_leases: Collection<InstanceNumberLease>
   /** The merchants' requests under an `operation_id`, with their results. */
   readonly idempotency_records: Collection<IdempotencyRecord>
@@ -18,8 +22,9 @@ export interface PaymentsStore {
 /** Opens the collections. */
 export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
   return {
-    payments: await store.collection<Payment>(PAYMENTS),
+    payments: await store.collection<StoredPayment>(PAYMENTS),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
+    withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }

@@ -1,6 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 
 /**
  * The collection of payments. The merchant's own reference is part of the key and is the idempotency key (P2). It is
@@ -30,11 +30,11 @@ export function keyOfPayment({ merchant_id, environment, c_id }: PaymentKey): {
 
 /** The merchant's payment with this public id. Absence is confirmed by a linearizable read (P2). */
 export async function findByHId(
-  payments: Collection<Payment>,
+  payments: Collection<StoredPayment>,
   merchant_id: string,
   environment: string,
   h_id: string,
-): Promise<Stored<Payment> | undefined> {
+): Promise<Stored<StoredPayment> | undefined> {
   const range = { equals: [merchant_id, environment, h_id] }
   const [payment] = await payments.find('by_h_id', range, { limit: 1 })
   if (payment !== undefined) return payment
@@ -44,9 +44,9 @@ export async function findByHId(
 
 /** The payment of any merchant with this `payment_id` or `h_id`. */
 export async function findByAnyId(
-  payments: Collection<Payment>,
+  payments: Collection<StoredPayment>,
   id: string,
-): Promise<Stored<Payment> | undefined> {
+): Promise<Stored<StoredPayment> | undefined> {
   const [payment] = await payments.find('by_id', { equals: [id] }, { limit: 1 })
   return payment
 }

@@ -4,14 +4,9 @@ import { isUuid, numericIds } from '#lib/platform/ids.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { publishEventEffect } from '../domain/payment-event.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { keyOfPayment } from '../store/payments.ts'
-import {
-  type CreatePaymentDeps,
-  type CreatePaymentRequest,
-  createPayment,
-  type PaymentRoute,
-} from './create-payment.ts'
+import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
 
 const ROUTE: PaymentRoute = {
   service_id: '501',
@@ -40,12 +35,12 @@ afterAll(async () => {
 
 function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
   return {
-    runner: fixture.runner(),
+    ...fixture.deps(),
+    withdrawal_refusals: fixture.store.withdrawal_refusals,
     findRoute: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
     hasAccount: (account_id, environment, connector) =>
       account_id.startsWith('sandbox') && environment === 'test' && connector === 'sandbox',
     admitAccounts: (account_ids) => account_ids.filter((account_id) => !account_id.endsWith('-down')),
-    findByCId: (payment) => fixture.store.payments.get(keyOfPayment(payment)),
     nextNumericId: numericIds(42),
   }
 }
@@ -154,14 +149,14 @@ describe('a new payment', () => {
     expect(payment).toMatchObject({ ...kept, status: 'created', transition_number: 1, method: 'upi' })
     expect(payment).not.toHaveProperty('policy')
     expect(payment.attempt).toMatchObject({ number: 1, account_id: 'sandbox' })
-    expect(payment.expires_at.getTime() - payment.created_at.getTime()).toBe(1_800_000)
+    expect(payment.expires_at).toEqual(new Date(payment.created_at.getTime() + 1_800_000))
     const { payment_id } = payment
     expect(payment.effects.map(({ id, kind }) => [id, kind])).toEqual([
       [`${payment_id}:create:1`, createAtProviderEffect.kind],
-      [`${payment_id}:expire`, expirePaymentEffect.kind],
       [`${payment_id}:1:event`, publishEventEffect.kind],
+      [`${payment_id}:expire`, expirePaymentEffect.kind],
     ])
-    expect(payment.effects[1]?.due_at).toEqual(payment.expires_at)
+    expect(payment.effects[2]?.due_at).toEqual(payment.expires_at)
   })
 
   // P1

@@ -1,32 +1,27 @@
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
-import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
-import type { Payer, Payment, Webhook } from '../domain/payment.ts'
-import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
-import { newEventEffect } from '../domain/payment-event.ts'
-
-/** The fields of a route that creating a payment reads. */
-export interface PaymentRoute {
-  readonly service_id: string
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly direction: Direction
-  readonly method: string
-  readonly currency: string
-  readonly connector: string
-  readonly provider_accounts: readonly string[]
-  readonly numeric_h_id: boolean
-  readonly expires_in_seconds: number
-  readonly minimum_amount: bigint
-  readonly enabled: boolean
-}
+import { beginDeposit, beginWithdrawal, type NewPaymentFields } from '../domain/new-payment.ts'
+import {
+  type Beneficiary,
+  isAdmitted,
+  type Payer,
+  type Payment,
+  type StoredPayment,
+  type Webhook,
+} from '../domain/payment.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'
+import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
 
 /** A request for a payment. The gateway has validated its form. */
 export interface CreatePaymentRequest {
@@ -40,6 +35,8 @@ export interface CreatePaymentRequest {
   readonly currency: string
   readonly description?: string
   readonly payer?: Payer
+  /** The recipient of a withdrawal, which has one always. */
+  readonly beneficiary?: Beneficiary
   readonly on_success?: string
   readonly on_fail?: string
   readonly language?: string
@@ -48,101 +45,102 @@ export interface CreatePaymentRequest {
 }
 
 /** What creating a payment needs. */
-export interface CreatePaymentDeps extends Pick<AccountSelection, 'hasAccount' | 'admitAccounts'> {
-  readonly runner: EffectRunner<Payment>
-  findRoute(service_id: string): Promise<PaymentRoute | undefined>
-  findByCId(payment: CreatePaymentRequest): Promise<Payment | undefined>
+export interface CreatePaymentDeps
+  extends AdmissionDeps,
+    PermittedRouteDeps,
+    Pick<AccountSelection, 'admitAccounts'> {
+  readonly withdrawal_refusals: Collection<WithdrawalRefusal>
   nextNumericId(): string
 }
 
+/** How often a `c_id` that other requests use and free again is tried. */
+const INSERT_TRIES_MAX = 20
+
 /**
- * Creates a deposit: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14).
- * Refusals by the route and the credential's policy come before anything is stored, in the order of E9. Throws 6009 for
- * a `c_id` that was used before.
+ * Creates a payment: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14). A
+ * withdrawal is sent when the ledger has placed its hold. Refusals come in the order of E9: those of `findPermittedRoute`,
+ * 6009 for a `c_id` that was used before, 7002 when all accounts are known to be down, then those of the ledger, after
+ * which nothing is stored but a record (P3).
+ * Throws `Unavailable` when the ledger does not decide in time.
  */
 export async function createPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
-  const { runner } = deps
-  const { stored, is_new } = await runner.insertOrGet(await newPayment(deps, request, route))
-  if (!is_new) throw duplicateError(request.policy, stored)
+  const provider_accounts = deps.admitAccounts(route.provider_accounts, request.environment)
+  const [account_id] = provider_accounts
+  if (account_id === undefined) throw await providerDownError(deps, request)
+  const new_payment = newPayment(deps, request, { ...route, provider_accounts }, account_id)
+  const inserted = await insertPayment(deps, request, new_payment)
+  const created = await runEffects(deps, inserted)
+  const payment = isAdmitted(created) ? created : await awaitAdmission(deps, created)
+  if (!payment) throw await refusalError(deps, inserted)
+  return payment
+}
+
+/** Inserts the payment. Throws 6009 when an admitted payment has its `c_id`; a refused withdrawal gives it free. */
+async function insertPayment(
+  deps: CreatePaymentDeps,
+  { policy }: CreatePaymentRequest,
+  payment: StoredPayment,
+): Promise<Stored<StoredPayment>> {
+  for (let tries = 1; tries <= INSERT_TRIES_MAX; tries += 1) {
+    const { stored, is_new } = await deps.runner.insertOrGet(payment)
+    if (is_new) return stored
+    const duplicate = await awaitAdmission(deps, stored)
+    if (duplicate) throw duplicateError(policy, duplicate)
+  }
+  throw new Unavailable('other requests use the c_id and free it again; try later')
+}
+
+/** The 7002 for a route whose accounts are all known to be down, unless the `c_id` is in use: that is 6009 (E9). */
+async function providerDownError(deps: CreatePaymentDeps, request: CreatePaymentRequest): Promise<Error> {
+  const found = await deps.payments.get(keyOfPayment(request))
+  const duplicate = found && (await awaitAdmission(deps, found))
+  return duplicate ? duplicateError(request.policy, duplicate) : new PublicError(7002)
+}
+
+/** Runs the effects of the new payment, which call the ledger and the provider. */
+async function runEffects(
+  { runner }: CreatePaymentDeps,
+  inserted: Stored<StoredPayment>,
+): Promise<Stored<StoredPayment>> {
   try {
-    // This runs `createAtProviderEffect`, which calls the provider.
-    return await runner.runEffects(stored)
+    return await runner.runEffects(inserted)
   } catch (error) {
     // The payment is stored, so it is returned as it was stored (E14). The sweeper runs its effects later.
     log.warn(
-      { error, payment_id: stored.payment_id },
+      { error, payment_id: inserted.payment_id },
       'effects of the payment did not finish; the sweeper runs them again',
     )
-    return stored
+    return inserted
   }
 }
 
-/** Finds the route, and throws the first refusal in the order of E9. */
-async function findPermittedRoute(
-  deps: CreatePaymentDeps,
-  request: CreatePaymentRequest,
-): Promise<PaymentRoute> {
-  const { merchant_id, environment } = request
-  const route = await deps.findRoute(request.service_id)
-  if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
-  if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
-  if (route.direction !== request.direction) throw new PublicError(1008)
-  const { provider_accounts } = route
-  const are_configured = provider_accounts.every((account) =>
-    deps.hasAccount(account, environment, route.connector, route.direction),
-  )
-  if (!route.enabled || !are_configured || provider_accounts.length === 0 || route.direction === 'out')
-    throw new PublicError(1002)
-  const { amount } = request
-  if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
-    throw fieldError(6001, 'params.payment.amount.value')
-  if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
-  return route
-}
-
-/** Makes the payment. Throws 7002, after the check for a duplicate (E9), when all accounts are known to be down. */
-async function newPayment(
+function newPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
   route: PaymentRoute,
-): Promise<Payment> {
-  const provider_accounts = deps.admitAccounts(route.provider_accounts, request.environment)
-  const [account_id] = provider_accounts
-  if (account_id === undefined) {
-    const duplicate = await deps.findByCId(request)
-    throw duplicate ? duplicateError(request.policy, duplicate) : new PublicError(7002)
-  }
-  const { policy: _policy, ...fields } = request
-  const at = now()
+  account_id: string,
+): StoredPayment {
+  const { policy: _policy, ...requested } = request
+  const created_at = now()
   const payment_id = uuidv7()
   const h_id = route.numeric_h_id ? deps.nextNumericId() : payment_id
-  const expires_at = new Date(at.getTime() + route.expires_in_seconds * 1_000)
-  const payment: Payment = {
-    ...fields,
+  const fields: NewPaymentFields = {
+    ...requested,
     payment_id,
     h_id,
     ids: h_id === payment_id ? [payment_id] : [payment_id, h_id],
     method: route.method,
-    provider_accounts,
-    attempt: { number: 1, account_id, created_at: at },
-    status: 'created',
-    history: [{ status: 'created', at, amount: request.amount }],
-    transition_number: 1,
-    created_at: at,
-    updated_at: at,
-    expires_at,
-    effects: [],
+    provider_accounts: route.provider_accounts,
+    attempt: { number: 1, account_id, created_at },
+    created_at,
   }
-  const effects = [
-    createAtProviderEffect.newEffect(payment, {}, { at }),
-    expirePaymentEffect.newEffect(payment, {}, { at, due_at: expires_at }),
-    newEventEffect(payment, 'payment.created', { at }),
-  ]
-  return { ...payment, effects }
+  if (route.direction === 'out') return beginWithdrawal(fields)
+  const expires_at = new Date(created_at.getTime() + route.expires_in_seconds * 1_000)
+  return beginDeposit({ ...fields, expires_at })
 }
 
 /**
@@ -152,4 +150,15 @@ async function newPayment(
 function duplicateError(policy: Policy, { h_id, status, service_id, currency }: Payment): PublicError {
   const may_read = permitsRoute(policy, service_id, currency)
   return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
+}
+
+/** The error for a withdrawal that the ledger refused, from the record that was stored before the withdrawal was deleted. */
+async function refusalError(
+  { withdrawal_refusals }: CreatePaymentDeps,
+  { merchant_id, payment_id }: StoredPayment,
+): Promise<Error> {
+  const refusal = await withdrawal_refusals.get({ merchant_id, payment_id })
+  return refusal
+    ? new PublicError(refusal.error_code)
+    : new Unavailable('the record of the refusal is missing')
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { findPayment } from './find-payment.ts'
@@ -21,7 +21,7 @@ async function insert(c_id: string, changes: Partial<Payment> = {}): Promise<Pay
   const payment_id = uuidv7()
   const ids = [payment_id]
   const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, ids, effects: [] })
-  return fixture.store.payments.insert({ ...deposit, ...changes })
+  return requireAdmitted(await fixture.store.payments.insert({ ...deposit, ...changes }))
 }
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe('a lookup by a merchant', () => {
-  const find = (request: object) => findPayment(fixture.store.payments, { ...OWNER, ...request })
+  const find = (request: object) => findPayment(fixture.deps(), { ...OWNER, ...request })
 
   // P16
   test('finds a payment by either identifier or by both', async () => {
@@ -68,8 +68,12 @@ describe('a lookup by a merchant', () => {
           options.linearizable ? payments.find(index, range, options) : [],
       }
       const named = { [name]: name === 'c_id' ? plain.c_id : plain.h_id }
-      expect(await findPayment(behind, { ...OWNER, ...named })).toEqual(plain)
-      await expect(findPayment(behind, { ...OWNER, [name]: 'unknown' })).rejects.toMatchObject({
+      expect(await findPayment({ ...fixture.deps(), payments: behind }, { ...OWNER, ...named })).toEqual(
+        plain,
+      )
+      await expect(
+        findPayment({ ...fixture.deps(), payments: behind }, { ...OWNER, [name]: 'unknown' }),
+      ).rejects.toMatchObject({
         code: 6010,
       })
     },
@@ -92,8 +96,8 @@ describe('a lookup by a merchant', () => {
 })
 
 test('the operator finds a payment of any merchant by either id', async () => {
-  const { payments } = fixture.store
-  for (const id of numeric.ids) expect(await getPayment(payments, id)).toEqual(numeric)
+  const deps = fixture.deps()
+  for (const id of numeric.ids) expect(await getPayment(deps, id)).toEqual(numeric)
   expect(numeric.ids.filter(isUuid)).toHaveLength(1)
-  await expect(getPayment(payments, 'unknown')).rejects.toMatchObject({ code: 6010 })
+  await expect(getPayment(deps, 'unknown')).rejects.toMatchObject({ code: 6010 })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { listPayments, type PaymentFilter } from './list-payments.ts'
@@ -32,7 +32,8 @@ async function insert(c_id: string, minute: number, changes: Partial<Payment>): 
   const created_at = new Date(START + minute * 60_000)
   const ids = [payment_id]
   const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, ids, created_at, effects: [] })
-  return fixture.store.payments.insert({ ...deposit, merchant_id: '7003', ...changes })
+  const stored = await fixture.store.payments.insert({ ...deposit, merchant_id: '7003', ...changes })
+  return requireAdmitted(stored)
 }
 
 const minuteOf = ({ created_at }: Payment): number => (created_at.getTime() - START) / 60_000

@@ -2,7 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import type { Payment } from '../domain/payment.ts'
+import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 
 /** Which payments of a merchant to list. Without an environment both are listed; without statuses, all. */
 export interface PaymentFilter {
@@ -18,17 +18,17 @@ export interface PaymentFilter {
 const POSITION = { created_at: 'instant', environment: 'text', c_id: 'text' } as const
 
 /**
- * Lists a page of a merchant's payments, newest first. A page may have fewer payments than `page_size` although more
+ * Lists a page of a merchant's payments, newest first, without withdrawals that the ledger has not admitted. A page may have fewer payments than `page_size` although more
  * follow: only an empty `next_page_token` ends the list.
  */
 export async function listPayments(
-  payments: Collection<Payment>,
+  payments: Collection<StoredPayment>,
   filter: PaymentFilter,
   page_size: number,
   page_token: string,
 ): Promise<{ payments: readonly Payment[]; next_page_token: string }> {
   const { merchant_id, created_from, created_to } = filter
-  const { items, next_page_token } = await readPage<Payment>(
+  const { items, next_page_token } = await readPage<StoredPayment>(
     {
       collection: payments,
       index: 'by_created',
@@ -40,11 +40,11 @@ export async function listPayments(
       reverse: true,
       token_scope: { merchant_id },
       position: POSITION,
-      matches: (payment) => matches(payment, filter),
+      matches: (payment) => isAdmitted(payment) && matches(payment, filter),
     },
     { page_size, page_token },
   )
-  return { payments: items, next_page_token }
+  return { payments: items.filter(isAdmitted), next_page_token }
 }
 
 function matches(payment: Payment, { environment, statuses }: PaymentFilter): boolean {

@@ -1,11 +1,11 @@
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { StoredPayment } from '../domain/payment.ts'
 
 /** A stuck effect with the payment that it belongs to. */
 export interface StuckEffect {
-  readonly payment: Payment
+  readonly payment: StoredPayment
   readonly effect: Effect
 }
 
@@ -18,11 +18,11 @@ const POSITION = {
 
 /** Lists stuck effects, the longest stuck first. `page_size` counts payments, each of which may have several. */
 export async function listStuckEffects(
-  payments: Collection<Payment>,
+  payments: Collection<StoredPayment>,
   page_size: number,
   page_token: string,
 ): Promise<{ stuck: readonly StuckEffect[]; next_page_token: string }> {
-  const { items, next_page_token } = await readPage<Payment>(
+  const { items, next_page_token } = await readPage<StoredPayment>(
     { collection: payments, index: 'by_stuck', range: {}, token_scope: {}, position: POSITION },
     { page_size, page_token },
   )

@@ -41,7 +41,7 @@ const queued: unknown[] = []
 /** Requests a notification, while the notifier is unavailable or not. */
 function notify(operation_id?: string, is_unavailable = false, named = request) {
   const deps = {
-    payments: fixture.store.payments,
+    ...fixture.deps(),
     idempotency: createIdempotency(fixture.store.idempotency_records),
     notifier: {
       queueEvent: async ({ event }: { readonly event?: unknown }) => {

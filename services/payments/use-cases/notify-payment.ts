@@ -8,18 +8,16 @@ import {
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Idempotency, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import type { IdempotencyKey } from '#lib/patterns/idempotency/record.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Payment } from '../domain/payment.ts'
-import { creditLedgerEffect } from '../domain/payment-effects.ts'
 import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
+import type { AdmissionDeps } from './await-admission.ts'
 import { findPayment, type PaymentQuery } from './find-payment.ts'
 
 /** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
-export interface NotificationDeps {
-  readonly payments: Collection<Payment>
+export interface NotificationDeps extends AdmissionDeps {
   readonly idempotency: Idempotency
   readonly notifier: Pick<Client<typeof DeliveryService>, 'queueEvent'>
 }
@@ -45,7 +43,7 @@ export async function notifyPayment(
   deps: NotificationDeps,
   request: NotificationRequest,
 ): Promise<NotifyPaymentResponse> {
-  const payment = await findPayment(deps.payments, request)
+  const payment = await findPayment(deps, request)
   const work = async (id: SeededId): Promise<Uint8Array> => {
     await queueStatusEvent(deps, payment, id)
     const response = create(NotifyPaymentResponseSchema, { payment: paymentToProto(payment) })
@@ -82,7 +80,7 @@ export async function queueStatusEvent(
   payment: Payment,
   id: SeededId,
 ): Promise<readonly string[]> {
-  if (payment.effects.some(creditLedgerEffect.matches))
+  if (payment.effects.some(({ lane }) => lane === 'money'))
     throw new Unavailable('the ledger entry of the payment is not posted yet')
   const event_key = `${payment.payment_id}:${id('event')}`
   // `processing` has no event of its own, so the last event was that of the creation (P15).

@@ -4,13 +4,19 @@ import { now } from '#lib/platform/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
-import type { Payment } from '../domain/payment.ts'
+import {
+  isAdmitted,
+  operationKindOf,
+  type Payment,
+  requireAdmitted,
+  type StoredPayment,
+} from '../domain/payment.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
 
 /** What receiving a provider's callback needs. */
 export interface ReceiveProviderCallbackDeps {
-  readonly payments: Collection<Payment>
-  readonly runner: EffectRunner<Payment>
+  readonly payments: Collection<StoredPayment>
+  readonly runner: EffectRunner<StoredPayment>
   readonly findAccount: FindAccount
 }
 
@@ -44,13 +50,15 @@ export async function receiveProviderCallback(
   const report = connected.connector.parseCallback(callback)
   if (!report) return 401
   const payment = await findByHId(deps.payments, merchant_id, environment, h_id)
-  const attempt_number = payment && attemptNumber(payment, account_id, report)
-  if (!payment || attempt_number === undefined) return 404
+  // No provider has been called for a withdrawal that is not admitted.
+  if (!payment || !isAdmitted(payment)) return 404
+  const attempt_number = attemptNumber(payment, account_id, report)
+  if (attempt_number === undefined) return 404
   const at = now()
   const poll_at = new Date(at.getTime() + connected.schedule.first_ms)
   const update = { attempt_number, result: report.result, at, poll_at }
-  const apply = (current: Payment): Payment | undefined => {
-    const updated = applyProviderUpdate(current, update)
+  const apply = (current: StoredPayment): Payment | undefined => {
+    const updated = applyProviderUpdate(requireAdmitted(current), update)
     return updated === current ? undefined : updated
   }
   const stored = await deps.runner.update(keyOfPayment(payment), apply, payment)
@@ -64,12 +72,13 @@ export async function receiveProviderCallback(
  * to this account: a provider may report only about its own attempts.
  */
 function attemptNumber(
-  { payment_id, provider_accounts }: Payment,
+  payment: Payment,
   account_id: string,
   { idempotency_key, kind }: ProviderReport,
 ): number | undefined {
+  const { payment_id, provider_accounts } = payment
   const prefix = `${payment_id}:`
-  if (kind !== 'deposit' || !idempotency_key.startsWith(prefix)) return undefined
+  if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
   const digits = idempotency_key.slice(prefix.length)
   if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
   return provider_accounts[Number(digits) - 1] === account_id ? Number(digits) : undefined

@@ -3,7 +3,7 @@ import { now, useClock } from '#lib/platform/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { LookupResult } from '../domain/call-result.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindPollProvider } from '../effects/poll-provider.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
@@ -53,11 +53,11 @@ async function stalePayment(
   })
   const due_at = new Date(now().getTime() + poll_in_ms)
   const effects = [pollProviderEffect.newEffect(deposit, {}, { at: now(), due_at })]
-  const payment = await runner.insert({ ...deposit, effects })
+  const payment = requireAdmitted(await runner.insert({ ...deposit, effects }))
   const read = async () => {
     const stored = await fixture.store.payments.get(keyOfPayment(payment))
     if (stored === undefined) throw new Error('the payment is gone')
-    return stored
+    return requireAdmitted(stored)
   }
   return { payment, read, refresh: createRefreshStalePayment(runner), lookups: () => lookups }
 }

@@ -5,7 +5,7 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now, withTimeout } from '#lib/platform/time.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 
 /** Shows a merchant the newest status of a payment that it asks for. Never rejects. */
@@ -26,7 +26,7 @@ const REMEMBERED_MAX = 20_000
  * account as all others.
  */
 export function createRefreshStalePayment(
-  runner: Pick<EffectRunner<Payment>, 'runEarly'>,
+  runner: Pick<EffectRunner<StoredPayment>, 'runEarly'>,
 ): RefreshStalePayment {
   const asked_at_ms = new LRUCache<string, number>({ max: REMEMBERED_MAX })
 
@@ -44,6 +44,7 @@ export function createRefreshStalePayment(
       )
       return undefined
     })
-    return (await withTimeout(polled, WAIT_MAX_MS)) ?? payment
+    const newest = await withTimeout(polled, WAIT_MAX_MS)
+    return newest ? requireAdmitted(newest) : payment
   }
 }

@@ -24,7 +24,7 @@ export async function resendCallback(
   deps: NotificationDeps,
   request: ResendCallbackRequest,
 ): Promise<ResendCallbackResponse> {
-  const payment = await findPayment(deps.payments, request)
+  const payment = await findPayment(deps, request)
   const { merchant_id, environment, operation_id, payload_hash } = request
   const key = { merchant_id, environment, method: 'webhook.resend', key: operation_id }
   const result = await deps.idempotency.run(key, payload_hash, async (id) => {

@@ -24,7 +24,7 @@ async function openStuckCredit(fixture: PaymentsFixture) {
   const effects = [{ ...credit, tries: 3, stuck: true }]
   await fixture.store.payments.insert({ ...deposit, effects, stuck_at: STUCK_AT })
   const retry = (id: string, effect_id = credit.id) =>
-    retryEffect(fixture.store.payments, runner, id, effect_id)
+    retryEffect({ payments: fixture.store.payments, runner }, id, effect_id)
   return { deposit, retry, posted: () => posted }
 }
 

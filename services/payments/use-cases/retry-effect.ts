@@ -1,21 +1,19 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import type { Payment } from '../domain/payment.ts'
-import { keyOfPayment } from '../store/payments.ts'
-import { getPayment } from './get-payment.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { findByAnyId, keyOfPayment } from '../store/payments.ts'
+import type { AdmissionDeps } from './await-admission.ts'
 
 /**
- * Runs a stuck effect again. Throws 6010 for an unknown payment, and 8801 when it has no such stuck effect, also when
- * another caller has retried it at the same time.
+ * Runs a stuck effect again, that of a withdrawal which the ledger has not admitted too. Throws 6010 for an unknown
+ * payment, and 8801 when it has no such stuck effect, also when another caller has retried it at the same time.
  */
 export async function retryEffect(
-  payments: Collection<Payment>,
-  runner: EffectRunner<Payment>,
+  { payments, runner }: AdmissionDeps,
   payment_id: string,
   effect_id: string,
-): Promise<Payment> {
-  const payment = await getPayment(payments, payment_id)
+): Promise<StoredPayment> {
+  const payment = await findByAnyId(payments, payment_id)
+  if (!payment) throw new PublicError(6010)
   const retried = await runner.retry(keyOfPayment(payment), effect_id)
   if (!retried) throw new PublicError(8801)
   return retried

@@ -49,7 +49,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the event does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
-    search: '{ at, after: effects.at(-1)?.id }',
+    search: '{ at, after: entry?.id }',
     replace: '{ at }',
   },
   {
@@ -61,18 +61,18 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a requested callback does not wait for the ledger',
     file: 'services/payments/use-cases/notify-payment.ts',
-    search: 'if (payment.effects.some(creditLedgerEffect.matches))',
+    search: "if (payment.effects.some(({ lane }) => lane === 'money'))",
     replace: 'if (payment.effects.length > 1_000)',
   },
   {
     name: 'a repeated c_id is answered as a success',
     file: 'services/payments/use-cases/create-payment.ts',
-    search: 'if (!is_new) throw duplicateError',
-    replace: 'if (!is_new && stored.amount < 0n) throw duplicateError',
+    search: 'if (is_new) return stored',
+    replace: 'if (is_new || stored.amount > 0n) return stored',
   },
   {
     name: 'the minimum amount itself is refused',
-    file: 'services/payments/use-cases/create-payment.ts',
+    file: 'services/payments/use-cases/permitted-route.ts',
     search: 'amount < route.minimum_amount)',
     replace: 'amount <= route.minimum_amount)',
   },

@@ -1,0 +1,37 @@
+import { checkBankAccount } from '#lib/contract/bank-account/bank-account.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { permitsRoute } from '#lib/contract/policy.ts'
+import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import type { CreatePaymentRequest } from './create-payment.ts'
+
+/** What finding the route of a payment needs. */
+export interface PermittedRouteDeps extends Pick<AccountSelection, 'hasAccount'> {
+  findRoute(service_id: string): Promise<PaymentRoute | undefined>
+}
+
+/**
+ * Finds the route of a request, and throws the first refusal of E9 that neither the store nor the ledger decides: by the
+ * route, the policy of the credential, the amount, the currency and the bank account.
+ */
+export async function findPermittedRoute(
+  deps: PermittedRouteDeps,
+  request: CreatePaymentRequest,
+): Promise<PaymentRoute> {
+  const { merchant_id, environment, amount, beneficiary } = request
+  const route = await deps.findRoute(request.service_id)
+  if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
+  if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
+  if (route.direction !== request.direction) throw new PublicError(1008)
+  const { provider_accounts } = route
+  const are_configured = provider_accounts.every((account) =>
+    deps.hasAccount(account, environment, route.connector, route.direction),
+  )
+  if (!route.enabled || !are_configured || provider_accounts.length === 0) throw new PublicError(1002)
+  if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
+    throw fieldError(6001, 'params.payment.amount.value')
+  if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
+  if (beneficiary) checkBankAccount(route.currency, beneficiary)
+  return route
+}
