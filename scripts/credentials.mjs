@@ -1,6 +1,6 @@
 /**
  * Prints what a first signed request needs as shell variables: the address, a credential of the demonstration merchant
- * alpha, and its UPI route. Use it as eval "$(node scripts/credentials.mjs)"; add v2 for the credential of that version.
+ * alpha, and its routes for deposits with UPI and for withdrawals with IMPS. Use it as eval "$(node scripts/credentials.mjs)"; add v2 for the credential of that version.
  */
 import { fail, readDemo } from './read-demo.mjs'
 
@@ -12,10 +12,17 @@ if (!['v1', 'v2'].includes(version) || more.length > 0) {
 const demo = readDemo()
 const alpha = demo.merchants.find(({ name }) => name === 'alpha')
 const credential = alpha.credentials.find(({ api_version }) => api_version === version)
-const route = alpha.routes.find(({ purpose, method }) => purpose === 'normal' && method === 'upi')
+const routeOf = (wanted) =>
+  alpha.routes.find(
+    ({ purpose, direction, method }) =>
+      purpose === 'normal' && direction === wanted.direction && method === wanted.method,
+  )
+const deposits = routeOf({ direction: 'in', method: 'upi' })
+const withdrawals = routeOf({ direction: 'out', method: 'imps' })
 console.log(`BASE_URL=${demo.base_url}`)
 console.log(`APPLICATION_ID=${credential.application_id}`)
 console.log(`SECRET=${credential.secret}`)
-console.log(`SERVICE_ID=${route.service_id}`)
+console.log(`SERVICE_ID=${deposits.service_id}`)
+console.log(`PAYOUT_SERVICE_ID=${withdrawals.service_id}`)
 console.log(`CONNECT_URL=${demo.connect_url}`)
 console.log(`OPERATOR_TOKEN=${demo.operator.token}`)

@@ -1,5 +1,6 @@
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
-import type { Payment } from './domain/payment.ts'
+import { beginWithdrawal, type NewPaymentFields } from './domain/new-payment.ts'
+import type { Payment, ReservingWithdrawal } from './domain/payment.ts'
 import { createAtProviderEffect } from './domain/payment-effects.ts'
 
 /** All statuses of a payment. */
@@ -21,6 +22,22 @@ const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 
 /** A deposit as the tests have it: with its expiry. */
 type Deposit = Payment & { readonly expires_at: Date }
+const FIELDS: NewPaymentFields = {
+  merchant_id: '7001',
+  environment: 'test',
+  c_id: 'order-1',
+  payment_id: PAYMENT_ID,
+  h_id: PAYMENT_ID,
+  ids: [PAYMENT_ID],
+  direction: 'in',
+  service_id: '501',
+  method: 'upi',
+  currency: 'INR',
+  amount: 150_000n,
+  provider_accounts: ['first', 'second'],
+  attempt: { number: 1, account_id: 'first', created_at: CREATED_AT },
+  created_at: CREATED_AT,
+}
 
 /**
  * A new deposit on a route of two provider accounts. `changes` replaces fields; unless it has `effects`, the deposit has
@@ -28,23 +45,10 @@ type Deposit = Payment & { readonly expires_at: Date }
  */
 export function newDeposit(changes: Partial<Payment> = {}): Deposit {
   const payment: Deposit = {
-    merchant_id: '7001',
-    environment: 'test',
-    c_id: 'order-1',
-    payment_id: PAYMENT_ID,
-    h_id: PAYMENT_ID,
-    ids: [PAYMENT_ID],
-    direction: 'in',
-    service_id: '501',
-    method: 'upi',
-    currency: 'INR',
-    amount: 150_000n,
-    provider_accounts: ['first', 'second'],
-    attempt: { number: 1, account_id: 'first', created_at: CREATED_AT },
+    ...FIELDS,
     status: 'created',
     history: [{ status: 'created', at: CREATED_AT, amount: 150_000n }],
     transition_number: 1,
-    created_at: CREATED_AT,
     updated_at: CREATED_AT,
     expires_at: new Date('2026-11-21T10:30:00.000Z'),
     effects: [],
@@ -53,4 +57,15 @@ export function newDeposit(changes: Partial<Payment> = {}): Deposit {
   if (changes.effects) return payment
   const { created_at: at } = payment.attempt
   return { ...payment, effects: [createAtProviderEffect.newEffect(payment, {}, { at })] }
+}
+
+/** A withdrawal whose hold is not decided yet, on a route of two provider accounts. */
+export function newReservation(changes: Partial<NewPaymentFields> = {}): ReservingWithdrawal {
+  return beginWithdrawal({
+    ...FIELDS,
+    direction: 'out',
+    method: 'imps',
+    beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
+    ...changes,
+  })
 }

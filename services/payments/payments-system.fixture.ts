@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
+import type { LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
   type CreatePaymentRequest,
@@ -33,7 +34,15 @@ export interface PaymentsSystem extends AsyncDisposable {
   readonly provider: TestProvider
   readonly merchant_id: string
   /** Creates a deposit on a new route. */
-  deposit(amount: bigint, options?: DepositOptions): Promise<Payment>
+  deposit(amount: bigint, options?: PaymentOptions): Promise<Payment>
+  /** Creates a withdrawal on a new route, or on the one of `request.serviceId`. */
+  withdraw(amount: bigint, options?: PaymentOptions): Promise<Payment>
+  /** Creates a route for withdrawals, and returns its `service_id`. */
+  payoutRoute(options?: PaymentOptions): Promise<string>
+  /** Adds an amount to the available balance in INR. */
+  fund(amount: bigint): Promise<unknown>
+  /** The balance in INR. */
+  balance(): Promise<{ readonly available: bigint; readonly held: bigint }>
   /** Reads the payment. */
   payment(id: string): Promise<Payment>
   /** Waits until the payment has this status. Returns it. */
@@ -41,16 +50,18 @@ export interface PaymentsSystem extends AsyncDisposable {
   /** The events of a payment, in the order of their transitions. Waits until there are at least `count`. */
   events(payment_id: string, count: number): Promise<readonly MerchantEvent[]>
   /** The ledger entries of a payment. */
-  entries(payment_id: string): Promise<readonly { readonly reason: string }[]>
+  entries(payment_id: string): Promise<readonly LedgerEntry[]>
   anomalies(payment_id: string): Promise<readonly Anomaly[]>
 }
 
-/** The options of a deposit. */
-export interface DepositOptions {
+/** The options of a payment and its route. */
+export interface PaymentOptions {
   readonly c_id?: string
   readonly accounts?: readonly string[]
   readonly expires_in_seconds?: number
   readonly numeric_h_id?: true
+  /** Fields that are added to the route or replace its ordinary ones. */
+  readonly route?: MessageInitShape<typeof CreateRouteRequestSchema>
   /** Fields that are added to the request or replace its ordinary ones. */
   readonly request?: CreateInit
 }
@@ -95,6 +106,8 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     environments: [Environment.TEST],
   })
   const merchantId = merchant?.merchantId ?? ''
+  const owner = { merchantId, environment: Environment.TEST }
+  const create = createPaymentsOf(clients, merchantId)
   const payment = async (paymentId: string): Promise<Payment> => {
     const { payment: found } = await clients.operator.getPayment({ paymentId })
     return requirePayment(found)
@@ -103,19 +116,10 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     roles,
     provider,
     merchant_id: merchantId,
-    async deposit(minor, options = {}) {
-      const { payment: created } = await clients.payments.createPayment({
-        merchantId,
-        environment: Environment.TEST,
-        serviceId: await createRoute(clients.routes, merchantId, options),
-        direction: Direction.IN,
-        cId: options.c_id ?? randomHex(8),
-        amount: { minor, currency: 'INR' },
-        payer: { email: 'asha@example.com' },
-        ...options.request,
-      })
-      return requirePayment(created)
-    },
+    deposit: (minor, more = {}) => create(Direction.IN, minor, more),
+    withdraw: (minor, more = {}) => create(Direction.OUT, minor, more),
+    payoutRoute: (more = {}) => createRoute(clients.routes, merchantId, Direction.OUT, more),
+    ...fundsOf(clients.ledger, owner),
     payment,
     waitForStatus: (id, status) =>
       eventually(
@@ -141,6 +145,52 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
   }
 }
 
+interface Clients {
+  readonly payments: Client<typeof PaymentService>
+  readonly routes: Client<typeof RouteService>
+}
+
+/** Makes the function that creates a payment on a new route, or on the one of `request.serviceId`. */
+function createPaymentsOf({ payments, routes }: Clients, merchantId: string) {
+  return async (direction: Direction, minor: bigint, more: PaymentOptions): Promise<Payment> => {
+    const { payment: created } = await payments.createPayment({
+      merchantId,
+      environment: Environment.TEST,
+      serviceId: more.request?.serviceId ?? (await createRoute(routes, merchantId, direction, more)),
+      direction,
+      cId: more.c_id ?? randomHex(8),
+      amount: { minor, currency: 'INR' },
+      ...(direction === Direction.IN
+        ? { payer: { email: 'asha@example.com' } }
+        : { beneficiary: BENEFICIARY }),
+      ...more.request,
+    })
+    return requirePayment(created)
+  }
+}
+
+/** Changes and reads the balance in INR. */
+function fundsOf(
+  ledger: Client<typeof BalanceService>,
+  owner: { readonly merchantId: string; readonly environment: Environment },
+): Pick<PaymentsSystem, 'fund' | 'balance'> {
+  return {
+    fund: (minor) =>
+      ledger.adjust({
+        ...owner,
+        currency: 'INR',
+        amount: { minor, currency: 'INR' },
+        reason: 'funds of a test',
+        operationId: randomHex(8),
+      }),
+    async balance() {
+      const { balances } = await ledger.getBalances(owner)
+      const { available = 0n, held = 0n } = balances.find(({ currency }) => currency === 'INR') ?? {}
+      return { available, held }
+    },
+  }
+}
+
 async function writeProvidersFile(directory: string, provider: TestProvider): Promise<string> {
   const path = join(directory, 'providers.json')
   const account = { connector: 'sandbox', environment: 'test', base_url: provider.url }
@@ -158,22 +208,27 @@ async function writeProvidersFile(directory: string, provider: TestProvider): Pr
   return path
 }
 
-/** Creates a route for a deposit, and returns its `service_id`. */
+/** The recipient of the withdrawals, with an account in India. */
+const BENEFICIARY = { accountId: '123456789012', ifsc: 'SBIN0001234' }
+
+/** Creates a route, and returns its `service_id`. */
 async function createRoute(
   routes: Client<typeof RouteService>,
   merchantId: string,
-  { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id }: DepositOptions,
+  direction: Direction,
+  { accounts = ['sandbox'], expires_in_seconds = 0, numeric_h_id, route: changes = {} }: PaymentOptions,
 ): Promise<string> {
   const { route } = await routes.createRoute({
     merchantId,
     environment: Environment.TEST,
-    direction: Direction.IN,
-    method: 'upi',
+    direction,
+    method: direction === Direction.IN ? 'upi' : 'imps',
     currency: 'INR',
     connector: 'sandbox',
     providerAccounts: [...accounts],
     expiresInSeconds: expires_in_seconds,
     ...(numeric_h_id ? { hIdFormat: HIdFormat.NUMERIC } : {}),
+    ...changes,
   })
   return route?.serviceId ?? ''
 }

@@ -8,6 +8,7 @@ import { eventually } from '../../test/support/eventually.ts'
 
 /** An order that this provider received. */
 export interface ReceivedOrder {
+  readonly kind: 'deposit' | 'withdrawal'
   readonly idempotency_key: string
   readonly amount: number
   readonly currency: string
@@ -104,7 +105,7 @@ export async function startProvider(): Promise<TestProvider> {
 function reportOf(order: ReceivedOrder, changes: ReportChanges): object {
   const { status = 'success', amount = order.amount } = changes
   return {
-    kind: 'deposit',
+    kind: order.kind,
     idempotency_key: changes.idempotency_key ?? order.idempotency_key,
     provider_id: 'acme-1',
     status,

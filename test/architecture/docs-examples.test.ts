@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { checkBankAccount } from '#lib/contract/bank-account/bank-account.ts'
+import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { allowPublicAddresses } from '#lib/platform/http/address-policy.ts'
 import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
 import { strictViolationsOf } from '../support/openapi.ts'
@@ -46,6 +48,17 @@ test('the callback on the page has a payment as the reference describes it', asy
   const { payment } = callback.data.result
   expect(violationsOf('Payment', payment)).toEqual([])
   expect(callback.id).toBe(`${payment.identifiers.h_id}:payment.failed`)
+})
+
+// P12
+test('the example accounts of the page about withdrawals are valid in their currencies', async () => {
+  const rows = [...(await readPage('withdrawals')).matchAll(/^\| ([A-Z]{3}) \|.*`(\{.*\})` \|$/gm)]
+  expect(rows.map(([, currency]) => currency).toSorted()).toEqual([...ROUTE_CURRENCIES].toSorted())
+  for (const [, currency = '', text = ''] of rows) {
+    const { account, ifsc, code } = JSON.parse(text)
+    const codes = { ...(ifsc ? { ifsc } : {}), ...(code ? { bank_code: code } : {}) }
+    expect(() => checkBankAccount(currency, { account_id: account.id, ...codes })).not.toThrow()
+  }
 })
 
 test('the errors on the pages are as the reference describes them', async () => {

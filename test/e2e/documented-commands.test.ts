@@ -68,6 +68,18 @@ testInBash('the first request of a merchant is answered', async () => {
   expect(await runCommandsOf('docs/merchants/README.md')).toMatchObject([PONG])
 })
 
+testInBash('the command of the page about withdrawals creates one', async () => {
+  const [created, ...others] = await runCommandsOf('docs/merchants/withdrawals.md')
+  expect(others).toEqual([])
+  expect(created).toMatchObject({
+    success: true,
+    result: {
+      payment: { destination: 'out', receiver: { bank_account: { id: '123456789012' } } },
+      operation: { operation_type: 'withdrawal' },
+    },
+  })
+})
+
 testInBash('the commands of the page about authentication run its examples', async () => {
   expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG])
 })

@@ -11,7 +11,7 @@ import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
 import {
-  type DepositOptions,
+  type PaymentOptions,
   type PaymentsSystem,
   startPayments,
 } from '../../services/payments/payments-system.fixture.ts'
@@ -26,7 +26,7 @@ export interface ResendSystem extends AsyncDisposable {
   readonly payments: PaymentsSystem
   readonly receiver: Receiver
   /** Creates a deposit whose `webhook_url` is the receiver; returns it with the secret of its callbacks. */
-  createDeposit(amount: bigint, more?: DepositOptions): Promise<{ payment: Payment; secret: string }>
+  createDeposit(amount: bigint, more?: PaymentOptions): Promise<{ payment: Payment; secret: string }>
   /** Creates a deposit that succeeds, and waits for its two automatic callbacks. */
   createPaidDeposit(): Promise<Payment>
   notify(request: NotifyInit): ReturnType<Client<typeof PaymentService>['notifyPayment']>

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { now } from '#lib/platform/time.ts'
+import { createAtProviderEffect, discardRefusedEffect, holdFundsEffect } from '../domain/payment-effects.ts'
+import { publishEventEffect } from '../domain/payment-event.ts'
+import { newReservation } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { bindHoldFunds } from './hold-funds.ts'
+import { type ScriptedLedger, scriptedLedger } from './scripted-ledger.fixture.ts'
+
+/** Stores a withdrawal and runs the effect of its hold. Effects of all other kinds are left as they are. */
+async function reserve(fixture: PaymentsFixture, { client }: ScriptedLedger) {
+  const runner = fixture.runner([bindHoldFunds(client)])
+  return runner.runEffects(await runner.insert(newReservation({ created_at: now() })))
+}
+
+const kindsOf = ({ effects }: { readonly effects: readonly { readonly kind: string }[] }): string[] =>
+  effects.map(({ kind }) => kind)
+
+// P3
+test('a withdrawal that the ledger admits is created, announced and sent to its provider', async () => {
+  await using fixture = await openPayments()
+  const ledger = scriptedLedger()
+  const payment = await reserve(fixture, ledger)
+  expect(ledger.holds).toMatchObject([
+    {
+      merchantId: payment.merchant_id,
+      environment: Environment.TEST,
+      holdId: `${payment.payment_id}:hold`,
+      paymentId: payment.payment_id,
+      amount: { minor: payment.amount, currency: payment.currency },
+    },
+  ])
+  expect(payment).toMatchObject({ status: 'created', transition_number: 1 })
+  expect(payment.history).toEqual([{ status: 'created', at: payment.updated_at, amount: payment.amount }])
+  expect(payment.attempt.created_at).toEqual(payment.updated_at)
+  expect(kindsOf(payment)).toEqual([createAtProviderEffect.kind, publishEventEffect.kind])
+})
+
+// P3
+test.each([6004, 6005, 6006, 6035])(
+  'a withdrawal that the ledger refuses with %d has no history and no event, and is to be discarded',
+  async (code) => {
+    await using fixture = await openPayments()
+    const refused = await reserve(
+      fixture,
+      scriptedLedger(() => code),
+    )
+    expect(refused).toMatchObject({ status: 'refused', error_code: code, history: [], transition_number: 0 })
+    expect(kindsOf(refused)).toEqual([discardRefusedEffect.kind])
+  },
+)
+
+test.each([
+  ['its answer is lost', () => Promise.reject(new Error('the answer is lost'))],
+  ['it refuses with an unknown code', () => 1],
+])('a withdrawal stays reserved, and is asked about again, when %s', async (_what, decide) => {
+  await using fixture = await openPayments()
+  const ledger = scriptedLedger(decide)
+  const withdrawal = await reserve(fixture, ledger)
+  expect(withdrawal).toMatchObject({ status: 'reserving', history: [], money_due_at: expect.any(Date) })
+  expect(kindsOf(withdrawal)).toEqual([holdFundsEffect.kind])
+})
+
+test('a hold with a lost answer is asked for again under the same id', async () => {
+  await using fixture = await openPayments()
+  let is_lost = true
+  const ledger = scriptedLedger(() => {
+    if (is_lost) throw new Error('the answer is lost')
+    return 0
+  })
+  const withdrawal = await reserve(fixture, ledger)
+  is_lost = false
+  const [effect] = withdrawal.effects
+  if (!effect) throw new Error('the withdrawal has no effect')
+  const change = await bindHoldFunds(ledger.client).run(effect, withdrawal)
+  expect(change({ ...withdrawal, effects: [] })).toMatchObject({ status: 'created' })
+  expect(new Set(ledger.holds.map(({ holdId }) => holdId))).toEqual(
+    new Set([`${withdrawal.payment_id}:hold`]),
+  )
+})

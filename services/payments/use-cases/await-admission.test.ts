@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { withRequest } from '#lib/platform/context.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { clock, now } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
+import type { ReservingWithdrawal, StoredPayment } from '../domain/payment.ts'
+import { bindDiscardRefused } from '../effects/discard-refused.ts'
+import { bindHoldFunds } from '../effects/hold-funds.ts'
+import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
+import { newDeposit, newReservation } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { awaitAdmission } from './await-admission.ts'
+
+let fixture: PaymentsFixture
+beforeAll(async () => {
+  fixture = await openPayments()
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** A withdrawal as a process left it that ended after its insert. Its effects are due, and not leased. */
+function abandoned(): ReservingWithdrawal {
+  const payment_id = uuidv7()
+  return newReservation({ c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] })
+}
+
+/** The effects of an admission over a ledger that gives every hold this refusal code. */
+const deps = (refused_code = 0) => {
+  const ledger = scriptedLedger(() => refused_code)
+  const effects = [bindHoldFunds(ledger.client), bindDiscardRefused(fixture.store)]
+  return { ledger, ...fixture.deps(effects) }
+}
+
+/** Leases the effects of a withdrawal to a process that then does nothing. */
+async function leaseElsewhere(withdrawal: StoredPayment): Promise<Stored<StoredPayment>> {
+  const { runner } = deps()
+  return await runner.insert(withdrawal)
+}
+
+test('returns an admitted payment as it is', async () => {
+  const payment = await fixture.store.payments.insert(newDeposit({ effects: [] }))
+  expect(await awaitAdmission(deps(), payment)).toBe(payment)
+})
+
+// P3
+test('places the hold of an abandoned withdrawal, and returns the payment', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  const meeting = deps()
+  expect(await awaitAdmission(meeting, withdrawal)).toMatchObject({
+    payment_id: withdrawal.payment_id,
+    status: 'created',
+  })
+  expect(meeting.ledger.holds).toHaveLength(1)
+})
+
+// P3
+test('discards an abandoned withdrawal that the ledger refuses', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  expect(await awaitAdmission(deps(6004), withdrawal)).toBeUndefined()
+  expect(await fixture.store.payments.get(keyOfPayment(withdrawal))).toBeUndefined()
+})
+
+test('discards a refused withdrawal whose process ended before it was deleted', async () => {
+  const refused = refuseWithdrawal({ ...abandoned(), effects: [] }, 6004, now())
+  const left = await fixture.store.payments.insert(refused)
+  expect(await awaitAdmission(deps(), left)).toBeUndefined()
+  expect(await fixture.store.payments.get(keyOfPayment(refused))).toBeUndefined()
+})
+
+test('asks the ledger once when many callers meet an abandoned withdrawal', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  const meeting = deps()
+  const met = await Promise.all(Array.from({ length: 20 }, () => awaitAdmission(meeting, withdrawal)))
+  expect(new Set(met.map((payment) => payment?.status))).toEqual(new Set(['created']))
+  expect(meeting.ledger.holds).toHaveLength(1)
+})
+
+test('waits for the process that has leased the hold, and does not ask the ledger', async () => {
+  const leased = await leaseElsewhere(abandoned())
+  const meeting = deps()
+  const waiting = awaitAdmission(meeting, leased)
+  if (leased.status !== 'reserving') throw new Error('the withdrawal is not reserving')
+  const { payments } = fixture.store
+  await payments.replace(admitWithdrawal({ ...leased, effects: [] }, now()), leased.version)
+  expect(await waiting).toMatchObject({ status: 'created' })
+  expect(meeting.ledger.holds).toEqual([])
+})
+
+test('a refused withdrawal is gone, also when another payment has its c_id by then', async () => {
+  const leased = await leaseElsewhere(abandoned())
+  const { payments } = fixture.store
+  const waiting = awaitAdmission(deps(), leased)
+  await payments.delete(keyOfPayment(leased), leased.version)
+  const payment_id = uuidv7()
+  await payments.insert(newDeposit({ c_id: leased.c_id, payment_id, h_id: payment_id, ids: [payment_id] }))
+  expect(await waiting).toBeUndefined()
+})
+
+test('gives up before the deadline of its caller, and the sweeper goes on', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  let is_down = true
+  const ledger = scriptedLedger(() => {
+    if (is_down) throw new Error('the ledger is down')
+    return 0
+  })
+  const meeting = fixture.deps([bindHoldFunds(ledger.client)])
+  const request = { request_id: 'r-1', deadline_ms: clock.monotonic_ms() + 500 }
+  await expect(withRequest(request, () => awaitAdmission(meeting, withdrawal))).rejects.toThrow(Unavailable)
+  is_down = false
+  meeting.runner.start()
+  await eventually(
+    () => fixture.store.payments.get(keyOfPayment(withdrawal)),
+    (found) => found?.status === 'created',
+  )
+})
