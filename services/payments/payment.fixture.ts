@@ -2,6 +2,7 @@ import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { beginWithdrawal, type NewPaymentFields } from './domain/new-payment.ts'
 import type { Payment, ReservingWithdrawal } from './domain/payment.ts'
 import { createAtProviderEffect } from './domain/payment-effects.ts'
+import type { PaymentRoute } from './domain/payment-route.ts'
 
 /** All statuses of a payment. */
 export const STATUSES: readonly PaymentStatus[] = [
@@ -68,4 +69,21 @@ export function newReservation(changes: Partial<NewPaymentFields> = {}): Reservi
     beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
     ...changes,
   })
+}
+
+/** The route of these withdrawals, without limits. */
+export const WITHDRAWAL_ROUTE: PaymentRoute = {
+  service_id: '501',
+  merchant_id: '7001',
+  environment: 'test',
+  direction: 'out',
+  method: 'imps',
+  currency: 'INR',
+  connector: 'sandbox',
+  provider_accounts: ['first', 'second'],
+  numeric_h_id: false,
+  expires_in_seconds: 1_800,
+  minimum_amount: 0n,
+  withdrawal_limits: { timezone: 'Asia/Kolkata', maximum: 0n, daily: 0n, monthly: 0n, since_settlement: 0n },
+  enabled: true,
 }

@@ -18,13 +18,13 @@ import type { Role } from '#lib/platform/process/role.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
 import type { StoredPayment } from './domain/payment.ts'
+import type { PaymentRoute } from './domain/payment-route.ts'
 import { bindCaptureHold } from './effects/capture-hold.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
 import { bindDiscardRefused } from './effects/discard-refused.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
-import { bindHoldFunds } from './effects/hold-funds.ts'
-import type { LedgerClient } from './effects/ledger-call.ts'
+import { bindHoldFunds, type HoldFundsDeps } from './effects/hold-funds.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
@@ -77,6 +77,9 @@ export const role: Role = {
       bus: context.bus,
       role: 'payments',
     })
+    const ledger = context.clientOf(LedgerService)
+    const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
+      routeFromProto(await registry_cache.route(service_id))
     const publisher = await createPublisher(context.bus)
     const connectors = await openConnectors(config, context.variables)
     const { findAccount } = connectors
@@ -96,13 +99,13 @@ export const role: Role = {
       collection: payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
-      effects: bindEffects({ store, provider_calls, publisher, ledger: context.clientOf(LedgerService) }),
+      effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute }),
     })
     const create_deps: CreatePaymentDeps = {
       payments,
       runner,
       withdrawal_refusals: store.withdrawal_refusals,
-      findRoute: async (service_id) => routeFromProto(await registry_cache.route(service_id)),
+      findRoute,
       ...createAccountSelection(findAccount),
       nextNumericId: numeric_ids.next,
     }
@@ -148,18 +151,18 @@ function bindEffects({
   provider_calls,
   publisher,
   ledger,
-}: {
+  findRoute,
+}: HoldFundsDeps & {
   readonly store: PaymentsStore
   readonly provider_calls: ProviderCallDeps
   readonly publisher: Publisher
-  readonly ledger: LedgerClient
 }): readonly BoundEffect<StoredPayment>[] {
   return [
     bindCreateAtProvider(provider_calls),
     bindPollProvider(provider_calls),
     bindRepeatCreate(provider_calls),
     bindExpirePayment(provider_calls),
-    bindHoldFunds(ledger),
+    bindHoldFunds({ ledger, findRoute }),
     bindCaptureHold(ledger),
     bindReleaseHold(ledger),
     bindDiscardRefused(store),

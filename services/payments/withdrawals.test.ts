@@ -73,7 +73,7 @@ describe('a withdrawal in the sandbox', () => {
       operations: [{ type: OperationType.WITHDRAWAL }],
     })
     expect(created.receiver?.bank).toBeUndefined()
-    const paid = await system.reaches(created.paymentId, SUCCESS)
+    const paid = await system.waitForStatus(created.paymentId, SUCCESS)
     expect(paid.utr).toBeDefined()
     await expectEndedOnce(created, 'payment.completed', CAPTURE)
   })
@@ -88,7 +88,7 @@ describe('a withdrawal in the sandbox', () => {
     async (digits, status, error, event) => {
       const before = await system.balance()
       const created = await system.withdraw(AMOUNT + BigInt(digits))
-      expect(await system.reaches(created.paymentId, status)).toMatchObject({ errorCode: error })
+      expect(await system.waitForStatus(created.paymentId, status)).toMatchObject({ errorCode: error })
       await expectEndedOnce(created, event, RELEASE)
       expect(await system.balance()).toEqual(before)
     },
@@ -99,7 +99,7 @@ describe('a withdrawal in the sandbox', () => {
     const created = await Promise.all(digits.map((ending) => system.withdraw(AMOUNT + ending)))
     expect(created.map(({ status }) => status)).toEqual(digits.map(() => PROCESSING))
     for (const payment of created) {
-      await system.reaches(payment.paymentId, SUCCESS)
+      await system.waitForStatus(payment.paymentId, SUCCESS)
       await expectEndedOnce(payment, 'payment.completed', CAPTURE)
     }
   })
@@ -107,7 +107,7 @@ describe('a withdrawal in the sandbox', () => {
   test('is paid once when callbacks come out of order, and when it succeeds at once', async () => {
     for (const digits of [908n, 909n]) {
       const payment = await system.withdraw(AMOUNT + digits)
-      await system.reaches(payment.paymentId, SUCCESS)
+      await system.waitForStatus(payment.paymentId, SUCCESS)
       await expectEndedOnce(payment, 'payment.completed', CAPTURE)
     }
   })
@@ -119,7 +119,7 @@ describe('a withdrawal in the sandbox', () => {
     await expectEndedOnce(failed, 'payment.failed', RELEASE)
     expect(await system.balance()).toEqual(before)
     const moved = await system.withdraw(AMOUNT, { accounts: ['sandbox-down', 'sandbox'] })
-    await system.reaches(moved.paymentId, SUCCESS)
+    await system.waitForStatus(moved.paymentId, SUCCESS)
     await expectEndedOnce(moved, 'payment.completed', CAPTURE)
   })
 })
@@ -161,6 +161,43 @@ describe('a withdrawal above the balance', () => {
   })
 })
 
+describe('a withdrawal beyond a limit of its route', () => {
+  const limited = (payoutLimits: object): Promise<string> => system.payoutRoute({ route: { payoutLimits } })
+
+  // P14
+  test.each([
+    ['the minimum of one', { minimum: AMOUNT + 1n }, 6001],
+    ['the maximum of one', { maximum: AMOUNT - 1n }, 6035],
+    ['the day', { daily: AMOUNT - 1n }, 6006],
+    ['the month', { monthly: AMOUNT - 1n }, 6005],
+    ['the settlement period', { sinceSettlement: AMOUNT - 1n }, 6035],
+  ])('for %s is refused, and the amount at the limit is accepted', async (_name, payoutLimits, code) => {
+    const serviceId = await limited(payoutLimits)
+    await expect(system.withdraw(AMOUNT, { request: { serviceId } })).rejects.toMatchObject({ code })
+    const [limit = 0n] = Object.values(payoutLimits)
+    const accepted = await system.withdraw(limit, { request: { serviceId } })
+    expect(accepted.history.length).toBeGreaterThan(0)
+  })
+
+  // P14
+  test('at once with others: exactly as many are accepted as the limit allows', async () => {
+    const serviceId = await limited({ daily: 10n * AMOUNT })
+    const requests = Array.from({ length: 30 }, () => system.withdraw(AMOUNT, { request: { serviceId } }))
+    const { accepted, codes } = await outcomesOf(requests)
+    expect(accepted).toHaveLength(10)
+    expect(codes).toEqual(Array.from({ length: 20 }, () => 6006))
+  })
+
+  // P14
+  test('is accepted when one that was counted has failed', async () => {
+    const serviceId = await limited({ daily: AMOUNT + 901n, monthly: AMOUNT + 901n })
+    const failed = await system.withdraw(AMOUNT + 901n, { request: { serviceId } })
+    await expectEndedOnce(failed, 'payment.failed', RELEASE)
+    const paid = await system.withdraw(AMOUNT + 901n, { request: { serviceId } })
+    expect(paid).toMatchObject({ status: ERROR, errorCode: 6044 })
+  })
+})
+
 describe('many withdrawals at once', () => {
   test('above the balance: exactly as many are accepted as the balance pays for', async () => {
     const serviceId = await system.payoutRoute()
@@ -174,7 +211,7 @@ describe('many withdrawals at once', () => {
     const { available: available_after, held: held_after } = await system.balance()
     expect(available_after).toBe(left)
     expect(held_after).toBeLessThanOrEqual(held + amount * BigInt(accepted.length))
-    for (const payment of accepted) await system.reaches(payment.paymentId, SUCCESS)
+    for (const payment of accepted) await system.waitForStatus(payment.paymentId, SUCCESS)
     await eventually(
       () => system.balance(),
       (balance) => balance?.held === held,
@@ -238,7 +275,7 @@ describe('a callback about a withdrawal', () => {
     provider.answer('success')
     expect(new Set(await Promise.all(reports))).toEqual(new Set([200]))
     const payment = await created
-    await system.reaches(payment.paymentId, SUCCESS)
+    await system.waitForStatus(payment.paymentId, SUCCESS)
     await expectEndedOnce(payment, 'payment.completed', CAPTURE)
     expect(await system.anomalies(payment.paymentId)).toEqual([])
   })
@@ -263,7 +300,7 @@ describe('a callback about a withdrawal', () => {
 test('a withdrawal does not expire', async () => {
   const payment = await system.withdraw(AMOUNT + 905n, { expires_in_seconds: 1 })
   const deposit = await system.deposit(AMOUNT + 905n, { expires_in_seconds: 1 })
-  await system.reaches(deposit.paymentId, PaymentStatus.DECLINED)
+  await system.waitForStatus(deposit.paymentId, PaymentStatus.DECLINED)
   expect(await system.payment(payment.paymentId)).toMatchObject({ status: PROCESSING })
   expect(await kindsOf(payment.paymentId)).toEqual([HOLD])
 })

@@ -3,14 +3,25 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { now } from '#lib/platform/time.ts'
 import { createAtProviderEffect, discardRefusedEffect, holdFundsEffect } from '../domain/payment-effects.ts'
 import { publishEventEffect } from '../domain/payment-event.ts'
-import { newReservation } from '../payment.fixture.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { bindHoldFunds } from './hold-funds.ts'
 import { type ScriptedLedger, scriptedLedger } from './scripted-ledger.fixture.ts'
 
+const LIMITS = {
+  timezone: 'Asia/Kolkata',
+  maximum: 1n,
+  daily: 2n,
+  monthly: 3n,
+  since_settlement: 4n,
+}
+const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
+  service_id === WITHDRAWAL_ROUTE.service_id ? { ...WITHDRAWAL_ROUTE, withdrawal_limits: LIMITS } : undefined
+
 /** Stores a withdrawal and runs the effect of its hold. Effects of all other kinds are left as they are. */
 async function reserve(fixture: PaymentsFixture, { client }: ScriptedLedger) {
-  const runner = fixture.runner([bindHoldFunds(client)])
+  const runner = fixture.runner([bindHoldFunds({ ledger: client, findRoute })])
   return runner.runEffects(await runner.insert(newReservation({ created_at: now() })))
 }
 
@@ -29,6 +40,14 @@ test('a withdrawal that the ledger admits is created, announced and sent to its 
       holdId: `${payment.payment_id}:hold`,
       paymentId: payment.payment_id,
       amount: { minor: payment.amount, currency: payment.currency },
+      limits: {
+        serviceId: '501',
+        timezone: 'Asia/Kolkata',
+        maximum: 1n,
+        daily: 2n,
+        monthly: 3n,
+        sinceSettlement: 4n,
+      },
     },
   ])
   expect(payment).toMatchObject({ status: 'created', transition_number: 1 })
@@ -73,7 +92,7 @@ test('a hold with a lost answer is asked for again under the same id', async () 
   is_lost = false
   const [effect] = withdrawal.effects
   if (!effect) throw new Error('the withdrawal has no effect')
-  const change = await bindHoldFunds(ledger.client).run(effect, withdrawal)
+  const change = await bindHoldFunds({ ledger: ledger.client, findRoute }).run(effect, withdrawal)
   expect(change({ ...withdrawal, effects: [] })).toMatchObject({ status: 'created' })
   expect(new Set(ledger.holds.map(({ holdId }) => holdId))).toEqual(
     new Set([`${withdrawal.payment_id}:hold`]),

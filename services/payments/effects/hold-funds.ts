@@ -1,3 +1,5 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { HoldLimitsSchema } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
@@ -5,16 +7,25 @@ import { now } from '#lib/platform/time.ts'
 import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import { holdIdOf, type StoredPayment } from '../domain/payment.ts'
 import { holdFundsEffect } from '../domain/payment-effects.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
 import { LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
+
+/** What placing a hold needs. */
+export interface HoldFundsDeps {
+  readonly ledger: LedgerClient
+  findRoute(service_id: string): Promise<PaymentRoute | undefined>
+}
 
 /**
  * Places the hold of a withdrawal. The ledger decides about funds and limits in one step and permanently (P14), so a try
- * that follows one with an unknown result gets the decision of that one.
+ * that follows one with an unknown result gets the decision of that one, also when the operator has changed a limit.
  */
-export function bindHoldFunds(ledger: LedgerClient): BoundEffect<StoredPayment> {
+export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect<StoredPayment> {
   return holdFundsEffect.bind<StoredPayment>({
     ...LEDGER_EFFECT_LIMITS,
     async run(_effect, withdrawal) {
+      const route = await findRoute(withdrawal.service_id)
+      if (!route) throw new Error(`the route ${withdrawal.service_id} is unknown`)
       const { entry } = await ledger.placeHold(
         {
           merchantId: withdrawal.merchant_id,
@@ -23,6 +34,7 @@ export function bindHoldFunds(ledger: LedgerClient): BoundEffect<StoredPayment> 
           amount: { minor: withdrawal.amount, currency: withdrawal.currency },
           paymentId: withdrawal.payment_id,
           reason: 'withdrawal',
+          limits: limitsToProto(route),
         },
         LEDGER_CALL,
       )
@@ -37,4 +49,12 @@ export function bindHoldFunds(ledger: LedgerClient): BoundEffect<StoredPayment> 
       }
     },
   })
+}
+
+function limitsToProto({
+  service_id,
+  withdrawal_limits: limits,
+}: PaymentRoute): MessageInitShape<typeof HoldLimitsSchema> {
+  const { timezone, maximum, daily, monthly, since_settlement: sinceSettlement } = limits
+  return { serviceId: service_id, timezone, maximum, daily, monthly, sinceSettlement }
 }

@@ -6,10 +6,18 @@ import type { PaymentRoute } from '../domain/payment-route.ts'
 
 /** Maps a route of the registry; `undefined` for an unknown route, environment or direction. */
 export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | undefined {
-  const route = entry?.route
-  const environment = route && ENVIRONMENTS.fromProto(route.environment)
-  const direction = route && DIRECTIONS.fromProto(route.direction)
-  if (!route || !environment || !direction) return undefined
+  if (entry === undefined) return undefined
+  const { route, timezone } = entry
+  const environment = ENVIRONMENTS.fromProto(route.environment)
+  const direction = DIRECTIONS.fromProto(route.direction)
+  if (!environment || !direction) return undefined
+  const {
+    minimum = 0n,
+    maximum = 0n,
+    daily = 0n,
+    monthly = 0n,
+    sinceSettlement = 0n,
+  } = route.payoutLimits ?? {}
   return {
     service_id: route.serviceId,
     merchant_id: route.merchantId,
@@ -21,7 +29,10 @@ export function routeFromProto(entry: RouteEntry | undefined): PaymentRoute | un
     provider_accounts: route.providerAccounts,
     numeric_h_id: route.hIdFormat === HIdFormat.NUMERIC,
     expires_in_seconds: route.expiresInSeconds,
-    minimum_amount: route.minimumAmount,
+    // A route for withdrawals has two minima. Both apply.
+    // biome-ignore lint/complexity/useMathMinMax: Math.max does not take a bigint
+    minimum_amount: minimum > route.minimumAmount ? minimum : route.minimumAmount,
+    withdrawal_limits: { timezone, maximum, daily, monthly, since_settlement: sinceSettlement },
     enabled: route.enabled,
   }
 }

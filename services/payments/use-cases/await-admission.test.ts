@@ -10,7 +10,7 @@ import type { ReservingWithdrawal, StoredPayment } from '../domain/payment.ts'
 import { bindDiscardRefused } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/hold-funds.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
-import { newDeposit, newReservation } from '../payment.fixture.ts'
+import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { awaitAdmission } from './await-admission.ts'
@@ -32,7 +32,10 @@ function abandoned(): ReservingWithdrawal {
 /** The effects of an admission over a ledger that gives every hold this refusal code. */
 const deps = (refused_code = 0) => {
   const ledger = scriptedLedger(() => refused_code)
-  const effects = [bindHoldFunds(ledger.client), bindDiscardRefused(fixture.store)]
+  const effects = [
+    bindHoldFunds({ ledger: ledger.client, findRoute: async () => WITHDRAWAL_ROUTE }),
+    bindDiscardRefused(fixture.store),
+  ]
   return { ledger, ...fixture.deps(effects) }
 }
 
@@ -108,7 +111,9 @@ test('gives up before the deadline of its caller, and the sweeper goes on', asyn
     if (is_down) throw new Error('the ledger is down')
     return 0
   })
-  const meeting = fixture.deps([bindHoldFunds(ledger.client)])
+  const meeting = fixture.deps([
+    bindHoldFunds({ ledger: ledger.client, findRoute: async () => WITHDRAWAL_ROUTE }),
+  ])
   const request = { request_id: 'r-1', deadline_ms: clock.monotonic_ms() + 500 }
   await expect(withRequest(request, () => awaitAdmission(meeting, withdrawal))).rejects.toThrow(Unavailable)
   is_down = false

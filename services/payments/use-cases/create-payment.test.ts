@@ -5,6 +5,7 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { publishEventEffect } from '../domain/payment-event.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
+import { WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
 
@@ -20,6 +21,7 @@ const ROUTE: PaymentRoute = {
   numeric_h_id: false,
   expires_in_seconds: 1_800,
   minimum_amount: 100n,
+  withdrawal_limits: WITHDRAWAL_ROUTE.withdrawal_limits,
   enabled: true,
 }
 
