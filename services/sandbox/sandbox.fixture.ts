@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
@@ -26,10 +27,14 @@ export interface TestSandbox {
   stop(): Promise<void>
 }
 
-/** Starts the sandbox with its store under `directory`. `variables` adds or replaces settings. */
+/**
+ * Starts the sandbox with its store under `directory`. `variables` adds or replaces settings; `clock_guard` replaces trust
+ * in the clock.
+ */
 export async function startSandbox(
   directory: string,
   variables: Readonly<Record<string, string>> = {},
+  clock_guard: ClockGuard = trustedClock,
 ): Promise<TestSandbox> {
   const store = await openStore({ database: 'sandbox', directory, timeout_ms: HANG_LIMIT_MS })
   const context: RoleContext = {
@@ -45,7 +50,7 @@ export async function startSandbox(
     bus: createMemoryBus(),
     openStore: async () => store,
     keyring: createKeyring(new Secret(`test:${'0'.repeat(64)}`)),
-    clock_guard: trustedClock,
+    clock_guard,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,
   }

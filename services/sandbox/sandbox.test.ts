@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { createSwitchedClockGuard } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
-import { openSandboxFixture, type SandboxFixture, startSandbox } from './sandbox.fixture.ts'
+import { openSandboxFixture, SANDBOX_KEY, type SandboxFixture, startSandbox } from './sandbox.fixture.ts'
 
 let fixture: SandboxFixture
 beforeEach(async () => {
@@ -68,4 +71,29 @@ test('an amount that ends in 903 keeps a connection open for the configured time
     kind: 'unknown',
   })
   await sandbox.stop()
+})
+
+// R8: a refusal would end the deposit. Without a response of the protocol its outcome is unknown, and it is sent again.
+test('a sandbox whose clock is wrong refuses no signature as stale', async () => {
+  const path = '/provider/v1/operations/deposit-1'
+  const guard = createSwitchedClockGuard()
+  const sandbox = await startSandbox(fixture.directory, {}, guard)
+  const adjustable = createAdjustableClock()
+  const restore = useClock(adjustable)
+  try {
+    const signed = { account_id: 'sandbox', method: 'GET', path, body: Buffer.alloc(0) }
+    const headers = signRequest(new Secret(SANDBOX_KEY), signed)
+    adjustable.stepWall(3_600_000)
+    guard.setTrusted(false)
+    expect((await fetch(sandbox.url + path, { headers })).status).toBe(503)
+    const connector = fixture.connect(sandbox)
+    expect(await connector.create(fixture.orderOf(1), HANG_LIMIT_MS)).toMatchObject({ kind: 'unknown' })
+    expect(await connector.lookUp(fixture.orderOf(1), HANG_LIMIT_MS)).toMatchObject({ kind: 'unknown' })
+    guard.setTrusted(true)
+    const again = { ...fixture.orderOf(1), earlier_result_unknown: true }
+    expect(await connector.create(again, HANG_LIMIT_MS)).toMatchObject({ kind: 'pending' })
+  } finally {
+    restore()
+    await sandbox.stop()
+  }
 })

@@ -44,18 +44,26 @@ export const role: Role = {
       SANDBOX_CONFIG,
       context.variables,
     )
+    const { clock_guard } = context
     const operations = await openOperations(await context.openStore())
     const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
       collection: operations,
-      clock_guard: context.clock_guard,
+      clock_guard,
       keyOf: operationKey,
       effects: [bindSendCallback({ http, key, stopping: stopping.signal })],
       sweep_ms: SWEEP_MS,
     })
     let base_url = public_url ?? ''
-    const handle = createRequestHandler({ operations, runner, key, delay_ms, baseUrl: () => base_url })
+    const handle = createRequestHandler({
+      operations,
+      runner,
+      key,
+      clock_guard,
+      delay_ms,
+      baseUrl: () => base_url,
+    })
     let server: ProviderServer | undefined
     return {
       services: [],

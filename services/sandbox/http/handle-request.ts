@@ -1,3 +1,4 @@
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import {
   claimedAccount,
@@ -25,6 +26,7 @@ export type RequestHandler = (request: ProviderRequest) => Promise<ServerAction>
 /** The dependencies of the handler. `baseUrl` is a function, because a free port is known only after listening. */
 export interface RequestHandlerDeps extends CreateOperationDeps {
   readonly key: Secret
+  readonly clock_guard: ClockGuard
   readonly baseUrl: () => string
 }
 
@@ -37,6 +39,8 @@ export function createRequestHandler(deps: RequestHandlerDeps): RequestHandler {
     if (request.path.startsWith('/pay/')) return respondText(200, PAYMENT_PAGE)
     const lookup_key = lookupKeyOf(request.path)
     if (request.path !== OPERATIONS_PATH && lookup_key === undefined) return refuse('unknown_path')
+    // A refusal ends an operation, but a wrong clock cannot tell a stale signature from a fresh one.
+    if (!deps.clock_guard.isTrusted()) return respondText(503, 'Unavailable\n')
     const account_id = claimedAccount(request.headers)
     if (
       account_id === undefined ||
