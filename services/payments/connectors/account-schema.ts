@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import { CONNECTORS } from './connector-table.ts'
-import type { ConnectorDefinition } from './define-connector.ts'
+import type { ConnectorDefinition, CredentialRule } from './define-connector.ts'
 
 /** An account of the file, valid for its connector. `credentials` has the secret or the variable of each name. */
 export interface FileAccount {
@@ -54,8 +54,17 @@ function accountSchema(
 ): z.ZodType<FileAccount> {
   const names = Object.entries(credentials)
   const credentialFields = Object.fromEntries(
-    names.flatMap(([name, { length_min }]) => [
-      [name, z.string().min(length_min).max(CREDENTIAL_MAX).optional()],
+    names.flatMap(([name, rule]) => [
+      [
+        name,
+        z
+          .string()
+          .refine(
+            (text) => isCredential(text, rule),
+            `must have ${rule.length_min} to ${CREDENTIAL_MAX} characters that the protocol can carry`,
+          )
+          .optional(),
+      ],
       [`${name}_env`, variableSchema.optional()],
     ]),
   )
@@ -93,6 +102,11 @@ function accountSchema(
         credentials: Object.fromEntries(sources),
       }
     })
+}
+
+/** Whether a text can be the secret of an account. */
+export function isCredential(text: string, { length_min, pattern = /^/ }: CredentialRule): boolean {
+  return text.length >= length_min && text.length <= CREDENTIAL_MAX && pattern.test(text)
 }
 
 function isBaseUrl(text: string): boolean {

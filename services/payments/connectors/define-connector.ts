@@ -25,6 +25,12 @@ export interface ProviderCalls {
   parseCallback?(callback: ProviderCallback): ProviderReport | undefined
 }
 
+/** Which texts can be a secret. A bearer token, for example, must be fit for a header. */
+export interface CredentialRule {
+  readonly length_min: number
+  readonly pattern?: RegExp
+}
+
 /** One provider protocol: everything that the rest of the service needs to know about it. */
 export interface ConnectorDefinition<Names extends string = string, Settings extends object = object> {
   readonly capabilities: Capabilities
@@ -32,7 +38,7 @@ export interface ConnectorDefinition<Names extends string = string, Settings ext
   /** The environments that its accounts can have. */
   readonly environments: readonly Environment[]
   /** The secrets of an account, which the accounts file gives as `<name>` or `<name>_env`. */
-  readonly credentials: Readonly<Record<Names, { readonly length_min: number }>>
+  readonly credentials: Readonly<Record<Names, CredentialRule>>
   /** The schema of an account's `settings` in the accounts file. It must accept only fields that it knows. */
   readonly settings: z.ZodType<Settings>
   /** Connects an account. Generic in the environment, so it cannot mix what belongs to different ones. */

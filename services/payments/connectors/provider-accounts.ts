@@ -3,7 +3,12 @@ import { isNativeError } from 'node:util/types'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { readSecretVariable, type Variables } from '#lib/platform/config/variables.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { accountsFileSchema, type CredentialSource, type FileAccount } from './account-schema.ts'
+import {
+  accountsFileSchema,
+  type CredentialSource,
+  type FileAccount,
+  isCredential,
+} from './account-schema.ts'
 import { CONNECTORS } from './connector-table.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
 import { sharedAcrossEnvironments } from './separate-environments.ts'
@@ -67,9 +72,13 @@ function readCredentials(
   const secrets: Record<string, Secret> = {}
   for (const [name, source] of Object.entries(account.credentials)) {
     const text = readCredential(source, variables, problems)
-    const length_min = CONNECTORS[account.connector]?.credentials[name]?.length_min ?? 1
-    if (text !== undefined && text.length >= length_min) secrets[name] = new Secret(text)
-    else refuse(`${name}_env`, `must name a variable with at least ${length_min} characters`)
+    const rule = CONNECTORS[account.connector]?.credentials[name]
+    if (rule && text !== undefined && isCredential(text, rule)) secrets[name] = new Secret(text)
+    else
+      refuse(
+        `${name}_env`,
+        `must name a variable with at least ${rule?.length_min} characters that the protocol can carry`,
+      )
   }
   return Object.keys(secrets).length === Object.keys(account.credentials).length ? secrets : undefined
 }

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { ProviderStatus } from '../../domain/call-result.ts'
-import type { OperationKind, ProviderOrder, ProviderReport } from '../connector.ts'
+import { CANCELLATION_CODES } from '../cancellation-codes.ts'
+import type { ProviderOrder, ProviderReport } from '../connector.ts'
+import { instructionsSchema } from '../instructions-schema.ts'
+import { parseBody } from '../parse-body.ts'
 
 /** The path for creates, below the provider's base URL. Lookups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
 const visibleAsciiSchema = z.string().regex(/^[\x21-\x7e]{1,128}$/)
-const text = z.string().min(1).max(128)
 const code = z.int().min(0).max(999_999).exactOptional()
 
 const reportSchema = z.object({
@@ -28,21 +30,6 @@ const responseSchema = z.discriminatedUnion('accepted', [
   reportSchema.extend({ accepted: z.literal(true) }),
   z.object({ accepted: z.literal(false), code }),
 ])
-
-/** A link that opens an app. Web pages, scripts and local files are excluded. */
-const APP_LINK =
-  /^(?!https?:|javascript:|data:|vbscript:|file:|blob:|about:)[a-z][a-z0-9+.-]*:\/\/[\x21-\x7e]+$/i
-
-const instructionsSchema = z.object({
-  deep_links: z.array(z.string().max(2048).regex(APP_LINK)).min(1).max(20).exactOptional(),
-  qr_payload: z.string().min(1).max(4096).exactOptional(),
-  payment_url: z
-    .url({ protocol: /^https?$/ })
-    .max(2048)
-    .exactOptional(),
-  bank_account: z.object({ id: text, name: text.exactOptional() }).exactOptional(),
-  bank: z.object({ name: text.exactOptional(), code: text.exactOptional() }).exactOptional(),
-})
 
 /** A valid response of a provider: a report, or the refusal of the request. */
 export type ProtocolResponse =
@@ -64,7 +51,7 @@ export function orderBody(order: ProviderOrder): string {
 
 /** Parses a response; `undefined` when it is invalid. */
 export function parseResponse(body: Uint8Array): ProtocolResponse | undefined {
-  const response = parse(responseSchema, body)
+  const response = parseBody(responseSchema, body)
   if (response === undefined) return undefined
   if (!response.accepted) return { kind: 'refusal', provider_code: response.code }
   const report = toReport(response)
@@ -73,7 +60,7 @@ export function parseResponse(body: Uint8Array): ProtocolResponse | undefined {
 
 /** Parses the body of a callback; `undefined` when it is invalid. */
 export function parseReport(body: Uint8Array): ProviderReport | undefined {
-  const report = parse(reportSchema, body)
+  const report = parseBody(reportSchema, body)
   return report && toReport(report)
 }
 
@@ -95,16 +82,6 @@ export function toCode(
   }
   return { code: fallback, provider_code }
 }
-
-function parse<T>(schema: z.ZodType<T>, body: Uint8Array): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(decoder.decode(body))).data
-  } catch {
-    return undefined
-  }
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
   const result = toStatus(report)
@@ -128,14 +105,11 @@ function toStatus(report: z.infer<typeof reportSchema>): ProviderStatus | undefi
     case 'declined':
       return { kind: 'declined', provider_id, ...toCode(report.code, 6044) }
     case 'canceled':
-      return { kind: 'canceled', provider_id, ...toCode(report.code, CANCELED[report.kind]) }
+      return { kind: 'canceled', provider_id, ...toCode(report.code, CANCELLATION_CODES[report.kind]) }
     default:
       return toPending(provider_id, report.instructions)
   }
 }
-
-/** The code of a cancellation without one: customers cancel deposits, providers cancel everything else. */
-const CANCELED: Readonly<Record<OperationKind, ErrorCode>> = { deposit: 6012, withdrawal: 6034, refund: 6034 }
 
 function toPending(provider_id: string, instructions: unknown): ProviderStatus | undefined {
   if (instructions === undefined) return { kind: 'pending', provider_id }

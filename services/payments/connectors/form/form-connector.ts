@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import type { Environment } from '#lib/contract/environment.ts'
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { CallResult, LookupResult } from '../../domain/call-result.ts'
+import type { OperationName, ProviderOrder } from '../connector.ts'
+import { defineConnector, type ProviderCalls } from '../define-connector.ts'
+import type { AccountOf } from '../provider-account.ts'
+import { type ProviderHttp, type ProviderResponse, protocolViolation } from '../provider-http.ts'
+import {
+  CREATE_PATHS,
+  isAbout,
+  type LookupReports,
+  orderForm,
+  parseCreateResponse,
+  parseLookupResponse,
+} from './protocol.ts'
+
+const LOOKUPS_MAX = 50
+
+interface FormSettings {
+  /** The provider's name of the operator. */
+  readonly merchant_code: string
+}
+
+/**
+ * The connector for a provider that takes forms, authorizes by a bearer token, has no idempotency keys and sends no
+ * callbacks (docs/provider-protocol.md). A create is sent once, whatever happens: a second one would pay twice.
+ */
+export const formConnector = defineConnector<'token', FormSettings>({
+  capabilities: {
+    operations: ['deposit', 'withdrawal', 'refund'],
+    lookups_max: LOOKUPS_MAX,
+    sends_callbacks: false,
+    idempotency_window_ms: 0,
+  },
+  poll_schedule: { first_ms: 5_000, max_ms: 60_000 },
+  environments: ['test', 'production'],
+  credentials: { token: { length_min: 16, pattern: /^[\x21-\x7e]+$/ } },
+  settings: z.strictObject({ merchant_code: z.string().regex(/^[A-Z0-9-]{1,32}$/) }),
+  connect: connectForm,
+})
+
+function connectForm<E extends Environment>(
+  { credentials, settings }: AccountOf<E, 'token', FormSettings>,
+  http: ProviderHttp<E>,
+): ProviderCalls {
+  const common = {
+    content_type: 'application/x-www-form-urlencoded',
+    credential: credentials.token,
+    authenticate: (token: Secret) => ({ authorization: `Bearer ${token.reveal()}` }),
+  }
+  return {
+    async create(order, timeout_ms, signal) {
+      const body = orderForm(order, settings.merchant_code)
+      if (order.earlier_result_unknown)
+        return { kind: 'unknown', reason: 'not sent: a second create would be a second operation' }
+      const path = CREATE_PATHS[order.kind]
+      const result = await http.request({ ...common, method: 'POST', path, body, timeout_ms, signal })
+      return result.kind === 'response' ? createResult(order, result) : result
+    },
+    async lookUp(operations, timeout_ms, signal) {
+      const references = operations.map(({ idempotency_key }): [string, string] => [
+        'reference',
+        idempotency_key,
+      ])
+      const path = `/v1/transfers?${new URLSearchParams(references)}`
+      const result = await http.request({ ...common, method: 'GET', path, timeout_ms, signal })
+      if (result.kind !== 'response') return operations.map(() => ({ ...result, kind: 'unknown' }))
+      return lookupResults(operations, result)
+    },
+  }
+}
+
+/** What a response to a create proves (P4). A refusal counts under any HTTP status, a report with 2xx only. */
+function createResult(order: ProviderOrder, { http_status, body }: ProviderResponse): CallResult {
+  const response = parseCreateResponse(body)
+  if (response === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
+  if (response.kind === 'refusal') return { kind: 'declined', code: response.code }
+  if (!isSuccess(http_status)) return protocolViolation(`HTTP ${http_status} with a report`)
+  if (!isAbout(response.report, order)) return protocolViolation('a report about another operation')
+  return response.report.result
+}
+
+/** The result of each lookup. A reference that the provider leaves out is not found. */
+function lookupResults(
+  operations: readonly OperationName[],
+  { http_status, body }: ProviderResponse,
+): readonly LookupResult[] {
+  const reports = isSuccess(http_status) ? parseLookupResponse(body) : undefined
+  return operations.map((operation) =>
+    reports === undefined
+      ? protocolViolation(`HTTP ${http_status} with an invalid body`)
+      : lookupResult(operation, reports),
+  )
+}
+
+function lookupResult(operation: OperationName, { reports, are_all_valid }: LookupReports): LookupResult {
+  const [report, second] = reports.filter(
+    ({ idempotency_key }) => idempotency_key === operation.idempotency_key,
+  )
+  if (report === undefined)
+    return are_all_valid ? { kind: 'not_found' } : protocolViolation('an invalid transfer')
+  // Without idempotency keys a reference can name several transfers. Which of them is ours cannot be known.
+  if (second !== undefined) return protocolViolation('several transfers with one reference')
+  return isAbout(report, operation) ? report.result : protocolViolation('a report about another operation')
+}
+
+function isSuccess(http_status: number): boolean {
+  return http_status >= 200 && http_status <= 299
+}

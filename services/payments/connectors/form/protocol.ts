@@ -1,0 +1,189 @@
+import { z } from 'zod'
+import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import type { ProviderStatus } from '../../domain/call-result.ts'
+import { CANCELLATION_CODES } from '../cancellation-codes.ts'
+import type {
+  OperationKind,
+  OperationName,
+  PersonDetails,
+  ProviderOrder,
+  ProviderReport,
+} from '../connector.ts'
+import { instructionsSchema } from '../instructions-schema.ts'
+import { parseBody } from '../parse-body.ts'
+
+/** The paths for creates, below the base URL, by the kind of operation. */
+export const CREATE_PATHS: Readonly<Record<OperationKind, string>> = {
+  deposit: '/v1/collections',
+  withdrawal: '/v1/payouts',
+  refund: '/v1/reversals',
+}
+
+/** What the provider calls the kinds of operation. */
+const KINDS: Readonly<Record<string, OperationKind>> = {
+  collection: 'deposit',
+  payout: 'withdrawal',
+  reversal: 'refund',
+}
+
+/** What the provider calls the payment methods. */
+const CHANNELS: Readonly<Record<string, string>> = {
+  upi: 'UPI',
+  imps: 'IMPS',
+  havale: 'EFT',
+  papara: 'WALLET',
+  kredikarti: 'CARD',
+  bank_transfer: 'BANK',
+}
+
+/** The reasons of the provider that merchants may see. Others are the general code of the status. */
+const REASONS: Readonly<Record<string, ErrorCode>> = {
+  ACCOUNT_INVALID: 8600,
+  BANK_UNKNOWN: 8601,
+  PERSON_BLOCKED: 6013,
+  CANCELED_BY_PAYER: 6012,
+}
+
+const visibleAsciiSchema = z.string().regex(/^[\x21-\x7e]{1,128}$/)
+const wordSchema = z.string().min(1).max(64)
+
+const transferSchema = z.object({
+  id: visibleAsciiSchema,
+  reference: z.string().min(1).max(128),
+  type: z.string(),
+  state: wordSchema,
+  amount: z.string().max(32),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  reason: wordSchema.exactOptional(),
+  settled_at: z.iso.datetime().exactOptional(),
+  bank_reference: visibleAsciiSchema.exactOptional(),
+  pay_by: z.unknown().optional(),
+})
+
+type Transfer = z.infer<typeof transferSchema>
+
+const createResponseSchema = z.union([
+  z.strictObject({ transfer: transferSchema }),
+  z.strictObject({ error: wordSchema }),
+])
+const lookupResponseSchema = z.object({ transfers: z.array(z.unknown()).max(200) })
+
+/** A valid response to a create: a report, or the refusal of the request. */
+export type CreateResponse =
+  | { readonly kind: 'report'; readonly report: ProviderReport }
+  | { readonly kind: 'refusal'; readonly code: ErrorCode }
+
+/**
+ * The form of a create. Throws `TypeError` for an amount or a method that the protocol cannot express, before anything is
+ * sent.
+ */
+export function orderForm(order: ProviderOrder, merchant_code: string): string {
+  const { amount } = order
+  const channel = Object.hasOwn(CHANNELS, order.method) ? CHANNELS[order.method] : undefined
+  if (channel === undefined || amount.minor < 1n || amount.minor > AMOUNT_MAX)
+    throw new TypeError('the method or the amount does not fit the protocol')
+  return new URLSearchParams({
+    merchant_code,
+    reference: order.idempotency_key,
+    amount: formatDecimal(amount),
+    currency: amount.currency,
+    channel,
+    ...detailsOf(order),
+  }).toString()
+}
+
+function detailsOf(order: ProviderOrder): Readonly<Record<string, string>> {
+  switch (order.kind) {
+    case 'deposit': {
+      const { customer_account_id, ...person } = order.payer
+      const customer = customer_account_id === undefined ? {} : { customer: customer_account_id }
+      return { expires_at: order.expires_at.toISOString(), ...customer, ...personFields(person) }
+    }
+    case 'withdrawal': {
+      const { account_id, ifsc, bank_code, ...person } = order.beneficiary
+      const bank = ifsc ?? bank_code
+      return { account: account_id, ...(bank === undefined ? {} : { bank }), ...personFields(person) }
+    }
+    case 'refund':
+      return { collection: order.deposit_idempotency_key }
+  }
+}
+
+function personFields({ email, phone, first_name, last_name }: PersonDetails): Record<string, string> {
+  const name = [first_name, last_name].filter((part) => part !== undefined).join(' ')
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(phone === undefined ? {} : { phone }),
+    ...(name === '' ? {} : { name }),
+  }
+}
+
+/** Parses the response to a create; `undefined` when it is invalid. */
+export function parseCreateResponse(body: Uint8Array): CreateResponse | undefined {
+  const response = parseBody(createResponseSchema, body)
+  if (response === undefined) return undefined
+  if ('error' in response) return { kind: 'refusal', code: codeOf(response.error, 7001) }
+  const report = toReport(response.transfer)
+  return report && { kind: 'report', report }
+}
+
+/** The transfers that a lookup found. One that is not valid may be any of those that were asked for. */
+export interface LookupReports {
+  readonly reports: readonly ProviderReport[]
+  readonly are_all_valid: boolean
+}
+
+/** Parses the response to a lookup; `undefined` when it is invalid as a whole. */
+export function parseLookupResponse(body: Uint8Array): LookupReports | undefined {
+  const response = parseBody(lookupResponseSchema, body)
+  if (response === undefined) return undefined
+  const reports = response.transfers.flatMap((transfer) => {
+    const { data } = transferSchema.safeParse(transfer)
+    return (data && toReport(data)) ?? []
+  })
+  return { reports, are_all_valid: reports.length === response.transfers.length }
+}
+
+/** Whether a report is about an operation. */
+export function isAbout({ kind, idempotency_key }: ProviderReport, operation: OperationName): boolean {
+  return kind === operation.kind && idempotency_key === operation.idempotency_key
+}
+
+function toReport(transfer: Transfer): ProviderReport | undefined {
+  const kind = Object.hasOwn(KINDS, transfer.type) ? KINDS[transfer.type] : undefined
+  const result = kind && toStatus(kind, transfer)
+  return result && { kind, idempotency_key: transfer.reference, result }
+}
+
+/** A success without its time or with an unreadable amount is invalid. An unknown state is not final (P4). */
+function toStatus(kind: OperationKind, transfer: Transfer): ProviderStatus | undefined {
+  const { id: provider_id, reason } = transfer
+  switch (transfer.state) {
+    case 'SETTLED': {
+      const amount = parseDecimal(transfer.amount, transfer.currency)
+      if (amount === undefined || amount.minor < 1n || transfer.settled_at === undefined) return undefined
+      return {
+        kind: 'success',
+        provider_id,
+        amount,
+        completed_at: new Date(transfer.settled_at),
+        ...(transfer.bank_reference === undefined ? {} : { utr: transfer.bank_reference }),
+      }
+    }
+    case 'FAILED':
+      return { kind: 'declined', provider_id, code: codeOf(reason, 6044) }
+    case 'VOIDED':
+      return { kind: 'canceled', provider_id, code: codeOf(reason, CANCELLATION_CODES[kind]) }
+    default: {
+      if (transfer.pay_by === undefined) return { kind: 'pending', provider_id }
+      const { data: instructions } = instructionsSchema.safeParse(transfer.pay_by)
+      return instructions && { kind: 'pending', provider_id, instructions }
+    }
+  }
+}
+
+function codeOf(reason: string | undefined, fallback: ErrorCode): ErrorCode {
+  return reason !== undefined && Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? fallback) : fallback
+}
