@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { every, now, sleep, useClock, withTimeout } from './time.ts'
+import { clock, every, now, sleep, useClock, withTimeout } from './time.ts'
 
 let manual: ManualClock
 let restore: () => void
@@ -108,4 +108,13 @@ describe('every', () => {
     await manual.advance(100)
     expect(runs).toBe(1)
   })
+})
+
+test('a delay that is over already is 0, because Node.js warns of a negative one', () => {
+  restore()
+  const setTimer = jest.spyOn(globalThis, 'setTimeout')
+  clock.after(-1.5, () => {}).cancel()
+  clock.after(20, () => {}).cancel()
+  expect(setTimer.mock.calls.map(([, delay_ms]) => delay_ms)).toEqual([0, 20])
+  setTimer.mockRestore()
 })

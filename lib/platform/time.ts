@@ -22,7 +22,8 @@ const machine: Clock = {
   now_ms: () => Date.now(),
   monotonic_ms: () => performance.now(),
   after(delay_ms, action) {
-    const handle = setTimeout(action, delay_ms)
+    // After a pause of the process a deadline can be in the past.
+    const handle = setTimeout(action, Math.max(0, delay_ms))
     handle.unref()
     return { cancel: () => clearTimeout(handle) }
   },
