@@ -27,7 +27,8 @@ export interface FaultRecord {
 /** Three faults of processes can happen at the same time, and one of a server. */
 const PROCESS_LANES = 3
 const PROCESS_GAP_MS = { low: 100, high: 1_500 }
-const SERVER_GAP_MS = { low: 3_000, high: 12_000 }
+/** Long enough for the system to serve in between: a database that is always down shows nothing. */
+const SERVER_GAP_MS = { low: 8_000, high: 25_000 }
 
 /** Injects faults until the run is over or has its kills. Resolves when all of them are repaired. */
 export async function injectFaults(deps: InjectionDeps, record: FaultRecord): Promise<void> {
