@@ -200,6 +200,6 @@ function observeCallback(
   const record = history.payments.get(key)
   if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
   const { status } = observePayment(history, record, payment)
-  if (isFinalStatus(status.status)) timeline.noteFinal(key, at_ms)
+  if (isFinalStatus(status.status)) timeline.noteFinal(key, status.status, at_ms)
   if (status.status === 'success') history.announce(record)
 }

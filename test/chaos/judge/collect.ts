@@ -62,8 +62,8 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     })
     return { items, nextPageToken }
   })
-  const operations = await mapConcurrently(payments, LOOKUPS, ({ paymentId }) =>
-    sandboxOperationsOf(sandbox_url, sandbox_key, paymentId),
+  const operations = await mapConcurrently(payments, LOOKUPS, (payment) =>
+    sandboxOperationsOf(sandbox_url, sandbox_key, payment),
   )
   const { history, callbacks } = sources
   return {

@@ -7,17 +7,17 @@ const LOST = { kind: 'none', was_sent: true } as const
 
 test('measures from each repair to the first new acceptance, and until earlier payments are final', () => {
   const timeline = createTimeline()
-  const create = { stays_pending: false, outcome: ACCEPTED }
+  const create = { outcome: ACCEPTED }
   const creates = [
     { ...create, key: 'before', sent_ms: 90, answered_ms: 200 },
     { ...create, key: 'lost', sent_ms: 110, answered_ms: 120, outcome: LOST },
     { ...create, key: 'first', sent_ms: 130, answered_ms: 170 },
-    { ...create, key: 'expires', sent_ms: 95, answered_ms: 96, stays_pending: true },
+    { ...create, key: 'expires', sent_ms: 95, answered_ms: 96 },
   ]
-  timeline.noteFinal('before', 400)
-  timeline.noteFinal('before', 900)
-  timeline.noteFinal('first', 1_000)
-  timeline.noteFinal('expires', 8_000)
+  timeline.noteFinal('before', 'success', 400)
+  timeline.noteFinal('before', 'success', 900)
+  timeline.noteFinal('first', 'error', 1_000)
+  timeline.noteFinal('expires', 'declined', 8_000)
   const faults = [{ kind: 'kill', target: 'payments-1', began_ms: 80, repaired_ms: 100 }]
   expect(measureRecovery(faults, { ...timeline, creates })).toEqual([
     {

@@ -14,7 +14,7 @@ export interface Recovery {
   readonly count: number
   /** From the repair to the first accepted create that was sent after it. */
   readonly first_accepted: Spread | undefined
-  /** From the repair until all creates that were sent before it are final, and their merchants know. */
+  /** From the repair until all creates that were sent before it are final, and their merchants know; expired ones aside. */
   readonly everything_final: Spread | undefined
 }
 
@@ -27,7 +27,7 @@ export interface Spread {
 /** Measures the recovery from each kind of fault. A later fault can lengthen what follows an earlier one. */
 export function measureRecovery(
   faults: readonly RepairedFault[],
-  { creates, final_ms }: Timeline,
+  { creates, final_ms, expired }: Timeline,
 ): readonly Recovery[] {
   const accepted = creates.filter(({ outcome }) => outcome.kind === 'success')
   const kinds = [...new Set(faults.map(({ kind }) => kind))]
@@ -41,7 +41,7 @@ export function measureRecovery(
     })
     const final = of_kind.map(({ repaired_ms }) => {
       const ends = creates
-        .filter(({ sent_ms, stays_pending }) => sent_ms < repaired_ms && !stays_pending)
+        .filter(({ key, sent_ms }) => sent_ms < repaired_ms && !expired.has(key))
         .map(({ key }) => final_ms.get(key) ?? repaired_ms)
       return Math.max(0, ...ends.map((end_ms) => end_ms - repaired_ms))
     })

@@ -1,3 +1,4 @@
+import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { ProviderOperation } from '../../simulation/world/provider/operation.ts'
@@ -12,7 +13,7 @@ const OPERATIONS_PATH = '/provider/v1/operations'
 export async function sandboxOperationsOf(
   sandbox_url: string,
   key: string,
-  payment_id: string,
+  { paymentId: payment_id, status }: Payment,
 ): Promise<readonly ProviderOperation[]> {
   const operations: ProviderOperation[] = []
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -25,8 +26,8 @@ export async function sandboxOperationsOf(
     operations.push({
       account_id: ACCOUNT,
       ...report,
-      // Reports are repeated, and payments expire later than any run, so that each success must have been noticed.
-      is_success_acknowledged: true,
+      // Reports are repeated until they are acknowledged, but a payment can expire before that.
+      is_success_acknowledged: status !== PaymentStatus.DECLINED,
     })
   }
   return operations

@@ -14,33 +14,27 @@ const RESERVED_CURRENCY = 'AUD'
 /** Longer than any run, so that no outage makes a deposit expire that its customer has paid. */
 const LONG_EXPIRY_SECONDS = 7_200
 
-/** Draws the routes of a merchant: all methods of deposits, one on which they expire, one whose provider is down. */
+/** A process that is killed during a call leaves an unknown attempt, which stays at its account until it expires (P4). */
+const EXPIRY_WITH_DOWN_ACCOUNT_SECONDS = 45
+
+/** Draws the routes of a merchant: all methods of deposits, some whose first account is down, one on which they expire. */
 export function drawRoutes(choices: Choices): readonly RouteSpec[] {
   const pairs = Object.entries(PAYMENT_METHODS.in).flatMap(([method, currencies]) =>
     currencies.filter((currency) => currency !== RESERVED_CURRENCY).map((currency) => ({ method, currency })),
   )
   const normal = pairs.map((pair) => ({
     ...pair,
-    provider_accounts: choices.pick([['sandbox'], ['sandbox'], ['sandbox-down', 'sandbox']]),
+    provider_accounts: ['sandbox'],
     minimum_amount: choices.pick([0, 100]),
     digits: OUTCOMES,
     has_numeric_ids: choices.chance(0.3),
     expires_in_seconds: LONG_EXPIRY_SECONDS,
   }))
   const upi = { method: 'upi', currency: 'INR', minimum_amount: 0, has_numeric_ids: false }
-  return [
-    ...normal,
-    { ...upi, provider_accounts: ['sandbox'], digits: [STAYS_PENDING], expires_in_seconds: 8 },
-    {
-      ...upi,
-      provider_accounts: ['sandbox-down'],
-      digits: OUTCOMES,
-      expires_in_seconds: LONG_EXPIRY_SECONDS,
-    },
-  ]
-}
-
-/** Whether a deposit of this amount is open until it expires. */
-export function staysPending(amount: number): boolean {
-  return amount % 1_000 === STAYS_PENDING
+  const with_down_account = [['sandbox-down', 'sandbox'], ['sandbox-down']].map((provider_accounts) => ({
+    ...{ ...upi, provider_accounts, digits: OUTCOMES },
+    expires_in_seconds: EXPIRY_WITH_DOWN_ACCOUNT_SECONDS,
+  }))
+  const expiring = { provider_accounts: ['sandbox'], digits: [STAYS_PENDING], expires_in_seconds: 8 }
+  return [...normal, ...with_down_account, { ...upi, ...expiring }]
 }
