@@ -88,6 +88,22 @@ test('serves from open to stop, and finishes requests in progress', async () => 
   await expect(post(base_url, {})).rejects.toThrow()
 })
 
+// R8
+test('counts the days of limits by the clock of the store', async () => {
+  const day_ms = 86_400_000
+  const now_ms = (Math.floor(clock.now_ms() / day_ms) + 1) * day_ms - 7_000
+  const context = await contextOf({ credential: { dailyLimit: 1n } })
+  const running = await role.start({
+    ...context,
+    clock_guard: { ...trustedClock, store_now_ms: () => now_ms },
+  })
+  const { base_url = '' } = (await running.open?.()) ?? {}
+  expect((await post(base_url, PING)).status).toBe(200)
+  const refused = await post(base_url, PING)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
+  await running.stop()
+})
+
 test('checks callback URLs by its configuration', async () => {
   const request = (webhook_url: string): object => {
     const payment = {

@@ -1,7 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
 import {
   giveBackTokens,
@@ -20,7 +19,7 @@ export interface HeldTokens {
   /** The tokens that are held. Those of an ended window admit no call. */
   remaining(): number
   isWindowCurrent(): boolean
-  /** When the window of the tokens ends, on the wall clock. */
+  /** When the window of the tokens ends, in Unix milliseconds. */
   windowEndMs(): number
   /**
    * Gives the unused tokens back to the counter, if their window is still open. Throws `Unavailable`: then the tokens are
@@ -29,11 +28,11 @@ export interface HeldTokens {
   giveBackTo(counters: Collection<QuotaCounter>): Promise<void>
 }
 
-/** Makes the holder of a quota's tokens, with none. */
-export function createHeldTokens(quota: Quota): HeldTokens {
+/** Makes the holder of a quota's tokens, with none. Windows are judged by `now_ms`. */
+export function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens {
   let tokens = 0
   let opened_at_ms = 0
-  const isWindowCurrent = (): boolean => isCurrentWindow(quota, opened_at_ms, clock.now_ms())
+  const isWindowCurrent = (): boolean => isCurrentWindow(quota, opened_at_ms, now_ms())
   return {
     use() {
       if (tokens === 0 || !isWindowCurrent()) return false
@@ -52,7 +51,7 @@ export function createHeldTokens(quota: Quota): HeldTokens {
     windowEndMs: () => opened_at_ms + quota.window_ms,
     async giveBackTo(counters) {
       const window_opened_ms = opened_at_ms
-      if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, clock.now_ms())) return
+      if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, now_ms())) return
       let withdrawn = 0
       try {
         await giveBackTokens(counters, quota, window_opened_ms, () => {

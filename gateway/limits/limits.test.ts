@@ -50,6 +50,27 @@ function withCallCounts(): { readonly limits: Limits; readonly calls: { read: nu
   return { limits: createLimits(counters), calls }
 }
 
+// R8
+test('windows and days follow the clock of the store, whatever the clock of this process says', async () => {
+  const store_now_ms = fixture.clock.now_ms()
+  const startCorrected = (): Limits => createLimits(fixture.counters, { now_ms: () => store_now_ms })
+  const [first, other] = [startCorrected(), startCorrected()]
+  const daily = limitedCaller({ daily_limit: 1n })
+  expect(await admit(10, caller, RARE_METHOD, first)).toMatchObject({ admitted: 10 })
+  await first.useDailyLimit(daily)
+  // Two minutes ahead the window would be over, and two minutes behind it would be the day before.
+  for (const step_ms of [2 * MINUTE_MS, -4 * MINUTE_MS]) {
+    fixture.clock.stepWall(step_ms)
+    for (const corrected of [first, other]) {
+      expect(await failureOf(corrected.useMethodQuota(RARE_METHOD, caller))).toMatchObject({
+        details: { retry_after_seconds: 60 },
+      })
+      expect(await failureOf(corrected.useDailyLimit(daily))).toMatchObject({ code: 3009 })
+    }
+  }
+  await Promise.all([first.close(), other.close()])
+})
+
 describe('a bucket', () => {
   test('admits its limit in a window that opens with the first call, and reports the time to wait', async () => {
     fixture.clock.stepWall(17_123)

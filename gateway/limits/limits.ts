@@ -35,10 +35,18 @@ export interface Limits {
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** Makes the limits over the shared counters. This process holds at most `leases_max` leases at a time. */
+/** How limits are made. */
+export interface LimitsOptions {
+  /** Most leases that this process holds at a time. */
+  readonly leases_max?: number
+  /** The time by which windows and days are judged; by default the clock of this process. */
+  readonly now_ms?: () => number
+}
+
+/** Makes the limits over the shared counters. */
 export function createLimits(
   counters: Collection<QuotaCounter>,
-  { leases_max }: { readonly leases_max?: number } = {},
+  { leases_max, now_ms = () => clock.now_ms() }: LimitsOptions = {},
 ): Limits {
   const { getOrCreate, close } = createLeaseCache(leases_max)
 
@@ -48,9 +56,14 @@ export function createLimits(
     async useDailyLimit({ application_id, daily_limit }) {
       if (daily_limit === 0n) return
       const limit = Number(daily_limit)
-      const day = Math.floor(clock.now_ms() / DAY_MS)
+      const day = Math.floor(now_ms() / DAY_MS)
       const createLease = () =>
-        createTokenLease({ counters, bucket: DAILY_BUCKET, quota: dailyQuota(application_id, day, limit) })
+        createTokenLease({
+          counters,
+          bucket: DAILY_BUCKET,
+          quota: dailyQuota(application_id, day, limit),
+          now_ms,
+        })
       await getOrCreate(`${application_id} ${day} ${limit}`, createLease).acquire()
     },
     async useMethodQuota(method, { application_id, rate_limits }) {
@@ -58,7 +71,7 @@ export function createLimits(
       if (limit === undefined) return
       const createLease = () => {
         const quota = { application_id, name: method, limit, window_ms: MINUTE_MS }
-        return createTokenLease({ counters, bucket: method, quota })
+        return createTokenLease({ counters, bucket: method, quota, now_ms })
       }
       await getOrCreate(`${application_id} ${method} ${limit}`, createLease).acquire()
     },

@@ -1,6 +1,5 @@
 import { update, upsert } from '#lib/patterns/update.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { QuotaCounter } from '../store.ts'
 
 /** A number of calls per window. All gateways count a quota in one document. */
@@ -46,7 +45,7 @@ export function isCurrentWindow(quota: Quota, opened_at_ms: number, now_ms: numb
   return quota.opens_at_ms !== undefined || isOpenWindow(quota, opened_at_ms, now_ms)
 }
 
-/** Whether calls may still be admitted in the window that opened at `opened_at_ms`, by the clock of this process. */
+/** Whether calls may still be admitted at `now_ms` in the window that opened at `opened_at_ms`. */
 export function isOpenWindow({ window_ms }: Quota, opened_at_ms: number, now_ms: number): boolean {
   const age_ms = now_ms - opened_at_ms
   return age_ms < window_ms && age_ms >= -CLOCK_AHEAD_MAX_MS
@@ -78,18 +77,19 @@ function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now
 }
 
 /**
- * Acquires tokens for `waiting` callers in one guarded write; writes nothing when no token is left. Throws `Unavailable`.
+ * Acquires tokens for `waiting` callers at `now_ms` in one guarded write; writes nothing when no token is left. Throws `Unavailable`.
  * After an `Ambiguous` the tokens may be counted as used, but no process holds them.
  */
 export async function acquireTokens(
   counters: Collection<QuotaCounter>,
   quota: Quota,
   waiting: number,
+  now_ms: () => number,
 ): Promise<TokenGrant> {
   const { application_id, name } = quota
   let grant: TokenGrant | undefined
   await upsert(counters, { application_id, name }, (before) => {
-    const { granted, counter } = decideGrant(quota, before, waiting, clock.now_ms())
+    const { granted, counter } = decideGrant(quota, before, waiting, now_ms())
     const opened_at_ms = counter.opened_at.getTime()
     grant = { granted, opened_at_ms, is_exhausted: counter.used >= quota.limit }
     return granted > 0 ? counter : undefined

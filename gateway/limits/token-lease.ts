@@ -33,6 +33,8 @@ export interface TokenLeaseOptions {
   readonly quota: Quota
   /** The name of the quota in a refusal. */
   readonly bucket: string
+  /** The time by which the window is judged. */
+  readonly now_ms: () => number
 }
 
 type Waiter = PromiseWithResolvers<void>
@@ -45,8 +47,8 @@ const WAITERS_MAX = 5_000
 const STORE_RETRY_MS = 1_000
 
 /** Makes a lease without tokens. It reads the store when a token is requested first. */
-export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions): TokenLease {
-  const held = createHeldTokens(quota)
+export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLeaseOptions): TokenLease {
+  const held = createHeldTokens(quota, now_ms)
   let last_used_ms = 0
   let retry_store_at_ms = 0
   /** Whether the last acquisition failed. While it did, only one caller at a time waits for the store. */
@@ -56,7 +58,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
 
   function exhaustedRefusal(): PublicError {
     const { limit, window_ms } = quota
-    const retry_after_ms = held.windowEndMs() - clock.now_ms()
+    const retry_after_ms = held.windowEndMs() - now_ms()
     return createLimitRefusal({ bucket, limit, window_ms, retry_after_ms })
   }
 
@@ -70,7 +72,7 @@ export function createTokenLease({ counters, quota, bucket }: TokenLeaseOptions)
   /** Acquires tokens for all waiters at once; the first waiters are admitted, the others are refused. */
   async function acquireFor(waiters: readonly Waiter[]): Promise<void> {
     try {
-      const grant = await acquireTokens(counters, quota, waiters.length)
+      const grant = await acquireTokens(counters, quota, waiters.length, now_ms)
       const admitted = held.add(grant, waiters.length)
       retry_store_at_ms = grant.is_exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
       is_store_down = false

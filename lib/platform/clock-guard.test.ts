@@ -56,6 +56,16 @@ test('counts a step of the wall clock at once, and its correction too', async ()
   expect(guard.isTrusted()).toBe(true)
 })
 
+test('knows the time of the store, whatever happens to the clock of the process', async () => {
+  expect(guard.store_now_ms()).toBe(manual.now_ms())
+  await guard.start(async () => storeNow())
+  manual.stepWall(3_600_000)
+  expect(guard.store_now_ms()).toBe(storeNow().getTime())
+  guard.stop()
+  await manual.advance(60_000)
+  expect(guard.store_now_ms()).toBe(storeNow().getTime())
+})
+
 test('notices that the clock of the store has changed', async () => {
   await guard.start(async () => storeNow())
   store_offset_ms += 60_000

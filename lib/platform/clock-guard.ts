@@ -25,6 +25,11 @@ export interface ClockGuard {
   isTrusted(): boolean
   /** Throws `Unavailable`, which names the offset, unless the clock is trusted: another process can do the work. */
   assertTrusted(): void
+  /**
+   * The clock of the store, carried on from the last measurement by the monotonic clock, in Unix milliseconds. It serves
+   * work that must go on, whatever the clock of this process says. Before the first measurement it is that clock.
+   */
+  store_now_ms(): number
 }
 
 /** The guard of a process, which measures by itself once it was started. */
@@ -91,6 +96,7 @@ export function createClockGuard(): MeasuringClockGuard {
       const distrust = reasonForDistrust(measurement)
       if (distrust !== undefined) throw new Unavailable(distrust)
     },
+    store_now_ms: () => (measurement === undefined ? clock.now_ms() : storeNowMs(measurement)),
     async start(readClock) {
       if (timer !== undefined) return
       const warn = (error: unknown): void => log.warn({ error }, 'the clock of the store could not be read')
@@ -103,8 +109,12 @@ export function createClockGuard(): MeasuringClockGuard {
   }
 }
 
-function offsetMs({ ahead_of_monotonic_ms }: Measurement): number {
-  return clock.now_ms() - (clock.monotonic_ms() + ahead_of_monotonic_ms)
+function storeNowMs({ ahead_of_monotonic_ms }: Measurement): number {
+  return clock.monotonic_ms() + ahead_of_monotonic_ms
+}
+
+function offsetMs(measurement: Measurement): number {
+  return clock.now_ms() - storeNowMs(measurement)
 }
 
 function reasonForDistrust(measurement: Measurement | undefined): string | undefined {

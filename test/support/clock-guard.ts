@@ -1,8 +1,13 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import { clock } from '#lib/platform/time.ts'
 
 /** A guard that always trusts the clock, for tests of something else. */
-export const trustedClock: ClockGuard = { isTrusted: () => true, assertTrusted: () => {} }
+export const trustedClock: ClockGuard = {
+  isTrusted: () => true,
+  assertTrusted: () => {},
+  store_now_ms: () => clock.now_ms(),
+}
 
 /** A guard that trusts the clock as a test says. */
 export interface SwitchedClockGuard extends ClockGuard {
@@ -17,6 +22,7 @@ export function createSwitchedClockGuard(): SwitchedClockGuard {
     assertTrusted() {
       if (!is_trusted) throw new Unavailable('the clock of this process is wrong, as the test says')
     },
+    store_now_ms: () => clock.now_ms(),
     setTrusted(trusted) {
       is_trusted = trusted
     },
