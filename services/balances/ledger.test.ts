@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { Command } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
@@ -9,12 +11,6 @@ import { verifyLedger } from './verification/verification.fixture.ts'
 
 const wasAccepted = (result: CommandResult): boolean =>
   'recorded' in result && result.recorded.entry.refused_code === undefined
-
-/** A time zone in which it is between noon and one o'clock, so that no day ends during a test. */
-function timezoneOfNoon(): string {
-  const hours = 12 - new Date().getUTCHours()
-  return hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
-}
 
 describe('the ledger', () => {
   test('returns balances and the entries in order', async () => {
@@ -72,21 +68,27 @@ describe('the ledger', () => {
   ])(
     'two processes accept exactly as many concurrent withdrawals as %s covers',
     async (_, funds, limits, code) => {
-      await using fixture = await openFixture()
-      const { ledger, store } = fixture
-      const other = createLedger(store, trustedClock)
-      await ledger.submit('test', credit('a', funds))
-      const timezone = timezoneOfNoon()
-      const commands = Array.from({ length: 60 }, (_, n) => withdrawal(`w${n}`, 7n, { timezone, ...limits }))
-      const results = await Promise.all(
-        commands.map((command, n) => (n % 2 === 0 ? ledger : other).submit('test', command)),
-      )
-      expect(results.filter(wasAccepted)).toHaveLength(14)
-      const codes = results.map((result) => 'recorded' in result && result.recorded.entry.refused_code)
-      expect(new Set(codes)).toEqual(new Set([undefined, code]))
-      expect(await other.accounts('test', '1000')).toMatchObject([{ available: funds - 98n, held: 98n }])
-      await other.stop()
-      expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+      const clock = createAdjustableClock()
+      clock.stopWall()
+      const restoreClock = useClock(clock)
+      try {
+        await using fixture = await openFixture()
+        const { ledger, store } = fixture
+        const other = createLedger(store, trustedClock)
+        await ledger.submit('test', credit('a', funds))
+        const commands = Array.from({ length: 60 }, (_, n) => withdrawal(`w${n}`, 7n, limits))
+        const results = await Promise.all(
+          commands.map((command, n) => (n % 2 === 0 ? ledger : other).submit('test', command)),
+        )
+        expect(results.filter(wasAccepted)).toHaveLength(14)
+        const codes = results.map((result) => 'recorded' in result && result.recorded.entry.refused_code)
+        expect(new Set(codes)).toEqual(new Set([undefined, code]))
+        expect(await other.accounts('test', '1000')).toMatchObject([{ available: funds - 98n, held: 98n }])
+        await other.stop()
+        expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+      } finally {
+        restoreClock()
+      }
     },
   )
 

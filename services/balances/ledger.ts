@@ -18,6 +18,7 @@ import type { Members } from './store/members.ts'
 import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
+import { type Balance, getBalancesAt } from './use-cases/get-balances-at.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
 import { type CommandRouting, submitCommand } from './use-cases/submit-command.ts'
 
@@ -34,7 +35,9 @@ export interface Ledger {
   decideForwarded(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]>
   /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
   accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
-  /** Entries of a merchant, oldest first. Every entry acknowledged before the call is included. */
+  /** The balances of a merchant at an instant, sorted by currency code. */
+  balancesAt(environment: Environment, merchant_id: string, instant: Date): Promise<Balance[]>
+  /** Entries of a merchant. Every entry acknowledged before the call is included. */
   listEntries(query: EntryQuery): Promise<StatementEntry[]>
   /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
   limitations(): readonly string[]
@@ -76,6 +79,8 @@ export function createLedger(
     checkHold: (environment, command) => checkHold(shards, environment, command),
     decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
     accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
+    balancesAt: (environment, merchant_id, instant) =>
+      getBalancesAt({ shards, journal: store.journal }, environment, merchant_id, instant),
     listEntries: (query) => listEntries(store.journal, query),
     limitations: () => unusable.describe(),
     async join() {

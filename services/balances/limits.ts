@@ -49,6 +49,12 @@ export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 /** How long a process does not read a shard again that is corrupt or has a batch of a newer format. */
 export const UNUSABLE_SHARD_MS = 60_000
 
+/** Most entries in one part of an export. It bounds the memory and the time of the call. */
+export const EXPORT_PART_ENTRIES_MAX = 500
+
+/** Characters after which one part of an export ends, of up to 3 bytes each. A part is well below the largest message. */
+export const EXPORT_PART_CHARACTERS = 512 * 1024
+
 /** Most problems of one shard that a verification keeps. Further ones tell the operator nothing new. */
 export const VERIFICATION_PROBLEMS_MAX = 20
 

@@ -1,5 +1,8 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from '@jest/globals'
 import { LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
+import type { ListEntriesRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { adjustment, type BalancesRpcs, openRpcs, owner, transfer } from './rpcs.fixture.ts'
 
@@ -40,6 +43,62 @@ describe('BalanceService', () => {
     const { entries } = await balances.listEntries({ merchantId: '1000', paymentId: 'p', pageSize: 100 })
     expect(entries).toHaveLength(7)
     expect(await balances.listEntries({ merchantId: '31' })).toMatchObject({ entries: [], nextPageToken: '' })
+  })
+
+  test('lists the newest entries first, and those of a time or a currency', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    const times: Timestamp[] = []
+    for (const [number, currency] of ['INR', 'MXN', 'INR'].entries()) {
+      const amount = { minor: 1n, currency }
+      const { entry } = await rpcs.ledger().postTransfer({ ...transfer(`t${number}`, 1n), amount })
+      if (entry?.createTime) times.push(entry.createTime)
+    }
+    const list = async (filter: MessageInitShape<typeof ListEntriesRequestSchema>): Promise<string[]> => {
+      const { entries } = await balances.listEntries({ merchantId: '1000', ...filter })
+      return entries.map(({ entryId }) => entryId)
+    }
+    expect(await list({ newestFirst: true })).toEqual(['t2', 't1', 't0'])
+    expect(await list({ currency: 'MXN' })).toEqual(['t1'])
+    const [first] = times
+    expect(await list({ createdTo: first })).toEqual([])
+    expect(await list({ createdFrom: first })).toEqual(['t0', 't1', 't2'])
+  })
+
+  test('refuses the page token of another list', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    for (let number = 0; number < 3; number += 1) await rpcs.ledger().postTransfer(transfer(`t${number}`, 1n))
+    const first = { merchantId: '1000', pageSize: 1 }
+    const { nextPageToken: pageToken } = await balances.listEntries(first)
+    expect(await balances.listEntries({ ...first, pageSize: 2, pageToken })).toMatchObject({
+      entries: [{ entryId: 't1' }, { entryId: 't2' }],
+      nextPageToken: '',
+    })
+    for (const other of [
+      { newestFirst: true },
+      { currency: 'INR' },
+      { paymentId: 'p' },
+      { merchantId: '31' },
+      { createdTo: timestampFromMs(1) },
+    ]) {
+      await expect(balances.listEntries({ ...first, ...other, pageToken })).rejects.toMatchObject({
+        code: 9000,
+      })
+    }
+  })
+
+  test('reads the balances at an instant, which must not be in the future', async () => {
+    await using rpcs = await openRpcs()
+    const { entry } = await rpcs.ledger().postTransfer(transfer('t', 5n))
+    const at = entry?.createTime ?? timestampFromMs(0)
+    expect(await rpcs.balances().getBalances({ ...owner, at })).toMatchObject({
+      balances: [{ currency: 'INR', available: 5n, held: 0n }],
+    })
+    const before = timestampFromMs(timestampMs(at) - 1)
+    expect(await rpcs.balances().getBalances({ ...owner, at: before })).toMatchObject({ balances: [] })
+    const future = timestampFromMs(Date.now() + 3_600_000)
+    await expect(rpcs.balances().getBalances({ ...owner, at: future })).rejects.toMatchObject({ code: 9000 })
   })
 
   test('settles once per operation id, and each time without one', async () => {
@@ -89,6 +148,12 @@ describe('refuses a bad request with its code and the path of the field', () => 
     [9000, 'operation_id', (rpcs) => rpcs.balances().adjust(adjustment('x'.repeat(129), 1n))],
     [1005, 'reason', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), reason: '' })],
     [9000, 'reason', (rpcs) => rpcs.balances().adjust({ ...adjustment('o', 1n), reason: 'a\nb' })],
+    [
+      9000,
+      'created_from',
+      (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', createdFrom: { seconds: 2n ** 60n } }),
+    ],
+    [9000, 'currency', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', currency: 'inr' })],
     [9000, 'page_size', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageSize: 101 })],
     [9000, 'page_token', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageToken: '1' })],
     [

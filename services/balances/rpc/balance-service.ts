@@ -4,9 +4,14 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
 import { adjustmentFromProto, settlementFromProto } from './command-from-proto.ts'
 import { balanceToProto, entryToProto } from './entry-proto.ts'
-import { entryPageToProto, entryQueryFromProto } from './list-entries-proto.ts'
+import {
+  entryPageFromProto,
+  entryPageToProto,
+  exportPartFromProto,
+  exportPartToProto,
+} from './list-entries-proto.ts'
 import { recordCommand } from './record-command.ts'
-import { ownerOf } from './request-fields.ts'
+import { ownerOf, pastInstantOf } from './request-fields.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -14,6 +19,7 @@ const PERMISSIONS = {
   adjust: ['operator'],
   settle: ['operator'],
   listEntries: ['operator', 'internal'],
+  exportEntries: ['operator', 'internal'],
 } as const
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
@@ -21,8 +27,11 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {
       const { environment, merchant_id } = ownerOf(request)
-      const accounts = await ledger.accounts(environment, merchant_id)
-      return { balances: accounts.map(balanceToProto) }
+      const instant = request.at && pastInstantOf(request.at, 'at')
+      const balances = instant
+        ? await ledger.balancesAt(environment, merchant_id, instant)
+        : await ledger.accounts(environment, merchant_id)
+      return { balances: balances.map(balanceToProto) }
     },
     async adjust(request) {
       const recorded = await recordCommand(ledger, adjustmentFromProto(request))
@@ -34,8 +43,12 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
       return { entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))) }
     },
     async listEntries(request) {
-      const { query, page_size } = entryQueryFromProto(request)
-      return entryPageToProto(await ledger.listEntries(query), page_size)
+      const page = entryPageFromProto(request)
+      return entryPageToProto(page, await ledger.listEntries(page.query))
+    },
+    async exportEntries(request) {
+      const part = exportPartFromProto(request)
+      return exportPartToProto(part, await ledger.listEntries(part.query))
     },
   })
 }

@@ -121,5 +121,5 @@ function batchLength(commands: readonly PendingCommand[]): number {
 function sizeBoundOf(command: Command): number {
   const payment_id = 'payment_id' in command ? (command.payment_id ?? '') : ''
   const { id, merchant_id, reason } = command
-  return 400 + 3 * (2 * id.length + 3 * merchant_id.length + reason.length + 2 * payment_id.length)
+  return 400 + 3 * (2 * id.length + 4 * merchant_id.length + reason.length + 2 * payment_id.length)
 }

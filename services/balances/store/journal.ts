@@ -36,15 +36,34 @@ export interface Journal {
    * which no former primary is asked any more.
    */
   ensureCurrentReads(shard: number): Promise<void>
-  /** The batches with entries of a statement, in order, starting with `seq`. */
-  listStatementBatches(statement: Statement, seq: bigint, limit: number): Promise<Batch[]>
+  /** The `seq` of the first batch that was not decided before an instant; `undefined` when there is none. */
+  firstSequenceFrom(shard: number, instant: Date): Promise<bigint | undefined>
+  /** The `seq` of the last batch that was decided before an instant, 0 when there is none. */
+  lastSequenceBefore(shard: number, instant: Date): Promise<bigint>
+  /**
+   * At most `limit` batches of a range with entries of a statement, in order, or from the last one back. Fewer than
+   * `limit` are the rest of the range.
+   */
+  listStatementBatches(
+    statement: Statement,
+    range: SequenceRange,
+    options: { readonly limit: number; readonly reverse?: boolean },
+  ): Promise<Batch[]>
 }
 
-/** Selects the entries of a merchant, or of one of its payments. */
+/** Selects the entries of a merchant, or of one of its payments, and of those the ones of a currency. */
 export interface Statement {
   readonly shard: number
   readonly merchant_id: string
   readonly payment_id?: string | undefined
+  readonly currency?: string | undefined
+}
+
+/** The numbers of the batches to read. Both bounds are inclusive. */
+export interface SequenceRange {
+  readonly first: bigint
+  /** Absent for the end of the journal. */
+  readonly last?: bigint | undefined
 }
 
 /**
@@ -67,6 +86,7 @@ export async function openJournal(store: Store, formats = BATCH_FORMATS): Promis
       indexes: {
         by_entry_id: { fields: ['shard', 'ids[]'], unique: true },
         by_statement: { fields: ['shard', 'statements[]'] },
+        by_time: { fields: ['shard', 'time'] },
       },
     }),
   )
@@ -115,24 +135,38 @@ function createJournal(
     async ensureCurrentReads(shard) {
       await collection.get({ shard, seq: 0n }, { linearizable: true })
     },
-    async listStatementBatches({ shard, merchant_id, payment_id }, seq, limit) {
-      const range = { equals: [shard, statementKey(merchant_id, payment_id)] }
-      const after = { shard, seq: seq - 1n }
-      return (await collection.find('by_statement', range, { limit, after })).map(batchOf)
+    async firstSequenceFrom(shard, instant) {
+      const range = { equals: [shard], from: instant }
+      return (await collection.find('by_time', range, { limit: 1 }))[0]?.seq
+    },
+    async lastSequenceBefore(shard, instant) {
+      const range = { equals: [shard], to: instant }
+      return (await collection.find('by_time', range, { limit: 1, reverse: true }))[0]?.seq ?? 0n
+    },
+    async listStatementBatches(statement, { first, last }, { limit, reverse = false }) {
+      const { shard } = statement
+      const equals = [shard, statementKey(statement)]
+      const before_first = reverse ? last && last + 1n : first - 1n
+      const after = before_first === undefined ? {} : { after: { shard, seq: before_first } }
+      const found = await collection.find('by_statement', { equals }, { limit, reverse, ...after })
+      return found.filter(({ seq }) => seq >= first && (last === undefined || seq <= last)).map(batchOf)
     },
   }
 }
 
-/** Ids have no control characters, so the keys of different statements differ. */
-function statementKey(merchant_id: string, payment_id?: string): string {
-  return payment_id === undefined ? merchant_id : `${merchant_id}\n${payment_id}`
+/** Ids have no control characters and are not empty, so the keys of different statements differ. */
+function statementKey({ merchant_id, payment_id, currency }: Omit<Statement, 'shard'>): string {
+  if (payment_id !== undefined) return `${merchant_id}\n${payment_id}`
+  return currency === undefined ? merchant_id : `${merchant_id}\n\n${currency}`
 }
 
 function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 'statements'> {
   const statements = new Set<string>()
-  for (const { merchant_id, payment_id } of entries) {
-    statements.add(statementKey(merchant_id))
-    if (payment_id !== undefined) statements.add(statementKey(merchant_id, payment_id))
+  for (const { merchant_id, payment_id, currency } of entries) {
+    statements.add(statementKey({ merchant_id }))
+    // The entry of an early release has no currency.
+    if (currency !== '') statements.add(statementKey({ merchant_id, currency }))
+    if (payment_id !== undefined) statements.add(statementKey({ merchant_id, payment_id }))
   }
   return { ids: entries.map(({ id }) => id), statements: [...statements] }
 }

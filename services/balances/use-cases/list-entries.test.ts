@@ -5,18 +5,13 @@ import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'
-import { createLedger, type Ledger } from '../ledger.ts'
+import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
-import { type EntryQuery, listEntries } from './list-entries.ts'
+import { listEntries } from './list-entries.ts'
+import { merchantsOfShard, readStatement } from './statement.fixture.ts'
 
 const MERCHANTS = ['1000', ...merchantsOfShard(shardOf('1000', 'test'), 2)] as const
-
-/** Other merchants with the same shard. */
-function merchantsOfShard(shard: number, count: number): string[] {
-  const ids = Array.from({ length: 2_000 }, (_, number) => `m${number}`)
-  return ids.filter((id) => shardOf(id, 'test') === shard).slice(0, count)
-}
 
 /** A store that counts the writes of each collection. */
 function countingStore(store: Store, writes: Map<string, number>): Store {
@@ -50,20 +45,6 @@ test('a batch costs one write, whatever is read afterwards', async () => {
   expect([...writes]).toEqual([['journal', batches]])
   await ledger.stop()
 })
-
-/** Reads all pages of a statement and returns the ids of its entries. */
-async function readStatement(ledger: Ledger, query: EntryQuery): Promise<string[]> {
-  const ids: string[] = []
-  let after: EntryQuery['after']
-  for (;;) {
-    const page = await ledger.listEntries({ ...query, after })
-    ids.push(...page.map(({ entry }) => entry.id))
-    expect(page.length).toBeLessThanOrEqual(query.limit)
-    const last = page.at(-1)
-    if (last === undefined) return ids
-    after = { seq: last.seq, position: last.position }
-  }
-}
 
 test('pages of any size have each entry of the merchant, or of its payment, once and in order', async () => {
   const command = fc.record({

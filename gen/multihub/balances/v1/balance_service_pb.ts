@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Balance, LedgerEntry } from "./balance_pb.ts";
 import { file_multihub_balances_v1_balance } from "./balance_pb.ts";
 import type { Environment } from "../../common/v1/environment_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIl8KEkdldEJhbGFuY2VzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJGChNHZXRCYWxhbmNlc1Jlc3BvbnNlEi8KCGJhbGFuY2VzGAEgAygLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSK9AQoNQWRqdXN0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDgoGcmVhc29uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCSJyCg5BZGp1c3RSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5Ei4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIpIBCg1TZXR0bGVSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEhQKDG9wZXJhdGlvbl9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkiQgoOU2V0dGxlUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSKaAQoSTGlzdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiYgoTTGlzdEVudHJpZXNSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMoIDCg5CYWxhbmNlU2VydmljZRJiCgtHZXRCYWxhbmNlcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVzcG9uc2USUwoGQWRqdXN0EiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlc3BvbnNlElMKBlNldHRsZRIjLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlIr0BCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJInIKDkFkanVzdFJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkSLgoHYmFsYW5jZRgCIAEoCzIdLm11bHRpaHViLmJhbGFuY2VzLnYxLkJhbGFuY2UikgEKDVNldHRsZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEAoIY3VycmVuY3kYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSJCCg5TZXR0bGVSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IqQCChJMaXN0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDG5ld2VzdF9maXJzdBgIIAEoCBIQCghjdXJyZW5jeRgJIAEoCSJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki/QEKFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEAoIY3VycmVuY3kYBCABKAkSMAoMY3JlYXRlZF9mcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX3Rva2VuGAcgASgJIj0KFUV4cG9ydEVudHJpZXNSZXNwb25zZRILCgNjc3YYASABKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMuwDCg5CYWxhbmNlU2VydmljZRJiCgtHZXRCYWxhbmNlcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEJhbGFuY2VzUmVzcG9uc2USUwoGQWRqdXN0EiMubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlc3BvbnNlElMKBlNldHRsZRIjLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXNwb25zZRJiCgtMaXN0RW50cmllcxIoLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2USaAoNRXhwb3J0RW50cmllcxIqLm11bHRpaHViLmJhbGFuY2VzLnYxLkV4cG9ydEVudHJpZXNSZXF1ZXN0GisubXVsdGlodWIuYmFsYW5jZXMudjEuRXhwb3J0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -37,6 +39,13 @@ export type GetBalancesRequest = Message<"multihub.balances.v1.GetBalancesReques
    * @generated from field: multihub.common.v1.Environment environment = 2;
    */
   environment: Environment;
+
+  /**
+   * at selects the balances after the last entry up to then; absent for the present ones. It must not be in the future.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 3;
+   */
+  at?: Timestamp | undefined;
 };
 
 /**
@@ -256,11 +265,40 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
   pageSize: number;
 
   /**
-   * page_token is the next_page_token of the previous page; empty selects the first page.
+   * page_token is the next_page_token of the previous page, of a request that is otherwise the same; empty selects the
+   * first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * created_from is the inclusive lower bound of the create_time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 6;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound of the create_time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 7;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * newest_first selects the order from newest to oldest instead of oldest to newest.
+   *
+   * @generated from field: bool newest_first = 8;
+   */
+  newestFirst: boolean;
+
+  /**
+   * currency restricts the list to one currency; empty selects all.
+   *
+   * @generated from field: string currency = 9;
+   */
+  currency: string;
 };
 
 /**
@@ -277,7 +315,7 @@ export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PUR
  */
 export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesResponse"> & {
   /**
-   * entries are sorted from oldest to newest.
+   * entries are in the order that the request selects.
    *
    * @generated from field: repeated multihub.balances.v1.LedgerEntry entries = 1;
    */
@@ -297,6 +335,98 @@ export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesRespo
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 7);
+
+/**
+ * ExportEntriesRequest selects the entries of an export and the part of it.
+ *
+ * @generated from message multihub.balances.v1.ExportEntriesRequest
+ */
+export type ExportEntriesRequest = Message<"multihub.balances.v1.ExportEntriesRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the accounts.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment keeps test and production apart; unspecified means test.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * payment_id restricts the export to one payment; empty selects all.
+   *
+   * @generated from field: string payment_id = 3;
+   */
+  paymentId: string;
+
+  /**
+   * currency restricts the export to one currency; empty selects all.
+   *
+   * @generated from field: string currency = 4;
+   */
+  currency: string;
+
+  /**
+   * created_from is the inclusive lower bound of the create_time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 5;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound of the create_time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 6;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * page_token is the next_page_token of the previous part, of a request that is otherwise the same; empty selects the
+   * first part.
+   *
+   * @generated from field: string page_token = 7;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.ExportEntriesRequest.
+ * Use `create(ExportEntriesRequestSchema)` to create a new message.
+ */
+export const ExportEntriesRequestSchema: GenMessage<ExportEntriesRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 8);
+
+/**
+ * ExportEntriesResponse is a part of an export.
+ *
+ * @generated from message multihub.balances.v1.ExportEntriesResponse
+ */
+export type ExportEntriesResponse = Message<"multihub.balances.v1.ExportEntriesResponse"> & {
+  /**
+   * csv contains whole lines by RFC 4180; the first part begins with the names of the columns.
+   *
+   * @generated from field: string csv = 1;
+   */
+  csv: string;
+
+  /**
+   * next_page_token is empty in the last part.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.ExportEntriesResponse.
+ * Use `create(ExportEntriesResponseSchema)` to create a new message.
+ */
+export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
@@ -336,7 +466,7 @@ export const BalanceService: GenService<{
     output: typeof SettleResponseSchema;
   },
   /**
-   * ListEntries reads the entries of a merchant, oldest first.
+   * ListEntries reads the entries of a merchant, page by page.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.ListEntries
    */
@@ -344,6 +474,16 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof ListEntriesRequestSchema;
     output: typeof ListEntriesResponseSchema;
+  },
+  /**
+   * ExportEntries writes the entries of a merchant as CSV, oldest first, part by part. The parts are one file.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.ExportEntries
+   */
+  exportEntries: {
+    methodKind: "unary";
+    input: typeof ExportEntriesRequestSchema;
+    output: typeof ExportEntriesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_balance_service, 0);

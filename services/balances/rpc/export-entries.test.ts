@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals'
+import { CSV_HEADER, csvLine } from './entry-csv.ts'
+import { type BalancesRpcs, openRpcs, transfer } from './rpcs.fixture.ts'
+
+/** Reads all parts of an export and returns them. */
+async function exportEntries(rpcs: BalancesRpcs, merchantId = '1000'): Promise<string[]> {
+  const parts: string[] = []
+  let pageToken = ''
+  do {
+    const part = await rpcs.balances().exportEntries({ merchantId, pageToken })
+    parts.push(part.csv)
+    pageToken = part.nextPageToken
+  } while (pageToken !== '')
+  return parts
+}
+
+describe('an export', () => {
+  test('has the names of the columns and a line per entry, in parts of bounded size', async () => {
+    await using rpcs = await openRpcs()
+    const ids = Array.from({ length: 1_203 }, (_, number) => `t${number}`)
+    await Promise.all(ids.map((id) => rpcs.ledger().postTransfer(transfer(id, 1n))))
+    const parts = await exportEntries(rpcs)
+    expect(parts.map((part) => part.split('\r\n').length - 1)).toEqual([501, 500, 203])
+    const [header, ...lines] = parts.join('').trimEnd().split('\r\n')
+    expect(`${header}\r\n`).toBe(CSV_HEADER)
+    expect(lines.map((line) => line.split(',')[1])).toEqual(ids.map((id) => `"${id}"`))
+    expect(lines[1]?.replace(/^[^,]+/, 'time')).toBe(
+      'time,"t1",transfer,"p",INR,clearing,available,1,,2,0,"deposit"',
+    )
+  })
+
+  test('ends a part that is long although it has few entries', async () => {
+    await using rpcs = await openRpcs()
+    const reason = '"'.repeat(500)
+    const ids = Array.from({ length: 499 }, (_, number) => `${number}`.padStart(200, '界'))
+    await Promise.all(ids.map((id) => rpcs.ledger().postTransfer({ ...transfer(id, 1n), reason })))
+    const parts = await exportEntries(rpcs)
+    expect(parts.length).toBeGreaterThan(1)
+    for (const part of parts) expect(Buffer.byteLength(part)).toBeLessThan(2 * 1024 * 1024)
+    expect(parts.join('').split('\r\n')).toHaveLength(499 + 2)
+  })
+
+  test('of a merchant without entries has the names of the columns only', async () => {
+    await using rpcs = await openRpcs()
+    expect(await exportEntries(rpcs, '31')).toEqual([CSV_HEADER])
+  })
+})
+
+test.each<[string, string]>([
+  ['deposit', '"deposit"'],
+  ['a "quoted", text', '"a ""quoted"", text"'],
+  ['=HYPERLINK("http://evil")', `"'=HYPERLINK(""http://evil"")"`],
+  ['+1', `"'+1"`],
+  ['-1', `"'-1"`],
+  ['@SUM(A1)', `"'@SUM(A1)"`],
+  ['\uff1d1+1', `"'\uff1d1+1"`],
+  ['\t=1', `"'\t=1"`],
+  ['a=1', '"a=1"'],
+])('the text %j is written as %s', (reason, expected) => {
+  const line = csvLine({
+    shard: 1,
+    seq: 1n,
+    position: 0,
+    time: new Date(0),
+    entry: {
+      id: 'a',
+      kind: 'adjustment',
+      merchant_id: '1000',
+      currency: 'INR',
+      debit: 'available',
+      credit: 'adjustments',
+      amount: 7n,
+      reason,
+      available: -7n,
+      held: 0n,
+    },
+  })
+  // A negative number is a number, not a formula.
+  expect(line).toBe(
+    `1970-01-01T00:00:00.000Z,"a",adjustment,"",INR,available,adjustments,7,,-7,0,${expected}\r\n`,
+  )
+})

@@ -1,0 +1,49 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import type { Entry } from '../domain/entry.ts'
+import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
+import { shardOf } from '../domain/shard.ts'
+import type { LoadedShards } from '../shards/loaded-shards.ts'
+import type { Journal } from '../store/journal.ts'
+import { getAccounts } from './get-accounts.ts'
+
+/** What a merchant could spend and what was held in one currency. */
+export type Balance = Pick<MerchantAccounts, 'currency' | 'available' | 'held'>
+
+/** What reads of balances need. */
+export interface BalanceDeps {
+  readonly shards: LoadedShards
+  readonly journal: Journal
+}
+
+/**
+ * The balances of a merchant at an instant, sorted by currency code: those after the last entry that was decided up to
+ * then, the millisecond of the instant included. A currency without an entry by then is left out. It reads one batch per
+ * currency and one for the instant, however long the journal is. A batch whose commit takes long has the time of its
+ * decision, so the balances of the last seconds can still change.
+ */
+export async function getBalancesAt(
+  { shards, journal }: BalanceDeps,
+  environment: Environment,
+  merchant_id: string,
+  instant: Date,
+): Promise<Balance[]> {
+  const shard = shardOf(merchant_id, environment)
+  const present = await getAccounts(shards, environment, merchant_id)
+  await journal.ensureCurrentReads(shard)
+  const last = await journal.lastSequenceBefore(shard, new Date(instant.getTime() + 1))
+  const entries = await Promise.all(
+    present.map(async ({ currency }) => {
+      const statement = { shard, merchant_id, currency }
+      const range = { first: 1n, last }
+      const [batch] = await journal.listStatementBatches(statement, range, { limit: 1, reverse: true })
+      return batch?.entries.findLast((entry) => isOf(entry, merchant_id, currency))
+    }),
+  )
+  return entries.flatMap((entry) =>
+    entry ? [{ currency: entry.currency, available: entry.available, held: entry.held }] : [],
+  )
+}
+
+function isOf(entry: Entry, merchant_id: string, currency: string): boolean {
+  return entry.merchant_id === merchant_id && entry.currency === currency
+}

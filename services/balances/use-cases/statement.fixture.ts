@@ -1,0 +1,24 @@
+import { expect } from '@jest/globals'
+import { shardOf } from '../domain/shard.ts'
+import type { Ledger } from '../ledger.ts'
+import type { EntryQuery } from './list-entries.ts'
+
+/** Merchants of a shard of the test environment. */
+export function merchantsOfShard(shard: number, count: number): string[] {
+  const ids = Array.from({ length: 2_000 }, (_, number) => `m${number}`)
+  return ids.filter((id) => shardOf(id, 'test') === shard).slice(0, count)
+}
+
+/** Reads all pages of a statement and returns the ids of its entries. */
+export async function readStatement(ledger: Ledger, query: EntryQuery): Promise<string[]> {
+  const ids: string[] = []
+  let after: EntryQuery['after']
+  for (;;) {
+    const page = await ledger.listEntries({ ...query, after })
+    ids.push(...page.map(({ entry }) => entry.id))
+    expect(page.length).toBeLessThanOrEqual(query.limit)
+    const last = page.at(-1)
+    if (last === undefined) return ids
+    after = { seq: last.seq, position: last.position }
+  }
+}
