@@ -40,7 +40,10 @@ import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
-import { providerCallbackPath, receiveProviderCallback } from './use-cases/receive-provider-callback.ts'
+import {
+  createProviderCallbackReceiver,
+  providerCallbackPath,
+} from './use-cases/receive-provider-callback.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */
@@ -115,20 +118,18 @@ export const role: Role = {
       idempotency: createIdempotency(store.idempotency_records),
       notifier: context.clientOf(DeliveryService),
     }
+    const refreshStale = createRefreshStalePayment(runner)
     await registry_cache.start()
     return {
       services: [
-        createPaymentRpc(store, createRefreshStalePayment(runner), create_deps, notification_deps),
+        createPaymentRpc(store, refreshStale, create_deps, notification_deps),
         createProviderAccountRpc(connectors.accounts),
       ],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
-        const deps = { payments, runner, findAccount }
-        provider_callback_server = await serveProviderCallbacks(
-          (callback) => receiveProviderCallback(deps, callback),
-          address,
-        )
+        const deps = { ...store, runner, findAccount, refreshStale }
+        provider_callback_server = await serveProviderCallbacks(createProviderCallbackReceiver(deps), address)
         provider_callback_url = callback_base_url ?? `http://${provider_callback_server.host_and_port}`
         runner.start()
         return { provider_url: provider_callback_url }

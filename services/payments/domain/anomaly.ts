@@ -10,6 +10,7 @@ const ANOMALY_KINDS = [
   'amount_differs',
   'success_of_earlier_attempt',
   'not_found_at_provider',
+  'unmatched_report',
 ] as const
 
 /** Why a provider update was not applied (P7), or `not_found_at_provider`: an attempt with an unknown result (P4). */

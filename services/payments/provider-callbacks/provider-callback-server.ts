@@ -3,21 +3,24 @@ import { type Address, type Listening, listen } from '#lib/platform/process/list
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
-import type { CallbackHttpStatus } from '../use-cases/receive-provider-callback.ts'
+import type { ReceiveProviderCallback } from '../use-cases/receive-provider-callback.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
+const HEADER_MAX_BYTES = 16 * 1024
 /** A provider sends its few hundred bytes at once, so a slower body is not from a provider. */
 const BODY_TIMEOUT_MS = 5_000
 /** The number of complete callbacks in progress. Incomplete ones do not count, because any client can keep them open. */
 const IN_PROGRESS_MAX = 1_024
 const CONNECTIONS_MAX = 10_000
+/** How late the time limits of heads are noticed. Node's default is 30 s. */
+const CHECK_INTERVAL_MS = 1_000
 
 /**
  * Serves the callbacks of providers on a port of their own, because they are not part of the merchants' API (R2). A
  * callback that could not be stored gets 503, so that the provider repeats it.
  */
 export async function serveProviderCallbacks(
-  receive: (callback: ProviderCallback) => Promise<CallbackHttpStatus>,
+  receive: ReceiveProviderCallback,
   address: Address,
 ): Promise<Listening> {
   let in_progress = 0
@@ -33,7 +36,8 @@ export async function serveProviderCallbacks(
       in_progress -= 1
     }
   }
-  const server = createServer((request, response) => {
+  const options = { maxHeaderSize: HEADER_MAX_BYTES, connectionsCheckingInterval: CHECK_INTERVAL_MS }
+  const server = createServer(options, (request, response) => {
     respond(receiveWithinLimit, request, response).catch((error: unknown) => {
       log.info({ error }, 'client of the provider port disconnected')
       request.destroy()

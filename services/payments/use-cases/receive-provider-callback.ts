@@ -1,8 +1,13 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
-import type { FindAccount } from '../connectors/connect-account.ts'
+import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
+import type { Anomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import {
   isAdmitted,
@@ -11,17 +16,39 @@ import {
   requireAdmitted,
   type StoredPayment,
 } from '../domain/payment.ts'
+import { createPerAccountRate } from '../provider-callbacks/per-account-rate.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
+import { recordUnmatchedReport } from './record-unmatched-report.ts'
+import type { RefreshStalePayment } from './refresh-stale-payment.ts'
 
 /** What receiving a provider's callback needs. */
 export interface ReceiveProviderCallbackDeps {
   readonly payments: Collection<StoredPayment>
+  readonly anomalies: Collection<Anomaly>
   readonly runner: EffectRunner<StoredPayment>
   readonly findAccount: FindAccount
+  readonly refreshStale: RefreshStalePayment
 }
 
 /** The HTTP status of the response. Any 2xx acknowledges a callback, and 200 is the one sent here. */
-export type CallbackHttpStatus = 200 | 401 | 404
+export type CallbackHttpStatus = 200 | 401 | 404 | 503
+
+/** Receives a callback. Rejects when the store is unavailable, so that the provider repeats the callback. */
+export type ReceiveProviderCallback = (callback: ProviderCallback) => Promise<CallbackHttpStatus>
+
+/** The callbacks of one account that are applied at once. One more gets 503, and the provider repeats it. */
+const APPLIED_PER_ACCOUNT_MAX = 64
+/** The unmatched reports of one account that are stored per minute. More of them are counted only. */
+const UNMATCHED_MAX = 50
+const UNMATCHED_INTERVAL_MS = 60_000
+/** The unverified callbacks of one account that may hasten a poll: one in this time. */
+const HINT_INTERVAL_MS = 1_000
+
+const callbacks_total = counter(
+  'multihub_provider_callbacks_total',
+  'Callbacks of configured provider accounts, by result: applied, unverified, unmatched or busy.',
+  ['provider_account', 'result'],
+)
 
 const PATH = /^\/callbacks\/([a-z0-9][a-z0-9_-]{0,63})\/([0-9]{1,20})\/(test|production)\/([0-9a-f-]{1,40})$/
 
@@ -37,23 +64,73 @@ export function providerCallbackPath(
 }
 
 /**
- * Applies a provider's report about a payment. An unsigned, wrongly signed or malformed report changes nothing and gets
- * 401. Throws when the store is unavailable, so that the provider repeats the callback.
+ * Makes the receiver of callbacks. A verified report is applied in one guarded write, which stores it: what contradicts the
+ * payment becomes an anomaly in that write (P7), and what fits no payment is stored as one. An unverified report changes
+ * nothing and gets 401; at most the provider is asked sooner. One account cannot use up the room of the others.
  */
-export async function receiveProviderCallback(
-  deps: ReceiveProviderCallbackDeps,
-  callback: ProviderCallback,
-): Promise<CallbackHttpStatus> {
-  const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(callback.path) ?? []
-  const connected = deps.findAccount(account_id, environment)
-  if (!connected) return 404
-  const report = connected.connector.parseCallback(callback)
-  if (!report) return 401
-  const payment = await findByHId(deps.payments, merchant_id, environment, h_id)
+export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps): ReceiveProviderCallback {
+  const budget = createKeyedBudget(APPLIED_PER_ACCOUNT_MAX, (account_id: string) => account_id)
+  const unmatched_rate = createPerAccountRate(UNMATCHED_MAX, UNMATCHED_INTERVAL_MS)
+  const hint_rate = createPerAccountRate(1, HINT_INTERVAL_MS)
+
+  const receiveVerified = async (target: Target, report: ProviderReport): Promise<CallbackHttpStatus> => {
+    if (await applyReport(deps, target, report)) return 200
+    const { account_id } = target.connected.account
+    if (unmatched_rate.admit(account_id))
+      await recordUnmatchedReport(deps.anomalies, { ...target, account_id, report })
+    return 404
+  }
+  return async (callback) => {
+    const target = targetOf(deps.findAccount, callback.path)
+    if (!target) return 404
+    const { account, connector } = target.connected
+    const { account_id } = account
+    const report = connector.parseCallback(callback)
+    if (!report) {
+      count(account_id, 'unverified')
+      if (hint_rate.admit(account_id)) hint(deps, target)
+      return 401
+    }
+    const release = budget.reserve(account_id)
+    if (!release) {
+      count(account_id, 'busy')
+      return 503
+    }
+    try {
+      const status = await receiveVerified(target, report)
+      count(account_id, status === 200 ? 'applied' : 'unmatched')
+      return status
+    } finally {
+      release()
+    }
+  }
+}
+
+/** The account and the payment that the address of a callback names. The payment may not exist. */
+interface Target {
+  readonly connected: ConnectedAccount
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly h_id: string
+}
+
+function targetOf(findAccount: FindAccount, path: string): Target | undefined {
+  const [, account_id = '', merchant_id = '', environment = '', h_id = ''] = PATH.exec(path) ?? []
+  const connected = findAccount(account_id, environment)
+  return connected && { connected, merchant_id, environment: connected.account.environment, h_id }
+}
+
+/** Applies a report to its payment. False when the account was never asked for the operation. */
+async function applyReport(
+  { payments, runner }: ReceiveProviderCallbackDeps,
+  { connected, merchant_id, environment, h_id }: Target,
+  report: ProviderReport,
+): Promise<boolean> {
+  const payment = await findByHId(payments, merchant_id, environment, h_id)
   // No provider has been called for a withdrawal that is not admitted.
-  if (!payment || !isAdmitted(payment)) return 404
-  const attempt_number = attemptNumber(payment, account_id, report)
-  if (attempt_number === undefined) return 404
+  if (!payment || !isAdmitted(payment)) return false
+  const attempt_number = attemptNumber(payment, connected.account.account_id, report)
+  if (attempt_number === undefined) return false
   const at = now()
   const poll_at = new Date(at.getTime() + connected.schedule.first_ms)
   const update = { attempt_number, result: report.result, at, poll_at }
@@ -61,10 +138,31 @@ export async function receiveProviderCallback(
     const updated = applyProviderUpdate(requireAdmitted(current), update)
     return updated === current ? undefined : updated
   }
-  const stored = await deps.runner.update(keyOfPayment(payment), apply, payment)
+  const stored = await runner.update(keyOfPayment(payment), apply, payment)
   // The status is durable now. The provider does not wait for the ledger and the event.
-  if (stored) deps.runner.runEffectsInBackground(stored)
-  return 200
+  if (stored) runner.runEffectsInBackground(stored)
+  return true
+}
+
+/** Lets the provider be asked about the payment of an unverified callback, which is not trusted. Never rejects. */
+function hint(
+  { payments, refreshStale }: ReceiveProviderCallbackDeps,
+  { connected, merchant_id, environment, h_id }: Target,
+): void {
+  const { account_id } = connected.account
+  findByHId(payments, merchant_id, environment, h_id)
+    .then((payment) =>
+      payment && isAdmitted(payment) && payment.attempt.account_id === account_id
+        ? refreshStale(payment)
+        : undefined,
+    )
+    .catch((error: unknown) => {
+      log.info({ error, provider_account: account_id }, 'payment of an unverified callback could not be read')
+    })
+}
+
+function count(provider_account: string, result: 'applied' | 'unverified' | 'unmatched' | 'busy'): void {
+  callbacks_total.increment({ provider_account, result })
 }
 
 /**

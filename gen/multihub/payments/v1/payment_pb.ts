@@ -721,7 +721,8 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   environment: Environment;
 
   /**
-   * kind is contradicts_final_status, amount_differs, success_of_earlier_attempt or not_found_at_provider.
+   * kind is contradicts_final_status, amount_differs, success_of_earlier_attempt, not_found_at_provider or
+   * unmatched_report.
    *
    * @generated from field: string kind = 5;
    */

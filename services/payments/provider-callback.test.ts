@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type PaymentsSystem, RIVAL_KEY, startPayments } from './payments-system.fixture.ts'
+import type { ReceivedOrder } from './scripted-provider.fixture.ts'
+
+const { SUCCESS, PROCESSING } = PaymentStatus
+const AMOUNT = 1_000_000n
+
+let system: PaymentsSystem
+beforeAll(async () => {
+  system = await startPayments()
+  await system.fund(100n * AMOUNT)
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+})
+
+/** A payment that the provider has and has not decided. */
+async function open(direction: 'deposit' | 'withdraw'): Promise<{ payment: Payment; order: ReceivedOrder }> {
+  system.provider.answer('pending')
+  const count = system.provider.orders() + 1
+  const payment = await system[direction](AMOUNT, { accounts: ['acme'] })
+  expect(payment.status).toBe(PROCESSING)
+  return { payment, order: await system.provider.order(count) }
+}
+
+/** The recorded reports whose description contains a text. */
+async function unmatched(text: string): Promise<Anomaly[]> {
+  const { anomalies } = await system.roles.client(PaymentService, 'operator').listAnomalies({ pageSize: 100 })
+  return anomalies.filter(
+    ({ kind, description }) => kind === 'unmatched_report' && description.includes(text),
+  )
+}
+
+test.each(['deposit', 'withdraw'] as const)(
+  'reports about a %s come in any order and any number of times, and the first final one decides',
+  async (direction) => {
+    const { payment, order } = await open(direction)
+    const statuses = [
+      'pending',
+      'success',
+      'success',
+      'pending',
+      'declined',
+      'success',
+      'canceled',
+      'pending',
+    ]
+    for (const status of statuses)
+      expect([status, await system.provider.report(order, { status })]).toEqual([status, 200])
+    await system.waitForStatus(payment.paymentId, SUCCESS)
+    const events = await system.events(payment.paymentId, 2)
+    expect(events.map(({ event }) => event)).toEqual(['payment.created', 'payment.completed'])
+    const anomalies = await eventually(
+      () => system.anomalies(payment.paymentId),
+      (found) => found?.length === 2,
+    )
+    expect(new Set(anomalies.map(({ kind }) => kind))).toEqual(new Set(['contradicts_final_status']))
+  },
+)
+
+test('a report of the other kind of operation is not applied', async () => {
+  const { payment, order } = await open('withdraw')
+  expect(await system.provider.report({ ...order, kind: 'deposit' })).toBe(404)
+  expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+})
+
+// P7
+test('a verified report that fits no payment of its account is recorded once, and gets 404', async () => {
+  const { payment, order } = await open('deposit')
+  const { callback_url: url, idempotency_key: key } = order
+  const reports = [
+    { url: url.replace(/[0-9a-f]{4}$/, '0000') },
+    { idempotency_key: `${payment.paymentId}:2` },
+    { idempotency_key: key.replace(/^..../, '0000') },
+    { account_id: 'rival', key: RIVAL_KEY, url: url.replace('/acme/', '/rival/') },
+  ]
+  for (const changes of [...reports, ...reports])
+    expect([changes, await system.provider.report(order, changes)]).toEqual([changes, 404])
+  expect(await unmatched(payment.paymentId.slice(-8))).toHaveLength(4)
+  const [rival] = await unmatched('rival reported success of 1000000 INR')
+  expect(rival).toMatchObject({ merchantId: system.merchant_id, environment: payment.environment })
+  expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+})
+
+test('unmatched reports of one account fill no store', async () => {
+  const { order } = await open('deposit')
+  for (let count = 0; count < 150; count += 1) {
+    const idempotency_key = `flood:${count}`
+    expect(await system.provider.report(order, { idempotency_key })).toBe(404)
+  }
+  expect((await unmatched('flood:')).length).toBeLessThanOrEqual(100)
+  expect(await metricsText()).toMatch(
+    /provider_callbacks_total\{provider_account="acme",result="unmatched"\} 1[5-9]\d/,
+  )
+})
+
+test('an unverified report changes nothing, and at most lets the payment be polled', async () => {
+  const { payment, order } = await open('deposit')
+  system.provider.answer('success')
+  expect(await system.provider.report(order, { key: 'k'.repeat(32), status: 'declined' })).toBe(401)
+  // The status comes from the poll, not from the report.
+  await system.waitForStatus(payment.paymentId, SUCCESS)
+  expect(await metricsText()).toMatch(
+    /provider_callbacks_total\{provider_account="acme",result="unverified"\} \d/,
+  )
+})

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { useClock } from '#lib/platform/time.ts'
+import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import type { ProviderCallback } from '../connectors/connector.ts'
+import type { Payment } from '../domain/payment.ts'
+import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import {
+  createProviderCallbackReceiver,
+  type ReceiveProviderCallback,
+  type ReceiveProviderCallbackDeps,
+} from './receive-provider-callback.ts'
+
+const OF_ONE_ACCOUNT = 64
+const VERIFIED = Buffer.from('verified')
+
+let fixture: PaymentsFixture
+let payment: Payment
+beforeEach(async () => {
+  fixture = await openPayments()
+  payment = newDeposit({ status: 'processing', effects: [] })
+  await fixture.runner().insert(payment)
+})
+afterEach(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** A receiver of callbacks that are verified when their body says so, and report that the payment is pending. */
+function receiver(changes: Partial<ReceiveProviderCallbackDeps> = {}): ReceiveProviderCallback {
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
+    parseCallback: ({ body }) =>
+      VERIFIED.equals(body)
+        ? {
+            kind: 'deposit',
+            idempotency_key: `${payment.payment_id}:1`,
+            result: { kind: 'pending', provider_id: 'p-1' },
+          }
+        : undefined,
+  })
+  const { accountOf } = deps()
+  return createProviderCallbackReceiver({
+    payments: fixture.store.payments,
+    anomalies: fixture.store.anomalies,
+    runner: fixture.runner(),
+    findAccount: (account_id) => accountOf({ ...payment, attempt: { ...payment.attempt, account_id } }),
+    refreshStale: async (stored) => stored,
+    ...changes,
+  })
+}
+
+function callback(account_id: string, body = VERIFIED): ProviderCallback {
+  const { merchant_id, environment, h_id } = payment
+  const path = `/callbacks/${account_id}/${merchant_id}/${environment}/${h_id}`
+  return { method: 'POST', path, headers: {}, body }
+}
+
+test('one account whose callbacks hang leaves room for the others, and for refusals of its own', async () => {
+  const { promise: store_answers, resolve } = Promise.withResolvers<void>()
+  const { payments } = fixture.store
+  let hangs = true
+  const receive = receiver({
+    payments: {
+      ...payments,
+      async find(...question) {
+        if (hangs) await store_answers
+        return payments.find(...question)
+      },
+    },
+  })
+  const hanging = Array.from({ length: OF_ONE_ACCOUNT }, () => receive(callback(payment.attempt.account_id)))
+  await settled()
+  hangs = false
+  expect(await receive(callback(payment.attempt.account_id))).toBe(503)
+  expect(await receive(callback(payment.attempt.account_id, Buffer.from('forged')))).toBe(401)
+  // Another account was not asked for this payment, which is a result too.
+  expect(await receive(callback('other'))).toBe(404)
+  resolve()
+  expect(new Set(await Promise.all(hanging))).toEqual(new Set([200]))
+  expect(await receive(callback(payment.attempt.account_id))).toBe(200)
+})
+
+test('a callback rejects when the store is unavailable, and gives its room back', async () => {
+  const { payments } = fixture.store
+  let is_down = true
+  const receive = receiver({
+    payments: {
+      ...payments,
+      find: (...question) => (is_down ? Promise.reject(new Error('store down')) : payments.find(...question)),
+    },
+  })
+  for (let count = 0; count < 2 * OF_ONE_ACCOUNT; count += 1)
+    await expect(receive(callback(payment.attempt.account_id))).rejects.toThrow('store down')
+  is_down = false
+  expect(await receive(callback(payment.attempt.account_id))).toBe(200)
+})
+
+test('unverified callbacks let the payment be polled at most once per second and account', async () => {
+  const clock: ManualClock = createManualClock()
+  const restore = useClock(clock)
+  try {
+    const polled: string[] = []
+    let done = Promise.withResolvers<void>()
+    const receive = receiver({
+      async refreshStale(stored) {
+        polled.push(stored.payment_id)
+        done.resolve()
+        return stored
+      },
+    })
+    const forge = (account_id: string) => receive(callback(account_id, Buffer.from('forged')))
+    for (let count = 0; count < 100; count += 1) expect(await forge(payment.attempt.account_id)).toBe(401)
+    await done.promise
+    // An account that the payment was not sent to says nothing about it.
+    expect(await forge('other')).toBe(401)
+    await clock.advance(1_000)
+    done = Promise.withResolvers<void>()
+    await forge(payment.attempt.account_id)
+    await done.promise
+    expect(polled).toEqual([payment.payment_id, payment.payment_id])
+  } finally {
+    restore()
+  }
+})
