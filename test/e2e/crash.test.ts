@@ -19,7 +19,7 @@ afterEach(async () => {
   system = undefined
 })
 
-/** Starts the deposits, and calls `harm` after the first 15 responses. */
+/** Starts the payments, and calls `harm` after the first 15 responses. */
 async function stormOn(
   running: TestSystem,
   harm: () => Promise<void>,
@@ -38,7 +38,7 @@ async function stormOn(
 
 describe('everything in one process', () => {
   test(
-    'loses nothing when it is killed twice during 60 deposits and started again',
+    'loses nothing when it is killed twice during 60 payments and started again',
     async () => {
       const running = await startOneProcess()
       system = running
@@ -82,7 +82,7 @@ if ('skip' in nats || 'skip' in mongodb) {
   describe('one process per role, on NATS and MongoDB', () => {
     for (const role of ['payments', 'balances', 'notifier', 'merchants', 'sandbox', 'gateway']) {
       test(
-        `loses nothing when ${role} is killed during 60 deposits and started again`,
+        `loses nothing when ${role} is killed during 60 payments and started again`,
         async () => {
           const running = await startProcessPerRole(nats.url, mongodb.uri)
           system = running
@@ -97,7 +97,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     }
 
     test(
-      'loses nothing when NATS is killed during 60 deposits and started again',
+      'loses nothing when NATS is killed during 60 payments and started again',
       async () => {
         const running = await startProcessPerRole(nats.url, mongodb.uri)
         system = running
@@ -111,7 +111,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     )
 
     test(
-      'loses nothing during an outage of the database under 60 deposits',
+      'loses nothing during an outage of the database under 60 payments',
       async () => {
         const proxy = await startPrivateMongoProxy()
         if ('skip' in proxy) throw new Error(proxy.skip)

@@ -7,7 +7,7 @@ import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } f
 import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 
-/** Every sandbox outcome of a deposit: the last digits of the amount, and the final status. */
+/** Every final sandbox outcome of a deposit that does not wait for its create: the last digits of the amount, and the final status. */
 const OUTCOMES = [
   { digits: 0, status: 'success', error: null },
   { digits: 901, status: 'error', error: 6044 },
@@ -18,7 +18,10 @@ const OUTCOMES = [
   { digits: 908, status: 'success', error: null },
   { digits: 909, status: 'success', error: null },
   { digits: 910, status: 'success', error: null },
+  { digits: 911, status: 'success', error: null },
+  { digits: 912, status: 'success', error: null },
   { digits: 913, status: 'success', error: null },
+  { digits: 914, status: 'success', error: null },
   { digits: 915, status: 'success', error: null },
 ] as const
 

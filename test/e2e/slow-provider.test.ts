@@ -35,3 +35,21 @@ test('a provider that does not respond to one merchant does not delay another', 
   expect(body.result.payment.status.status).toBe('processing')
   expect(answered).toBe(0)
 })
+
+// P4, P5
+test('a create that the provider does not answer in time is answered, and polls find its success', async () => {
+  const slow = await startOneProcess({ MULTIHUB_CREATE_TIMEOUT: '1s' })
+  try {
+    const alpha = merchantClient(slow.demo)
+    const created = await Promise.all([alpha.deposit(UNANSWERED_VALUE), alpha.withdraw(UNANSWERED_VALUE)])
+    for (const { c_id, body } of created) {
+      expect(body.result.payment.status).toMatchObject({ status: 'processing', final: false })
+      await eventually(
+        async () => (await alpha.status(c_id)).body.result.payment.status.status,
+        (status) => status === 'success',
+      )
+    }
+  } finally {
+    await slow.end()
+  }
+})

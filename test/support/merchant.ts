@@ -44,7 +44,9 @@ export interface MerchantClient {
   route(wanted: Partial<DemoRoute>): number
   call(body: object): Promise<PublicResponse>
   /** Creates a deposit of `value` minor units, by default with UPI in INR. */
-  deposit(value: number, more?: DepositOptions): Promise<PublicResponse & { readonly c_id: string }>
+  deposit(value: number, more?: PaymentOptions): Promise<CreateResponse>
+  /** Creates a withdrawal of `value` minor units, by default with IMPS in INR, to a valid account of its currency. */
+  withdraw(value: number, more?: WithdrawalOptions): Promise<CreateResponse>
   status(c_id: string): Promise<PublicResponse>
   /** Requests a callback with the present status of a payment (`payment.notification`). */
   notify(identifiers: object, operation_id?: string): Promise<PublicResponse>
@@ -52,13 +54,33 @@ export interface MerchantClient {
   resend(payment_id: string, operation_id: string): Promise<PublicResponse>
   /** The available balance in a currency. */
   available(currency?: string): Promise<number>
+  /** The balance in a currency, as `balance.get` shows it. */
+  balance(currency?: string): Promise<{ readonly value: number; readonly value_freezing: number }>
 }
 
-/** The options of a deposit. */
-export interface DepositOptions {
+/** The response to a create, and the reference of its payment. */
+export type CreateResponse = PublicResponse & { readonly c_id: string }
+
+/** The options of a payment. */
+export interface PaymentOptions {
   readonly c_id?: string
   readonly route?: Partial<DemoRoute>
   readonly webhook_url?: string
+}
+
+/** The options of a withdrawal. `bank` replaces the account of the recipient. */
+export interface WithdrawalOptions extends PaymentOptions {
+  readonly bank?: object
+}
+
+/** A valid bank account of a recipient, by the currency of its route (P12). */
+const BANKS: Readonly<Record<string, object>> = {
+  INR: { account: { id: '123456789012' }, ifsc: 'SBIN0001234' },
+  MXN: { account: { id: '032180000118359719' } },
+  ARS: { account: { id: '2850590940090418135201' }, code: '285' },
+  TRY: { account: { id: 'TR330006100519786457841326' } },
+  AUD: { account: { id: '12345678' }, code: '062000' },
+  LKR: { account: { id: '1234567890' } },
 }
 
 /**
@@ -79,6 +101,10 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
   }
   const call = (body: object): Promise<PublicResponse> =>
     sendV1(demo().base_url, credential, JSON.stringify(body))
+  const balance = async (currency = 'INR') => {
+    const { body } = await call({ method: 'balance.get', params: {} })
+    return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)
+  }
   return {
     merchant,
     credential,
@@ -94,6 +120,16 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
       }
       return { c_id, ...(await call({ method: 'payment.in', service_id, params: { payment } })) }
     },
+    async withdraw(value, { c_id = randomUUID(), route = {}, webhook_url, bank } = {}) {
+      const { service_id, currency } = find({ direction: 'out', method: 'imps', ...route })
+      const payment = {
+        identifiers: { c_id },
+        amount: { value, currency },
+        receiver: { bank: bank ?? BANKS[currency], person: { first_name: 'Asha' } },
+        ...(webhook_url ? { webhook_url } : {}),
+      }
+      return { c_id, ...(await call({ method: 'payment.out', service_id, params: { payment } })) }
+    },
     status: (c_id) => call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } }),
     notify: (identifiers, operation_id) =>
       call({ method: 'payment.notification', operation_id, params: { payment: { identifiers } } }),
@@ -102,11 +138,8 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
       const body = JSON.stringify({ payment_id, operation_id })
       return send(demo().base_url, { path, headers: signResend(credential, path, body), body })
     },
-    async available(currency = 'INR') {
-      const { body } = await call({ method: 'balance.get', params: {} })
-      return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)
-        .value
-    },
+    available: async (currency) => (await balance(currency)).value,
+    balance,
   }
 }
 

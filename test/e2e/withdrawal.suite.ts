@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import type { TestSystem } from '../support/system.ts'
+import { verifyLedgerOf } from '../support/verification.ts'
+
+/** Every final sandbox outcome of a withdrawal: the last digits of the amount, and the final status. */
+const OUTCOMES = [
+  { digits: 0, status: 'success', error: null },
+  { digits: 901, status: 'error', error: 6044 },
+  { digits: 902, status: 'error', error: 6044 },
+  { digits: 904, status: 'success', error: null },
+  { digits: 906, status: 'canceled', error: 6034 },
+  { digits: 907, status: 'error', error: 7001 },
+  { digits: 908, status: 'success', error: null },
+  { digits: 909, status: 'success', error: null },
+  { digits: 910, status: 'success', error: null },
+  { digits: 911, status: 'success', error: null },
+  { digits: 912, status: 'success', error: null },
+  { digits: 913, status: 'success', error: null },
+  { digits: 914, status: 'success', error: null },
+  { digits: 915, status: 'success', error: null },
+] as const
+
+const EVENT_OF = {
+  success: 'payment.completed',
+  error: 'payment.failed',
+  canceled: 'payment.cancelled',
+} as const
+
+/** Digits of a withdrawal that stays open, so that its amount stays held. */
+const OPEN_DIGITS = 905
+
+/** The suite for withdrawals, from the signed request to the signed callback, for every way of running the system. */
+export function withdrawalSuite(name: string, start: () => Promise<TestSystem>): void {
+  describe(`withdrawals, ${name}`, () => {
+    let system: TestSystem
+    let alpha: MerchantClient
+    let receiver: Receiver
+    beforeAll(async () => {
+      system = await start()
+      alpha = merchantClient(system.demo)
+      receiver = await startReceiver()
+    })
+    afterAll(async () => {
+      await receiver?.stop()
+      await system?.end()
+    })
+
+    const waitForFinal = (c_id: string) =>
+      eventually(
+        async () => (await alpha.status(c_id)).body.result.payment,
+        (payment) => payment?.status.final,
+      )
+    const waitForCallback = (c_id: string, event: string) =>
+      eventually(
+        async () => receiver.of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
+        (callback) => callback !== undefined,
+      ) as Promise<ReceivedCallback>
+    const operator = () => operatorOf(system.demo())
+
+    // P11, P13
+    test('a withdrawal holds its amount, is paid, and is called back when the balance shows it', async () => {
+      const before = await alpha.balance()
+      const { c_id, body, http_status } = await alpha.withdraw(12_300, { webhook_url: receiver.url })
+      expect(http_status).toBe(200)
+      const { payment, operation } = body.result
+      expect(payment.status.history[0]).toMatchObject({ status: 'created' })
+      expect(payment).toMatchObject({
+        destination: 'out',
+        receiver: { bank_account: { id: '123456789012' } },
+      })
+      expect(payment).not.toHaveProperty('payer')
+      expect(payment).not.toHaveProperty('redirect')
+      expect(operation).toMatchObject({
+        operation_type: 'withdrawal',
+        amount: { value: 12_300, currency: 'INR' },
+      })
+      const callback = await waitForCallback(c_id, 'payment.completed')
+      const { payment: paid } = callback.body.data.result
+      expect(paid).toMatchObject({
+        destination: 'out',
+        status: { status: 'success', final: true },
+        identifiers: { utr: expect.any(String) },
+      })
+      expect(paid).not.toHaveProperty('service_id')
+      const { value, value_freezing } = await alpha.balance()
+      expect({ value, value_freezing }).toEqual({
+        value: before.value - 12_300,
+        value_freezing: before.value_freezing,
+      })
+    })
+
+    test('every sandbox outcome gives the expected status, event and balance', async () => {
+      const before = await alpha.balance()
+      const withdrawals = await Promise.all(
+        OUTCOMES.map(async (outcome, index) => {
+          const value = 1_000_000 + index * 1_000 + outcome.digits
+          const { c_id, http_status } = await alpha.withdraw(value, { webhook_url: receiver.url })
+          expect(http_status).toBe(200)
+          return { ...outcome, value, c_id }
+        }),
+      )
+      let paid = 0
+      for (const { c_id, status, error, value, digits } of withdrawals) {
+        const payment = await waitForFinal(c_id)
+        expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
+        const { body } = await waitForCallback(c_id, EVENT_OF[status])
+        expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
+        if (status === 'success') paid += value
+      }
+      const { value, value_freezing } = await alpha.balance()
+      expect({ value, value_freezing }).toEqual({
+        value: before.value - paid,
+        value_freezing: before.value_freezing,
+      })
+    })
+
+    test('a provider that is down fails the withdrawal at once, unless its route has another account', async () => {
+      const before = await alpha.available()
+      const down = await alpha.withdraw(5_000, {
+        route: { purpose: 'provider_down' },
+        webhook_url: receiver.url,
+      })
+      expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
+      await waitForCallback(down.c_id, 'payment.failed')
+      expect(await alpha.available()).toBe(before)
+      const moved = await alpha.withdraw(5_000, { route: { purpose: 'failover' } })
+      expect(moved.body.result.payment.status).toMatchObject({ status: 'processing' })
+      expect((await waitForFinal(moved.c_id)).status.status).toBe('success')
+    })
+
+    test('a route can give 18-digit ids', async () => {
+      const { body } = await alpha.withdraw(7_000, { route: { purpose: 'numeric_id' } })
+      expect(body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
+    })
+
+    // P12, P13
+    test('every route pays a valid account of its country, and refuses a bad one and keeps nothing of it', async () => {
+      const routes = alpha.merchant.routes.filter(
+        ({ purpose, direction }) => purpose === 'normal' && direction === 'out',
+      )
+      expect(routes).toHaveLength(6)
+      for (const route of routes) {
+        const { c_id, body } = await alpha.withdraw(3_000, { route })
+        expect({ route, body }).toMatchObject({ body: { success: true } })
+        expect((await waitForFinal(c_id)).status.status).toBe('success')
+        const bad = await alpha.withdraw(3_000, {
+          route,
+          bank: { account: { id: '1' }, ...CODES[route.currency] },
+        })
+        expect({ route, code: bad.body.error.code }).toEqual({ route, code: 8600 })
+        expect((await alpha.status(bad.c_id)).body.error.code).toBe(6010)
+      }
+    })
+
+    test('at once above the balance: exactly as many are accepted as it pays for, and their sum is held', async () => {
+      const route = { method: 'bank_transfer', currency: 'LKR' }
+      const before = await alpha.balance('LKR')
+      const value = 15_000_000 + OPEN_DIGITS
+      const responses = await Promise.all(Array.from({ length: 30 }, () => alpha.withdraw(value, { route })))
+      const accepted = responses.filter(({ body }) => body.success).length
+      expect(accepted).toBe(Math.floor(before.value / value))
+      const codes = responses.flatMap(({ body }) => (body.success ? [] : [body.error.code]))
+      expect(codes).toEqual(Array.from({ length: 30 - accepted }, () => 6004))
+      expect(await alpha.balance('LKR')).toMatchObject({
+        value: before.value - accepted * value,
+        value_freezing: before.value_freezing + accepted * value,
+      })
+    })
+
+    // E11
+    test('50 requests at once with one c_id create one withdrawal with one hold', async () => {
+      const c_id = 'a withdrawal of my own'
+      const value = 4_000_000 + OPEN_DIGITS
+      const responses = await Promise.all(Array.from({ length: 50 }, () => alpha.withdraw(value, { c_id })))
+      const [created, ...others] = responses.filter(({ body }) => body.success)
+      expect(others).toEqual([])
+      const h_id = created?.body.result.payment.identifiers.h_id
+      for (const { body } of responses.filter((response) => !response.body.success))
+        expect(body.error).toMatchObject({ code: 6009, context: { h_id } })
+      const { merchant_id } = alpha.merchant
+      const { entries } = await operator()('multihub.balances.v1.BalanceService/ListEntries', {
+        merchant_id,
+        payment_id: h_id,
+      })
+      expect(entries).toMatchObject([{ kind: 'LEDGER_ENTRY_KIND_HOLD', amount: { minor: String(value) } }])
+    })
+
+    // P3, E14
+    test('one that the balance does not pay for leaves a record and nothing else, and its c_id is free', async () => {
+      const before = await alpha.balance()
+      const value = before.value + 1_000_000
+      const { c_id, body, http_status } = await alpha.withdraw(value, { webhook_url: receiver.url })
+      expect([http_status, body.error.code]).toEqual([400, 6004])
+      expect((await alpha.status(c_id)).body.error.code).toBe(6010)
+      expect((await alpha.notify({ c_id })).body.error.code).toBe(6010)
+      const { merchant_id } = alpha.merchant
+      const { refusals } = await operator()('multihub.payments.v1.PaymentService/ListWithdrawalRefusals', {
+        merchant_id,
+      })
+      expect(refusals[0]).toMatchObject({ cId: c_id, errorCode: 6004, amount: { minor: String(value) } })
+      const { payments } = await operator()('multihub.payments.v1.PaymentService/ListPayments', {
+        merchant_id,
+      })
+      expect(payments.map((payment: { cId: string }) => payment.cId)).not.toContain(c_id)
+      const again = await alpha.withdraw(5_908, { c_id, webhook_url: receiver.url })
+      expect(again.body.result.payment.status.status).toBe('success')
+      await waitForCallback(c_id, 'payment.completed')
+      // The refused request had the same callback address. Both events are those of the second one.
+      const { h_id } = again.body.result.payment.identifiers
+      expect(new Set(receiver.of(c_id).map(({ body }) => body.id.split(':')[0]))).toEqual(new Set([h_id]))
+      expect((await alpha.balance()).value).toBe(before.value - 5_908)
+    })
+
+    // P15
+    test('callbacks of a withdrawal can be requested again', async () => {
+      const { c_id, body } = await alpha.withdraw(6_908, { webhook_url: receiver.url })
+      const { h_id } = body.result.payment.identifiers
+      await waitForCallback(c_id, 'payment.completed')
+      expect((await alpha.notify({ c_id })).body.result.payment.destination).toBe('out')
+      expect((await alpha.resend(h_id, 'again')).body.result).toMatchObject({ status: 'queued' })
+      await eventually(
+        async () => receiver.of(c_id).filter(({ body }) => body.id === `${h_id}:payment.completed`).length,
+        (count = 0) => count >= 3,
+      )
+    })
+
+    // E9, B4
+    test('a route of the other direction is 1008, and the ledger is consistent after all of this', async () => {
+      const route = alpha.merchant.routes.find(({ direction }) => direction === 'out')
+      expect((await alpha.deposit(1_000, { route: route ?? {} })).body.error.code).toBe(1008)
+      expect(await verifyLedgerOf(operator())).toMatchObject({ consistent: true })
+    })
+  })
+}
+
+/** The codes that an account needs in its country. */
+const CODES: Readonly<Record<string, object>> = { INR: { ifsc: 'SBIN0001234' }, AUD: { code: '062000' } }
