@@ -10,6 +10,11 @@ import { holdFundsEffect } from '../domain/payment-effects.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
 
+/** Short pauses, because the merchant gets 2002 until the ledger has decided. */
+const BACKOFF = { first_ms: 200, max_ms: 10_000 }
+/** With pauses of 5 s on average, the ledger may be unavailable for half a day before the effect is stuck. */
+const TRIES_MAX = 10_000
+
 /** What placing a hold needs. */
 export interface HoldFundsDeps {
   readonly ledger: LedgerClient
@@ -23,6 +28,8 @@ export interface HoldFundsDeps {
 export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect<StoredPayment> {
   return holdFundsEffect.bind<StoredPayment>({
     ...LEDGER_EFFECT_LIMITS,
+    tries_max: TRIES_MAX,
+    backoff: BACKOFF,
     async run(_effect, withdrawal) {
       const route = await findRoute(withdrawal.service_id)
       if (!route) throw new Error(`the route ${withdrawal.service_id} is unknown`)

@@ -1,0 +1,186 @@
+import { createClient, createRouterTransport } from '@connectrpc/connect'
+import { type HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { createBudget } from '#lib/patterns/effects/budget.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { now } from '#lib/platform/time.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
+import type { CallResult } from './domain/call-result.ts'
+import type { StoredPayment } from './domain/payment.ts'
+import { bindCaptureHold } from './effects/capture-hold.ts'
+import { bindCreateAtProvider } from './effects/create-at-provider.ts'
+import { bindDiscardRefused } from './effects/discard-refused.ts'
+import { bindHoldFunds } from './effects/hold-funds.ts'
+import type { LedgerClient } from './effects/ledger-call.ts'
+import { bindPollProvider } from './effects/poll-provider.ts'
+import { bindPublishEvent } from './effects/publish-event.ts'
+import { bindReleaseHold } from './effects/release-hold.ts'
+import { bindRepeatCreate } from './effects/repeat-create.ts'
+import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
+import { WITHDRAWAL_ROUTE } from './payment.fixture.ts'
+import { keyOfPayment } from './store/payments.ts'
+import type { PaymentsStore } from './store/payments-store.ts'
+import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
+
+/** What a withdrawal comes to. */
+export interface Scenario {
+  /** The code with which the ledger refuses the hold; 0 when it places it. */
+  readonly refused_code: 0 | ErrorCode
+  /** What each account of the route makes of an order, while the process that crashes runs and after that. */
+  readonly accounts: Readonly<Record<string, { readonly at_first: Answer; readonly later: Answer }>>
+}
+
+/** `down` takes no order. The others take it; `silent` does not answer, and succeeds. */
+export type Answer = 'success' | 'declined' | 'silent' | 'down'
+
+/** The other systems, as all processes see them. They count what arrives once, however often it is repeated. */
+export interface Outside {
+  readonly holds: Map<string, number>
+  readonly resolutions: Map<string, HoldResolution>
+  /** By account, the idempotency keys of the orders that it took. */
+  readonly orders: Map<string, Set<string>>
+  /** By event key, the names of the events that arrived. */
+  readonly events: Map<string, Set<string>>
+}
+
+/** Where a process crashes: before or after its `at`-th write or call, counted from 1. */
+export interface CrashPoint {
+  readonly at: number
+  readonly when: 'before' | 'after'
+}
+
+/** A payments process whose writes and calls never end after its crash. */
+export interface CrashingProcess {
+  readonly deps: CreatePaymentDeps
+  readonly runner: EffectRunner<StoredPayment>
+  /** Resolves when the process crashes. */
+  readonly crashed: Promise<'crashed'>
+}
+
+/** Makes the other systems before anything has arrived. */
+export function newOutside(): Outside {
+  return { holds: new Map(), resolutions: new Map(), orders: new Map(), events: new Map() }
+}
+
+/** Makes a process over the collections. Without a crash point it runs on. */
+export function startCrashingProcess(
+  store: PaymentsStore,
+  outside: Outside,
+  { refused_code, accounts }: Scenario,
+  crash?: CrashPoint,
+): CrashingProcess {
+  const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<'crashed'>()
+  let steps = 0
+  let is_dead = false
+  const never = <T>(): Promise<T> => {
+    is_dead = true
+    reportCrash('crashed')
+    return new Promise<T>(() => {})
+  }
+  const step = async <T>(act: () => T | Promise<T>): Promise<T> => {
+    if (is_dead) return never()
+    steps += 1
+    const is_here = crash?.at === steps
+    if (is_here && crash.when === 'before') return never()
+    const result = await act()
+    return is_dead || is_here ? never() : result
+  }
+
+  const stage = crash ? 'at_first' : 'later'
+  const take = (account_id: string, key: string): void => {
+    outside.orders.set(account_id, (outside.orders.get(account_id) ?? new Set()).add(key))
+  }
+  const is_known = (key: string): boolean => [...outside.orders.values()].some((keys) => keys.has(key))
+  const amount = { minor: 150_000n, currency: 'INR' }
+  const success = (): CallResult => ({ kind: 'success', provider_id: 'p-1', amount, completed_at: now() })
+  const connector = scriptedConnector(
+    (account_id, { idempotency_key }) =>
+      step((): CallResult => {
+        const answer = accounts[account_id]?.[stage] ?? 'down'
+        if (answer === 'down') return { kind: 'not_sent', reason: 'connection refused' }
+        take(account_id, idempotency_key)
+        if (answer === 'silent') return { kind: 'unknown', reason: 'no response' }
+        return answer === 'success' ? success() : { kind: 'declined', code: 6044, provider_id: 'p-1' }
+      }),
+    {
+      idempotency_window_ms: Number.POSITIVE_INFINITY,
+      lookUp: async ({ idempotency_key }) => {
+        if (!is_known(idempotency_key)) return { kind: 'not_found' }
+        const is_declined = Object.values(accounts).some(({ later }) => later === 'declined')
+        return is_declined ? { kind: 'declined', code: 6044, provider_id: 'p-1' } : (success() as never)
+      },
+    },
+  )
+  const provider_calls = connector.deps({ scheduleOf: () => ({ first_ms: 5, max_ms: 5 }) })
+  const ledger = ledgerOf(outside, refused_code, step)
+  const findRoute = async () => ({ ...WITHDRAWAL_ROUTE, provider_accounts: Object.keys(accounts) })
+  const payments = withSteps(store.payments, step)
+  const stores = { payments, withdrawal_refusals: withSteps(store.withdrawal_refusals, step) }
+  const runner = createEffectRunner<StoredPayment>({
+    collection: payments,
+    clock_guard: trustedClock,
+    keyOf: keyOfPayment,
+    sweep_ms: 10,
+    effects: [
+      bindHoldFunds({ ledger, findRoute }),
+      bindCaptureHold(ledger),
+      bindReleaseHold(ledger),
+      bindDiscardRefused(stores),
+      bindCreateAtProvider(provider_calls),
+      bindPollProvider(provider_calls),
+      bindRepeatCreate(provider_calls),
+      bindPublishEvent({
+        budget: createBudget(100),
+        publish: (subject, event_key) =>
+          step(() => {
+            outside.events.set(event_key, (outside.events.get(event_key) ?? new Set()).add(subject))
+          }),
+        close: async () => {},
+      }),
+    ],
+  })
+  const deps: CreatePaymentDeps = {
+    ...stores,
+    runner,
+    findRoute,
+    hasAccount: () => true,
+    admitAccounts: (account_ids) => account_ids,
+    nextNumericId: () => '118432100000420001',
+  }
+  return { deps, runner, crashed }
+}
+
+type Step = <T>(act: () => T | Promise<T>) => Promise<T>
+
+/** The collection with each write as a step, and reads that end with the process. */
+function withSteps<D extends object>(collection: Collection<D>, step: Step): Collection<D> {
+  return {
+    ...collection,
+    insert: (...write) => step(() => collection.insert(...write)),
+    replace: (...write) => step(() => collection.replace(...write)),
+    delete: (...write) => step(() => collection.delete(...write)),
+  }
+}
+
+/** A ledger that gives each id one result permanently, and refuses to resolve a hold in two ways. */
+function ledgerOf(outside: Outside, refused_code: number, step: Step): LedgerClient {
+  const transport = createRouterTransport(({ service }) =>
+    service(LedgerService, {
+      placeHold: ({ holdId }) =>
+        step(() => {
+          outside.holds.set(holdId, refused_code)
+          return { entry: { entryId: holdId, refusedCode: refused_code } }
+        }),
+      resolveHold: ({ holdId, resolution }) =>
+        step(() => {
+          const earlier = outside.resolutions.get(holdId) ?? resolution
+          if (outside.holds.get(holdId) !== 0 || earlier !== resolution)
+            throw new Error('the hold is not open')
+          outside.resolutions.set(holdId, resolution)
+          return {}
+        }),
+    }),
+  )
+  return createClient(LedgerService, transport)
+}

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { withRequest } from '#lib/platform/context.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { clock, now } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { refuseWithdrawal } from '../domain/new-payment.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import { bindDiscardRefused } from '../effects/discard-refused.ts'
+import { bindHoldFunds } from '../effects/hold-funds.ts'
+import { type ScriptedLedger, scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
+import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
+import { findPayment } from './find-payment.ts'
+
+const POLICY = { service_ids: [], currencies: [] }
+
+let fixture: PaymentsFixture
+beforeAll(async () => {
+  fixture = await openPayments()
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** What creating a withdrawal needs, over this ledger. Effects of other kinds are left as they are. */
+function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): CreatePaymentDeps {
+  const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
+    service_id === WITHDRAWAL_ROUTE.service_id ? { ...WITHDRAWAL_ROUTE, ...changes } : undefined
+  const effects = [bindHoldFunds({ ledger: ledger.client, findRoute }), bindDiscardRefused(fixture.store)]
+  return {
+    ...fixture.deps(effects),
+    withdrawal_refusals: fixture.store.withdrawal_refusals,
+    findRoute,
+    hasAccount: () => true,
+    admitAccounts: (account_ids) => account_ids.filter((account_id) => account_id !== 'down'),
+    nextNumericId: () => '118432100000420001',
+  }
+}
+
+function request(changes: Partial<CreatePaymentRequest> = {}): CreatePaymentRequest {
+  return {
+    merchant_id: '7001',
+    environment: 'test',
+    policy: POLICY,
+    service_id: WITHDRAWAL_ROUTE.service_id,
+    direction: 'out',
+    c_id: uuidv7(),
+    amount: 150_000n,
+    currency: 'INR',
+    beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
+    ...changes,
+  }
+}
+
+const stored = ({ merchant_id, environment, c_id }: CreatePaymentRequest) =>
+  fixture.store.payments.get({ merchant_id, environment, c_id })
+
+/** Runs work for a caller whose deadline ends soon. */
+const inAHurry = <T>(work: () => Promise<T>): Promise<T> =>
+  withRequest({ request_id: 'r-1', deadline_ms: clock.monotonic_ms() + 500 }, work)
+
+describe('refusals', () => {
+  const unknown_account = { beneficiary: { account_id: '1', ifsc: 'SBIN0001234' } }
+  const no_ifsc = { beneficiary: { account_id: '123456789012' } }
+
+  // E9, P12: each row takes precedence over all later rows; the last two are decided by the route and the ledger.
+  test.each<[string, number, Partial<CreatePaymentRequest>, Partial<PaymentRoute>, boolean]>([
+    ['a deposit on this route', 1008, { direction: 'in', ...unknown_account }, {}, false],
+    ['a disabled route', 1002, unknown_account, { enabled: false }, false],
+    ['an amount below the minimum', 6001, unknown_account, { minimum_amount: 150_001n }, false],
+    ['another currency', 6002, { currency: 'TRY', ...unknown_account }, {}, false],
+    ['a missing IFSC', 1005, no_ifsc, { provider_accounts: ['down'] }, true],
+    ['a bad account', 8600, unknown_account, { provider_accounts: ['down'] }, true],
+    ['a used c_id', 6009, {}, { provider_accounts: ['down'] }, true],
+    ['accounts that are all known to be down', 7002, {}, { provider_accounts: ['down'] }, false],
+    ['a refusal by the ledger', 6004, {}, {}, false],
+  ])('%s is %d, also when later ones apply', async (_what, code, changes, route, is_used) => {
+    const input = request(changes)
+    if (is_used) await createPayment(depsOver(scriptedLedger()), request({ c_id: input.c_id }))
+    const refusing = scriptedLedger(() => 6004)
+    await expect(createPayment(depsOver(refusing, route), input)).rejects.toMatchObject({ code })
+    expect(refusing.holds).toHaveLength(code === 6004 ? 1 : 0)
+    if (!is_used) expect(await stored(input)).toBeUndefined()
+  })
+})
+
+test('a c_id that the ledger refused can be used again, under a new hold', async () => {
+  const input = request()
+  const codes = [6004, 6006, 0]
+  const ledger = scriptedLedger(() => codes.shift() ?? 0)
+  const deps = depsOver(ledger)
+  await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+  await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6006 })
+  expect(await createPayment(deps, input)).toMatchObject({ status: 'created' })
+  expect(new Set(ledger.holds.map(({ holdId }) => holdId)).size).toBe(3)
+})
+
+// P3, E13
+test('a ledger that does not decide in time is 2002, and payment.status completes the withdrawal', async () => {
+  let is_down = true
+  const ledger = scriptedLedger(() => {
+    if (is_down) throw new Error('the ledger is down')
+    return 0
+  })
+  const deps = depsOver(ledger)
+  const input = request()
+  await expect(inAHurry(() => createPayment(deps, input))).rejects.toThrow(Unavailable)
+  const { merchant_id, environment, c_id } = input
+  const query = { merchant_id, environment, policy: POLICY, c_id }
+  await expect(inAHurry(() => findPayment(deps, query))).rejects.toThrow(Unavailable)
+  await expect(inAHurry(() => createPayment(deps, input))).rejects.toThrow(Unavailable)
+  is_down = false
+  await eventually(
+    () => findPayment(deps, query).catch(() => undefined),
+    (found) => found?.status === 'created',
+  )
+  await expect(createPayment(deps, input)).rejects.toMatchObject({
+    code: 6009,
+    context: { status: 'created' },
+  })
+  expect(new Set(ledger.holds.map(({ holdId }) => holdId)).size).toBe(1)
+})
+
+// P3
+test('a lost answer of a refusal is recovered: payment.status says 6010, and the c_id is free', async () => {
+  let is_lost = true
+  const ledger = scriptedLedger(() => {
+    if (is_lost) throw new Error('the answer is lost')
+    return 6004
+  })
+  const deps = depsOver(ledger)
+  const input = request()
+  await expect(inAHurry(() => createPayment(deps, input))).rejects.toThrow(Unavailable)
+  is_lost = false
+  const { merchant_id, environment, c_id } = input
+  const query = { merchant_id, environment, policy: POLICY, c_id }
+  await eventually(
+    () => findPayment(deps, query).catch((error: { readonly code?: number }) => error),
+    (found) => found !== undefined && 'code' in found && found.code === 6010,
+  )
+  expect(await createPayment(depsOver(scriptedLedger()), input)).toMatchObject({ status: 'created' })
+})
+
+// E11
+test('a second request waits for the decision about the first one', async () => {
+  const decision = Promise.withResolvers<number>()
+  const ledger = scriptedLedger(() => decision.promise)
+  const deps = depsOver(ledger)
+  const input = request()
+  const first = createPayment(deps, input)
+  const others = Array.from({ length: 5 }, () => createPayment(deps, input))
+  decision.resolve(0)
+  const { h_id } = await first
+  for (const other of await Promise.allSettled(others))
+    expect(other).toMatchObject({ reason: { code: 6009, context: { h_id, status: 'created' } } })
+  expect(ledger.holds).toHaveLength(1)
+})
+
+test('a refused withdrawal that a crash left is discarded by the next request with its c_id', async () => {
+  const input = request()
+  const left = refuseWithdrawal({ ...newReservation({ c_id: input.c_id }), effects: [] }, 6004, now())
+  await fixture.store.payments.insert(left)
+  const created = await createPayment(depsOver(scriptedLedger()), input)
+  expect(created).toMatchObject({ status: 'created' })
+  expect(created.payment_id).not.toBe(left.payment_id)
+  const { merchant_id, payment_id } = left
+  expect(await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })).toBeDefined()
+})
