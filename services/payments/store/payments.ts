@@ -19,7 +19,7 @@ export const PAYMENTS: CollectionSpec = {
 }
 
 /** The key of a payment in the store. */
-export type PaymentKey = Pick<Payment, 'merchant_id' | 'environment' | 'c_id'>
+type PaymentKey = Pick<Payment, 'merchant_id' | 'environment' | 'c_id'>
 
 /** Takes the key from a payment or from a request that names one. */
 export function keyOfPayment({ merchant_id, environment, c_id }: PaymentKey): {
@@ -28,7 +28,7 @@ export function keyOfPayment({ merchant_id, environment, c_id }: PaymentKey): {
   return { merchant_id, environment, c_id }
 }
 
-/** The merchant's payment with this public id. Absence is confirmed by a linearizable read (P2). */
+/** The merchant's payment with this public id, by a linearizable read (P2). */
 export async function findByHId(
   payments: Collection<StoredPayment>,
   merchant_id: string,
@@ -36,10 +36,8 @@ export async function findByHId(
   h_id: string,
 ): Promise<Stored<StoredPayment> | undefined> {
   const range = { equals: [merchant_id, environment, h_id] }
-  const [payment] = await payments.find('by_h_id', range, { limit: 1 })
-  if (payment !== undefined) return payment
-  const [confirmed] = await payments.find('by_h_id', range, { limit: 1, linearizable: true })
-  return confirmed
+  const [payment] = await payments.find('by_h_id', range, { limit: 1, linearizable: true })
+  return payment
 }
 
 /** The payment of any merchant with this `payment_id` or `h_id`. */

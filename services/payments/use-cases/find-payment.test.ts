@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -14,10 +15,10 @@ const OWNER = {
 const NUMERIC = '118432100000420001'
 
 let fixture: PaymentsFixture
-let plain: Payment
+let plain: Stored<Payment>
 let numeric: Payment
 
-async function insert(c_id: string, changes: Partial<Payment> = {}): Promise<Payment> {
+async function insert(c_id: string, changes: Partial<Payment> = {}): Promise<Stored<Payment>> {
   const payment_id = uuidv7()
   const ids = [payment_id]
   const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, ids, effects: [] })
@@ -26,7 +27,7 @@ async function insert(c_id: string, changes: Partial<Payment> = {}): Promise<Pay
 
 beforeAll(async () => {
   fixture = await openPayments()
-  plain = await insert('one')
+  plain = await insert('one', { status: 'success' })
   numeric = await insert('numeric', { h_id: NUMERIC, ids: [uuidv7(), NUMERIC] })
 })
 afterAll(async () => {
@@ -57,15 +58,21 @@ describe('a lookup by a merchant', () => {
   })
 
   // P2
-  test.each(['c_id', 'h_id'])(
-    'finds a payment by its %s also while a former primary does not',
-    async (name) => {
+  test.each<[string, string, Payment['status'] | undefined]>([
+    ['c_id', 'does not know it', undefined],
+    ['h_id', 'does not know it', undefined],
+    ['c_id', 'has an earlier status', 'created'],
+    ['h_id', 'has an earlier status', 'created'],
+  ])(
+    'finds a payment by its %s as it is also while a former primary %s',
+    async (name, _what, outdated_status) => {
       const { payments } = fixture.store
+      const outdated = outdated_status && { ...plain, status: outdated_status }
       const behind: typeof payments = {
         ...payments,
-        get: async (key, options) => (options?.linearizable ? payments.get(key) : undefined),
+        get: async (key, options) => (options?.linearizable ? payments.get(key) : outdated),
         find: async (index, range, options) =>
-          options.linearizable ? payments.find(index, range, options) : [],
+          options.linearizable ? payments.find(index, range, options) : outdated ? [outdated] : [],
       }
       const named = { [name]: name === 'c_id' ? plain.c_id : plain.h_id }
       expect(await findPayment({ ...fixture.deps(), payments: behind }, { ...OWNER, ...named })).toEqual(

@@ -77,16 +77,16 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'amount <= route.minimum_amount)',
   },
   {
-    name: 'absence of an h_id is not confirmed',
+    name: 'an h_id is not read linearizably',
     file: 'services/payments/store/payments.ts',
     search: '{ limit: 1, linearizable: true }',
     replace: '{ limit: 1 }',
   },
   {
-    name: 'absence of a c_id is not confirmed',
+    name: 'a c_id is not read linearizably',
     file: 'services/payments/use-cases/find-payment.ts',
-    search: '(await payments.get(key, { linearizable: true }))',
-    replace: 'undefined',
+    search: 'c_id }, { linearizable: true })',
+    replace: 'c_id })',
   },
   {
     name: 'callbacks of the provider are not verified',
