@@ -4,7 +4,7 @@ import { sleep } from '#lib/platform/time.ts'
 import { type ReadyUrls, type SystemProcess, startProcess } from '../../support/child.ts'
 import type { Variables } from '../../support/system-settings.ts'
 
-/** What a place is doing. `idle` places run, and no fault has them. */
+/** What the process of a place is doing. */
 export type PlaceState = 'down' | 'starting' | 'running' | 'paused'
 
 /** Where a process of the system runs, is killed, and starts again on the same data and ports. */

@@ -7,11 +7,14 @@ import { type Evidence, paymentsOf } from '../../simulation/invariants/judge.ts'
 import { balancesOf, entriesOf } from '../../simulation/invariants/ledger.ts'
 import { recordKey } from '../../simulation/workload/history.ts'
 import type { SimulatedCredential } from '../../simulation/workload/merchants.ts'
-import type { PublicApi } from '../../simulation/workload/public-api.ts'
+import type { PublicApi, PublicOutcome } from '../../simulation/workload/public-api.ts'
 import { mapConcurrently } from './pages.ts'
 
 const READS = 16
 const NOT_FOUND = 6010
+const UNAVAILABLE = 2002
+const READ_TRIES_MAX = 30
+const READ_PAUSE_MS = 1_000
 
 /** The time within which the verification of the ledger ends. */
 const VERIFICATION_LIMIT_MS = 120_000
@@ -48,12 +51,27 @@ async function shownStatus(
   credential: SimulatedCredential | undefined,
   c_id: string,
 ): Promise<string> {
-  if (credential === undefined) return 'no credential'
   const params = { payment: { identifiers: { c_id } } }
-  const outcome = await api.call(credential, { method: 'payment.status', params })
+  const outcome = await readUntilAnswered(api, credential, { method: 'payment.status', params })
   if (outcome.kind === 'error') return `error ${outcome.code}`
   if (outcome.kind === 'none') return 'no response'
   return (outcome.result['payment'] as { status: { status: string } }).status.status
+}
+
+/** Repeats a read that gets no response or 2002, which a slow machine can cause. */
+async function readUntilAnswered(
+  api: PublicApi,
+  credential: SimulatedCredential | undefined,
+  body: object,
+): Promise<PublicOutcome> {
+  if (credential === undefined) return { kind: 'none', was_sent: false }
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await api.call(credential, body)
+    const is_conclusive =
+      outcome.kind === 'success' || (outcome.kind === 'error' && outcome.code !== UNAVAILABLE)
+    if (is_conclusive || tries === READ_TRIES_MAX) return outcome
+    await sleep(READ_PAUSE_MS)
+  }
 }
 
 async function compareBalances(
@@ -68,9 +86,8 @@ async function compareBalances(
     merchantId,
     environment: Environment.TEST,
   })
-  const outcome =
-    credential === undefined ? undefined : await api.call(credential, { method: 'balance.get', params: {} })
-  const result = outcome?.kind === 'success' ? outcome.result : {}
+  const outcome = await readUntilAnswered(api, credential, { method: 'balance.get', params: {} })
+  const result = outcome.kind === 'success' ? outcome.result : {}
   const amounts = (result['balance'] as PublicBalance | undefined)?.amounts ?? []
   for (const [currency, { available, held }] of balancesOf(entriesOf(evidence), merchantId)) {
     const balance = balances.find((one) => one.currency === currency)
