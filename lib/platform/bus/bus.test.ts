@@ -91,6 +91,15 @@ if ('skip' in nats) {
       await bus.close()
       await nats.restart()
     })
+
+    test('a bus can be closed while the server dies', async () => {
+      const bus = await open('near')
+      nats.pause()
+      const closed = bus.close()
+      await nats.kill()
+      await closed
+      await nats.restart()
+    })
   })
 }
 

@@ -91,9 +91,11 @@ export async function openPersistentConnection(
     current: () => current,
     async close() {
       closing.abort()
-      if (current === undefined) return
-      await flush(current)
-      await current.close()
+      // The connection can be lost during the flush, and then there is no current one.
+      const connection = current
+      if (connection === undefined) return
+      await flush(connection)
+      await connection.close()
     },
   }
 }
