@@ -22,10 +22,14 @@ export interface ScriptedConnector {
   deps(changes?: Partial<ProviderCallDeps>): ProviderCallDeps
 }
 
-/** Makes a connector that gives each create the result of `resultOf`. Lookups find nothing unless `changes` has one. */
+/**
+ * Makes a connector that gives each create the result of `resultOf`. Lookups find nothing unless `changes`, or `changesOf`
+ * for one account, has one.
+ */
 export function scriptedConnector(
   resultOf: (account_id: string, order: ProviderOrder) => Promise<CallResult> | CallResult,
   changes: Partial<Connector> = {},
+  changesOf: (account_id: string) => Partial<Connector> = () => ({}),
 ): ScriptedConnector {
   const creates: ReceivedCreate[] = []
   const connect = (account_id: string): Connector => ({
@@ -41,6 +45,7 @@ export function scriptedConnector(
     lookUp: async () => ({ kind: 'not_found' }),
     parseCallback: () => undefined,
     ...changes,
+    ...changesOf(account_id),
   })
   const accountOf = ({
     attempt: { account_id },

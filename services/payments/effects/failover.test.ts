@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { now, useClock } from '#lib/platform/time.ts'
+import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
+import type { CallResult } from '../domain/call-result.ts'
+import { admitWithdrawal } from '../domain/new-payment.ts'
+import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { newDeposit, newReservation } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { bindCreateAtProvider } from './create-at-provider.ts'
+import { bindPollProvider } from './poll-provider.ts'
+import { bindRepeatCreate } from './repeat-create.ts'
+import { scriptedConnector } from './scripted-connector.fixture.ts'
+
+const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused', is_provider_failure: true }
+const MINUTE_MS = 60_000
+
+let fixture: PaymentsFixture
+let clock: AdjustableClock
+let restoreClock: () => void
+beforeEach(async () => {
+  clock = createAdjustableClock()
+  restoreClock = useClock(clock)
+  fixture = await openPayments()
+})
+afterEach(async () => {
+  await fixture[Symbol.asyncDispose]()
+  restoreClock()
+})
+
+/** The operations that exist at the providers, by account and key: what would be paid. */
+type Operations = Set<string>
+
+/** A process that dies at a write: nothing that it does afterwards reaches the store. */
+interface Process {
+  readonly runner: EffectRunner<StoredPayment>
+  /** The accounts and keys of the creates that it sent. */
+  readonly creates: () => readonly string[]
+}
+
+/** When a process dies: before or after it stores the first document that fits. */
+interface Crash {
+  readonly when: (document: StoredPayment) => boolean
+  readonly is_stored: boolean
+}
+
+/** A process. The accounts that are `down` cannot be reached by it. */
+function startProcess(
+  operations: Operations,
+  { down, window_ms, crash }: { down: readonly string[]; window_ms: number; crash?: Crash },
+): Process {
+  let is_dead = false
+  const { payments } = fixture.store
+  const alive = (): void => {
+    if (is_dead) throw new Error('the process is dead')
+  }
+  const collection: typeof payments = {
+    ...payments,
+    async replace(document, version) {
+      alive()
+      if (crash?.when(document)) {
+        is_dead = true
+        if (crash.is_stored) await payments.replace(document, version)
+        throw new Error('the process dies')
+      }
+      return payments.replace(document, version)
+    },
+    async get(...question) {
+      alive()
+      return payments.get(...question)
+    },
+  }
+  const idsAt = (account_id: string, key: string): string => `${account_id} ${key}`
+  const connector = scriptedConnector(
+    (account_id, { idempotency_key }) => {
+      alive()
+      if (down.includes(account_id)) return NOT_SENT
+      operations.add(idsAt(account_id, idempotency_key))
+      return { kind: 'pending', provider_id: 'p-1' }
+    },
+    { idempotency_window_ms: window_ms },
+    (account_id) => ({
+      async lookUp({ idempotency_key }) {
+        if (!operations.has(idsAt(account_id, idempotency_key))) return { kind: 'not_found' }
+        const amount = { minor: 150_000n, currency: 'INR' }
+        return { kind: 'success', provider_id: 'p-1', amount, completed_at: now() }
+      },
+    }),
+  )
+  const deps = connector.deps()
+  const effects = [bindCreateAtProvider(deps), bindPollProvider(deps), bindRepeatCreate(deps)]
+  return {
+    runner: fixture.runner(effects, { collection, sweep_ms: 20 }),
+    creates: () =>
+      connector.creates.map(({ account_id, idempotency_key }) => idsAt(account_id, idempotency_key)),
+  }
+}
+
+function newPayment(direction: 'in' | 'out'): Payment {
+  const created_at = now()
+  const changes = {
+    provider_accounts: ['first', 'second', 'third'],
+    attempt: { number: 1, account_id: 'first', created_at },
+    created_at,
+  }
+  return direction === 'in' ? newDeposit(changes) : admitWithdrawal(newReservation(changes), created_at)
+}
+
+async function read(payment: Payment): Promise<Stored<Payment> | undefined> {
+  const stored = await fixture.store.payments.get(keyOfPayment(payment))
+  return stored && requireAdmitted(stored)
+}
+
+/** Runs the payment in a process until it dies. */
+async function runUntilDeath({ runner }: Process, payment: Payment): Promise<void> {
+  const inserted = await runner.insert(payment)
+  await runner.runEffects(inserted).catch(() => undefined)
+}
+
+/** Lets another process take over. Leases expire and polls become due until the payment is as expected. */
+async function takeOver(
+  { runner }: Process,
+  payment: Payment,
+  isExpected: (payment: Payment) => boolean,
+): Promise<Payment> {
+  runner.start()
+  const stored = await eventually(
+    async () => {
+      clock.stepWall(2 * MINUTE_MS)
+      return read(payment)
+    },
+    (found) => found !== undefined && isExpected(found),
+  )
+  if (!stored) throw new Error('the payment does not exist')
+  return stored
+}
+
+const isSecondAttempt = ({ attempt }: StoredPayment): boolean => attempt.number === 2
+const isSecondSent = (document: StoredPayment): boolean =>
+  isSecondAttempt(document) && document.status === 'processing'
+const hasAnomaly = ({ effects }: Payment): boolean => effects.some(recordAnomalyEffect.matches)
+const isPaid = ({ status }: Payment): boolean => status === 'success'
+const ALWAYS = Number.POSITIVE_INFINITY
+
+// P4
+describe.each(['in', 'out'] as const)('a crash during a failover, direction %s', (direction) => {
+  test('before the next attempt is stored keeps the payment at the first account', async () => {
+    const operations: Operations = new Set()
+    const payment = newPayment(direction)
+    const crash = { when: isSecondAttempt, is_stored: false }
+    const dying = startProcess(operations, { down: ['first'], window_ms: ALWAYS, crash })
+    await runUntilDeath(dying, payment)
+    expect(await read(payment)).toMatchObject({ status: 'created', attempt: { number: 1 } })
+
+    // The account works again. The same key goes to it, because the first request may have arrived.
+    const next = startProcess(operations, { down: [], window_ms: ALWAYS })
+    const paid = await takeOver(next, payment, isPaid)
+    expect(paid.attempt).toMatchObject({ number: 1, account_id: 'first' })
+    expect([...operations]).toEqual([`first ${payment.payment_id}:1`])
+    expect([...dying.creates(), ...next.creates()]).not.toContain(`second ${payment.payment_id}:2`)
+  })
+
+  test('before the next attempt is stored leaves the payment to the operator without idempotency keys', async () => {
+    const operations: Operations = new Set()
+    const payment = newPayment(direction)
+    const crash = { when: isSecondAttempt, is_stored: false }
+    await runUntilDeath(startProcess(operations, { down: ['first'], window_ms: 0, crash }), payment)
+    const next = startProcess(operations, { down: [], window_ms: 0 })
+    const open = await takeOver(next, payment, hasAnomaly)
+    expect(open).toMatchObject({ status: 'processing', attempt: { number: 1, account_id: 'first' } })
+    expect(next.creates()).toEqual([])
+    expect(operations.size).toBe(0)
+  })
+
+  test.each([
+    ['after the next attempt is stored', { when: isSecondAttempt, is_stored: true }],
+    ['before the result of the next attempt is stored', { when: isSecondSent, is_stored: false }],
+    ['after the result of the next attempt is stored', { when: isSecondSent, is_stored: true }],
+  ])('%s keeps the payment at the second account, where it is paid once', async (_what, crash) => {
+    const operations: Operations = new Set()
+    const payment = newPayment(direction)
+    const down = ['first']
+    const dying = startProcess(operations, { down, window_ms: ALWAYS, crash })
+    await runUntilDeath(dying, payment)
+    expect(await read(payment)).toBeDefined()
+
+    const next = startProcess(operations, { down, window_ms: ALWAYS })
+    const paid = await takeOver(next, payment, isPaid)
+    expect(paid.attempt).toMatchObject({ number: 2, account_id: 'second' })
+    expect([...operations]).toEqual([`second ${payment.payment_id}:2`])
+    expect(next.creates().filter((create) => !create.startsWith('second '))).toEqual([])
+  })
+})
+
+// P4
+test('a process that was overtaken does not move the payment to another account', async () => {
+  const operations: Operations = new Set()
+  const payment = newPayment('out')
+  const { promise: answer, resolve } = Promise.withResolvers<CallResult>()
+  const paused = scriptedConnector((account_id) => (account_id === 'first' ? answer : NOT_SENT))
+  const runner = fixture.runner([bindCreateAtProvider(paused.deps())])
+  const inserted = await runner.insert(payment)
+  const running = runner.runEffects(inserted)
+  await eventually(
+    async () => paused.creates.length,
+    (count) => count === 1,
+  )
+
+  const next = startProcess(operations, { down: ['first'], window_ms: 0 })
+  await takeOver(next, payment, ({ status }) => status === 'processing')
+  resolve(NOT_SENT)
+  await running.catch(() => undefined)
+  expect(await read(payment)).toMatchObject({ status: 'processing', attempt: { number: 1 } })
+  expect(paused.creates.map(({ account_id }) => account_id)).toEqual(['first'])
+  expect(operations.size).toBe(0)
+})
