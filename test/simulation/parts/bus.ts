@@ -24,10 +24,17 @@ export interface SimulatedBus {
   connect(process: SimulatedProcess): Bus
 }
 
-interface Subscriber {
+/** The connection of one process. */
+interface Connection {
   readonly process: SimulatedProcess
+  /** When the last message arrives that is not late. A connection keeps the order of those. */
+  arrival_ms: number
+}
+
+interface Subscriber {
+  readonly connection: Connection
   readonly matches: (tokens: readonly string[]) => boolean
-  readonly queue: string | undefined
+  readonly queue_group: string | undefined
   readonly messages: SubscriptionQueue
 }
 
@@ -36,16 +43,23 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
   const subscribers = new Set<Subscriber>()
   const faults: BusFaults = { lost: 0, repeated: 0, late: 0, late_max_ms: 0, is_down: false }
 
-  const delayMs = (): number =>
-    choices.chance(faults.late) ? choices.between(1, faults.late_max_ms) : choices.between(0.1, 1)
+  function arrivalMs(connection: Connection): number {
+    const now_ms = machine.scheduler.now_ms()
+    if (choices.chance(faults.late)) return now_ms + choices.between(1, faults.late_max_ms)
+    connection.arrival_ms = Math.max(connection.arrival_ms, now_ms + choices.between(0.1, 1))
+    return connection.arrival_ms
+  }
 
   function send(subject: string, data: Uint8Array, headers: Readonly<Record<string, string>>): void {
     const message = Object.freeze({ subject, data: data.slice(), headers: Object.freeze({ ...headers }) })
-    for (const { process, messages } of receiversOf(subscribers, subject, choices)) {
+    for (const [connection, queues] of receiversOf(subscribers, subject, choices)) {
+      const { process } = connection
       const copies = choices.chance(faults.lost) ? 0 : choices.chance(faults.repeated) ? 2 : 1
       if (copies !== 1) trace.add(`bus ${subject} to ${process.name}: ${copies} copies`)
       for (let copy = 0; copy < copies; copy += 1) {
-        machine.schedule(process, machine.scheduler.now_ms() + delayMs(), () => messages.accept(message))
+        machine.schedule(process, arrivalMs(connection), () => {
+          for (const messages of queues) messages.accept(message)
+        })
       }
     }
   }
@@ -53,6 +67,7 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
   return {
     faults,
     connect(process) {
+      const connection: Connection = { process, arrival_ms: 0 }
       let is_closed = false
       const assertConnected = (): void => {
         if (is_closed || faults.is_down) throw new Unavailable('the bus is not connected')
@@ -67,9 +82,10 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
         async subscribe(pattern, handler, options = {}) {
           if (is_closed) throw new Unavailable('the bus is closed')
           assertPattern(pattern)
-          const { queue, ...limits } = { queue: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
+          const { queue_group, ...limits } = { queue_group: undefined, ...SUBSCRIPTION_DEFAULTS, ...options }
           const messages = createSubscriptionQueue(handler, { pattern, ...limits })
-          const subscriber = { process, matches: createSubjectMatcher(pattern), queue, messages }
+          const matches = createSubjectMatcher(pattern)
+          const subscriber: Subscriber = { connection, matches, queue_group, messages }
           subscribers.add(subscriber)
           return {
             close() {
@@ -81,25 +97,35 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
         connected: () => !is_closed && !faults.is_down,
         async close() {
           is_closed = true
-          for (const subscriber of [...subscribers]) {
-            if (subscriber.process === process) subscribers.delete(subscriber)
-          }
+          const closed = [...subscribers].filter((subscriber) => subscriber.connection === connection)
+          for (const subscriber of closed) subscribers.delete(subscriber)
+          await Promise.all(closed.map(({ messages }) => messages.close()))
         },
       }
     },
   }
 }
 
-/** The matching subscribers of live processes: all without a queue name, and one of each queue. */
-function receiversOf(subscribers: Set<Subscriber>, subject: string, choices: Choices): readonly Subscriber[] {
+/** The queues of all matching subscribers without a queue group and of one of each group, by connection. */
+function receiversOf(
+  subscribers: Set<Subscriber>,
+  subject: string,
+  choices: Choices,
+): ReadonlyMap<Connection, readonly SubscriptionQueue[]> {
   const receivers: Subscriber[] = []
-  const queues = new Map<string, Subscriber[]>()
+  const groups = new Map<string, Subscriber[]>()
   const tokens = subject.split('.')
   for (const subscriber of subscribers) {
-    if (!subscriber.process.is_alive) subscribers.delete(subscriber)
+    const { queue_group } = subscriber
+    if (!subscriber.connection.process.is_alive) subscribers.delete(subscriber)
     else if (!subscriber.matches(tokens)) continue
-    else if (subscriber.queue === undefined) receivers.push(subscriber)
-    else queues.set(subscriber.queue, [...(queues.get(subscriber.queue) ?? []), subscriber])
+    else if (queue_group === undefined) receivers.push(subscriber)
+    else groups.set(queue_group, [...(groups.get(queue_group) ?? []), subscriber])
   }
-  return [...receivers, ...[...queues.values()].map((queue) => choices.pick(queue))]
+  for (const group of groups.values()) receivers.push(choices.pick(group))
+  const queues = new Map<Connection, SubscriptionQueue[]>()
+  for (const { connection, messages } of receivers) {
+    queues.set(connection, [...(queues.get(connection) ?? []), messages])
+  }
+  return queues
 }
