@@ -5,12 +5,14 @@ import { FAILED_SEEDS } from './failed-seeds.ts'
 process.env['MULTIHUB_LOG_LEVEL'] = 'error'
 await import('./log-lines.ts')
 const { runSeeds, seedsFrom } = await import('./run-seeds.ts')
+const { faultKind } = await import('./faults/plan.ts')
 
 /**
- * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace]`: simulates the
+ * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--with KIND]`: simulates the
  * whole system under faults. Without `--from` the first seed is new; `--failed` simulates every seed that ever failed.
  * `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each seed twice and
- * compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
+ * compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event. `--with KIND`
+ * leaves out the seeds without that kind of faults; several may be given.
  */
 const { values } = parseArgs({
   options: {
@@ -22,13 +24,16 @@ const { values } = parseArgs({
     small: { type: 'boolean', default: false },
     failed: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
+    with: { type: 'string', multiple: true, default: [] },
   },
 })
 // The only use of the real clock: it chooses new seeds.
 const first = values.from === undefined ? Date.now() % 1_000_000_000 : Number(values.from)
 if (!values.failed) console.log(`simulating ${values.seeds} seeds from ${first}`)
 const failed = await runSeeds({
-  seeds: values.failed ? FAILED_SEEDS.map(({ seed }) => seed) : seedsFrom(first, Number(values.seeds)),
+  seeds: values.failed
+    ? FAILED_SEEDS.map(({ seed }) => seed)
+    : seedsFrom(first, Number(values.seeds), values.with.map(faultKind)),
   end_ms:
     values.minutes === undefined
       ? Number.POSITIVE_INFINITY

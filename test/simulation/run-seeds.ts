@@ -1,3 +1,4 @@
+import { type FaultKind, planOf } from './faults/plan.ts'
 import { type SeedResult, simulateSeed } from './simulate.ts'
 
 /** Which seeds to simulate, and how. */
@@ -60,10 +61,10 @@ function report(
   is_small: boolean,
 ): void {
   const faults = [...plan.faults].map(([kind, rate]) => `${kind} ${rate.toFixed(3)}`)
-  const { copies, is_combined, merchants, customers, load_ms } = plan
+  const { copies, is_combined, has_sandbox, has_operator, merchants, customers, load_ms } = plan
   console.log(`\nSEED ${seed} FAILED`)
   console.log(
-    `  ${is_combined ? 'all roles in each of' : 'each role in'} ${copies} processes, ${merchants} merchants with ${customers} customers for ${load_ms} ms`,
+    `  ${is_combined ? 'all roles in each of' : 'each role in'} ${copies} processes, ${merchants} merchants with ${customers} customers for ${load_ms} ms${has_operator ? ', an operator' : ''}${has_sandbox ? ', the sandbox' : ''}`,
   )
   console.log(`  faults: ${faults.join(', ') || 'none'}`)
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) console.log(`  violated: ${problem}`)
@@ -73,7 +74,10 @@ function report(
   console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1${is_small ? ' --small' : ''} --trace\n`)
 }
 
-/** Consecutive seeds. */
-export function* seedsFrom(first: number, count: number): Iterable<number> {
-  for (let seed = first; seed < first + count; seed += 1) yield seed
+/** Consecutive seeds, without those that lack one of the kinds of faults. */
+export function* seedsFrom(first: number, count: number, kinds: readonly FaultKind[] = []): Iterable<number> {
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { faults } = planOf(seed, false)
+    if (kinds.every((kind) => faults.has(kind))) yield seed
+  }
 }

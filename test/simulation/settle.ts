@@ -6,6 +6,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { documentsOf, paymentsOf } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
+import { revocationsHold } from './invariants/revocation.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
 import type { PublicApi } from './workload/public-api.ts'
@@ -13,6 +14,9 @@ import type { World } from './world/world.ts'
 
 /** Within this time after the last fault everything is final: an expiry, and the longest back-off that faults cause. */
 const SETTLE_MAX_MS = 400_000
+
+/** What was sent before faults stopped may still arrive late, and be slow at the store several times. */
+export const LAST_COMMAND_MS = 15_000
 
 /** The time within which the verification of the ledger ends. */
 const VERIFICATION_MAX_MS = 120_000
@@ -46,7 +50,8 @@ export async function* finalReads(
   const verification = world.choicesOf('verification').chance(VERIFIED) ? await verify(world) : undefined
   if (verification?.consistent === false)
     yield `the verification of the ledger found ${describe(verification)}`
-  for (const { merchant_id, credentials } of merchants) {
+  for (const merchant of merchants) {
+    const { merchant_id, credentials } = merchant
     const [credential] = credentials
     if (credential === undefined) continue
     for (const payment of paymentsOf(world)) {
@@ -73,6 +78,7 @@ export async function* finalReads(
         yield `${merchant_id} is shown ${balance?.available} and ${balance?.held} ${currency}, not ${available} and ${held}`
       }
     }
+    yield* revocationsHold(world.operator, api, merchant)
   }
 }
 

@@ -1,14 +1,19 @@
 import { sleep } from '#lib/platform/time.ts'
 import { injectFaults } from './faults/inject.ts'
-import { choosePlan, type Plan } from './faults/plan.ts'
+import { type Plan, planOf } from './faults/plan.ts'
 import { callbacksAreSigned, deliveriesHaveEnded, eventsAreDelivered } from './invariants/callbacks.ts'
 import type { Invariant } from './invariants/judge.ts'
-import { creditsMatchPayments, journalReplays, outcomesAreRecorded } from './invariants/ledger.ts'
+import {
+  checkpointsFollow,
+  creditsMatchPayments,
+  journalReplays,
+  outcomesAreRecorded,
+} from './invariants/ledger.ts'
 import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
 import { createWatch } from './invariants/watch.ts'
 import { faultIn, watchLog } from './log-lines.ts'
-import { finalReads, settle } from './settle.ts'
+import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { runCustomer } from './workload/customer.ts'
 import { createHistory, type History } from './workload/history.ts'
 import {
@@ -17,6 +22,7 @@ import {
   RECEIVER_ORIGINS,
   type SimulatedMerchant,
 } from './workload/merchants.ts'
+import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
@@ -43,6 +49,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   booksAgree,
   creditsMatchPayments,
   journalReplays,
+  checkpointsFollow,
   outcomesAreRecorded,
   eventsAreDelivered,
   deliveriesHaveEnded,
@@ -65,12 +72,13 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   const history = createHistory()
   const watch = createWatch(history)
   const problems: string[] = []
-  const world = await createWorld(seed, {
+  const plan = planOf(seed, is_small)
+  const world = await createWorld(seed, plan.has_sandbox, {
     onChange: watch.onChange,
+    onRequest: watch.onRequest,
     onCallback: watch.onCallback,
     ...(onLine === undefined ? {} : { onLine }),
   })
-  const plan = choosePlan(world.choicesOf('plan'), is_small)
   history.may_read_behind = plan.faults.has('store fails over')
   const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
   const onRejection = (error: unknown): void => {
@@ -104,6 +112,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       callbacks: world.receivers.callbacks,
       history,
       merchants,
+      is_faultless: plan.faults.size === 0,
     }
     for (const [name, invariant] of Object.entries(INVARIANTS)) {
       for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
@@ -133,7 +142,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
 /** Starts all processes and creates the merchants. Nothing fails yet. */
 async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerchant[]> {
   const choices = world.choicesOf('merchants')
-  addPlaces(world, plan.copies, plan.is_combined)
+  addPlaces(world, plan)
   await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
   const merchants: SimulatedMerchant[] = []
   for (let number = 0; number < plan.merchants; number += 1) {
@@ -168,7 +177,17 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       merchant_id,
     )
   })
-  await Promise.all([...customers, ...treasurers, injectFaults(world, plan, () => !isOpen())])
+  const operators = merchants.map((merchant, index) => {
+    const choices = world.choicesOf(`operator ${index}`)
+    return plan.has_operator
+      ? runOperator({ clientOf: world.operator, choices, isOpen }, merchant)
+      : undefined
+  })
+  const faults = injectFaults(world, plan, () => !isOpen())
+  await Promise.all([...customers, ...treasurers, ...operators, faults])
+  // The store may still be slow with the last commands that were sent under faults.
+  await sleep(LAST_COMMAND_MS)
+  for (const merchant of merchants) await reopen(world.operator, merchant)
 }
 
 function describe(error: unknown): string {

@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import { LedgerAccount, LedgerEntryKind, LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { DeliverySchema, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { PaymentSchema, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
 import {
   createHistory,
   type History,
@@ -19,18 +20,23 @@ export type ChangeableFacts = {
 
 const MERCHANT_ID = '7'
 const AMOUNT = 12_000
+const ENDPOINT_SECRET = 'endpoint secret'
 const ENDPOINT = {
   endpoint_id: 'e1',
   origin: 'http://127.0.0.1:1/r0',
-  secret: 'endpoint secret',
+  secrets: [ENDPOINT_SECRET],
+  has_unknown_secret: false,
+  may_be_closed: false,
   max_retries: 2,
+  events: PAYMENT_EVENTS,
 }
 
 const MERCHANT: SimulatedMerchant = {
   merchant_id: MERCHANT_ID,
-  credentials: [{ application_id: 1, api_version: 'v1', secret: 'api secret' }],
+  credentials: [{ application_id: 1, api_version: 'v1', secret: 'api secret', secrets: ['api secret'] }],
   routes: [],
   endpoints: [ENDPOINT],
+  access_codes: new Set(),
 }
 
 /** The record of the payment `c1`, which succeeded. */
@@ -123,7 +129,7 @@ export function soundFacts(): ChangeableFacts {
 /** A signed callback that its receiver acknowledged. */
 export function callbackOf(delivery_id: string, id: string, answered = 200): Facts['callbacks'][number] {
   const body = JSON.stringify({ id, merchant_id: MERCHANT_ID })
-  const hash = createHash('sha512').update(body).update(ENDPOINT.secret).digest('hex')
+  const hash = createHash('sha512').update(body).update(ENDPOINT_SECRET).digest('hex')
   const headers = { 'x-webhook-id': delivery_id, 'x-data-hash': hash }
   return { origin: ENDPOINT.origin, at_ms: 0, headers, body, answered }
 }

@@ -1,4 +1,3 @@
-import { log } from '#lib/platform/telemetry/log.ts'
 import { sleep } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
@@ -133,30 +132,34 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   [
     'process is paused',
     ({ cluster }, choices) => {
-      cluster.pause(choices.pick(cluster.places), choices.pick([100, 2_000, 8_000, 20_000]))
+      cluster.pause(choices.pick(cluster.places), choices.pick([100, 2_000, 8_000, 20_000, 45_000]))
       return undefined
     },
   ],
   [
     'clock steps',
-    ({ cluster }, choices) => {
-      const { clock_error, name } = choices.pick(cluster.places)
-      clock_error.offset_ms = choices.between(-900, 900)
-      log.debug({ part: name }, 'the clock of a simulated machine steps')
+    (world, choices) => {
+      setClock(world, choices.pick(world.cluster.places), choices.between(-900, 900))
       return undefined
     },
   ],
   [
     'clock is wrong',
-    async ({ cluster, trace }, choices) => {
-      const { clock_error, name } = choices.pick(cluster.places)
-      clock_error.offset_ms = choices.pick([-1, 1]) * choices.between(6_000, 200_000)
-      trace.add(`${name} has a clock that is wrong by ${Math.round(clock_error.offset_ms)} ms`)
+    async (world, choices) => {
+      const place = choices.pick(world.cluster.places)
+      setClock(world, place, choices.pick([-1, 1]) * choices.between(6_000, 200_000))
       await sleep(choices.between(100, 5_000))
-      clock_error.offset_ms = choices.between(-500, 500)
+      setClock(world, place, choices.between(-500, 500))
     },
   ],
 ]
+
+/** Sets the clock of a place to an error against the true time. */
+function setClock({ trace, scheduler }: World, { name, clock_error }: Place, offset_ms: number): void {
+  trace.add(`${name} has a clock that is wrong by ${Math.round(offset_ms)} ms`)
+  clock_error.offset_ms = offset_ms
+  clock_error.set_at_ms = scheduler.now_ms()
+}
 
 async function restart({ cluster }: World, place: Place, delay_ms: number): Promise<void> {
   await sleep(delay_ms)

@@ -1,4 +1,4 @@
-import type { Choices } from '../parts/random.ts'
+import { type Choices, createChoices } from '../parts/random.ts'
 
 /** The kinds of faults. A seed switches each kind on or off, and chooses how often it happens. */
 export const FAULT_KINDS = [
@@ -45,7 +45,11 @@ export interface Plan {
   /** How many processes each role has, and whether each process has all roles. */
   readonly copies: number
   readonly is_combined: boolean
+  /** Whether the role `sandbox` is the provider. */
+  readonly has_sandbox: boolean
   readonly merchants: number
+  /** Whether the operator changes registrations during the load. */
+  readonly has_operator: boolean
   readonly customers: number
   readonly load_ms: number
 }
@@ -53,9 +57,16 @@ export interface Plan {
 /** The longest load of a small simulation. */
 const SMALL_LOAD_MS = 500
 
-/** Chooses the plan of a seed. A small one has one merchant and a short load; the faults are the same. */
-export function choosePlan(choices: Choices, is_small: boolean): Plan {
-  const plan = chooseWholePlan(choices)
+/** The kind of faults with a name. Throws `TypeError` for an unknown one. */
+export function faultKind(name: string): FaultKind {
+  const kind = FAULT_KINDS.find((each) => each === name)
+  if (kind === undefined) throw new TypeError(`there is no kind of faults "${name}"`)
+  return kind
+}
+
+/** The plan of a seed. A small one has one merchant and a short load; the faults are the same. */
+export function planOf(seed: number, is_small: boolean): Plan {
+  const plan = chooseWholePlan(createChoices(seed, 'plan'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
@@ -71,7 +82,9 @@ function chooseWholePlan(choices: Choices): Plan {
     copies: choices.pick([1, 2, 2, 3]),
     is_combined: choices.chance(0.2),
     merchants: choices.integer(1, 3),
-    customers: choices.integer(1, 16),
-    load_ms: choices.pick([1_000, 3_000, 8_000]),
+    has_operator: choices.chance(0.4),
+    has_sandbox: choices.chance(0.25),
+    customers: choices.pick([1, 4, 12, 24]),
+    load_ms: choices.pick([1_000, 3_000, 6_000]),
   }
 }

@@ -16,6 +16,8 @@ export interface Evidence {
   readonly callbacks: readonly ReceivedCallback[]
   readonly history: History
   readonly merchants: readonly SimulatedMerchant[]
+  /** Whether it is certain that nothing failed. */
+  readonly is_faultless?: boolean
 }
 
 /** Finds violations in the evidence at the end of a simulation. */

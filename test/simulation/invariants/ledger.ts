@@ -60,6 +60,22 @@ function move(balance: Balance, { debit, credit, amount }: JournalEntry): void {
   if (credit === 'held') balance.held += amount
 }
 
+/** A loaded shard saves a checkpoint after this many batches. Some may be decided while it does. */
+const CHECKPOINT_LAG_MAX = 256 + 64
+
+/** The checkpoints follow the journals while the shards are loaded: none is far behind when nothing failed. */
+export const checkpointsFollow: Invariant = function* ({ databases, is_faultless }) {
+  if (!is_faultless) return
+  const heads = documentsOf<{ shard: number; seq: bigint }>(databases, 'balances', 'checkpoints')
+  const saved = new Map(heads.map(({ shard, seq }) => [shard, seq]))
+  const last = new Map(batchesOf(databases).map(({ shard, seq }) => [shard, seq]))
+  for (const [shard, seq] of last) {
+    const lag = seq - (saved.get(shard) ?? 0n)
+    if (lag > CHECKPOINT_LAG_MAX)
+      yield `the checkpoint of shard ${shard} is ${lag} batches behind its journal`
+  }
+}
+
 /** Each outcome that the ledger answered with is in its journal. */
 export const outcomesAreRecorded: Invariant = function* (evidence) {
   const recorded = new Map(entriesOf(evidence).map((entry) => [entry.id, entry]))

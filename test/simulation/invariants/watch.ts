@@ -1,15 +1,24 @@
+import type { WireRequest } from '../parts/http/serve-in-memory.ts'
+import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { mayFollow, observePayment } from '../workload/observe.ts'
 import type { StoredPayment } from './judge.ts'
+import { createLeaseWatch } from './leases.ts'
 
 /** The invariants that hold at every moment. */
 export interface Watch {
   readonly problems: readonly string[]
-  onChange(database: string, collection: string, change: Change): void
+  /** Judges a change of a document within the command that makes it. */
+  onChange(database: string, collection: string, change: Change, writer: Actor | undefined): void
+  /** Judges a request that a process sends. */
+  onRequest(request: WireRequest, sender: Actor): void
   /** Judges a callback when it arrives at its receiver. */
   onCallback(body: string): void
 }
+
+/** The path of a create at the provider (docs/provider-protocol.md). */
+const CREATE_PATH = '/provider/v1/operations'
 
 /** What never changes once it is written. */
 const PERMANENT = ['balances.journal', 'notifier.events']
@@ -31,12 +40,14 @@ export function createWatch(history: History): Watch {
   const problems: string[] = []
   const payment_ids = new Map<string, string>()
   const credited = new Set<string>()
+  const leases = createLeaseWatch()
   return {
     problems,
-    onChange(database, collection, change) {
+    onChange(database, collection, change, writer) {
       const name = `${database}.${collection}`
       const { key, before, after } = change
       if (PERMANENT.includes(name) && before !== undefined) problems.push(`${name} ${key} was changed`)
+      if (writer !== undefined) problems.push(...leases.onChange(change, writer))
       if (name === 'payments.payments') {
         problems.push(...paymentProblems(change))
         const payment = after as unknown as StoredPayment | undefined
@@ -47,6 +58,11 @@ export function createWatch(history: History): Watch {
         const { entries } = after as unknown as { entries: readonly { payment_id?: string }[] }
         for (const entry of entries) if (entry.payment_id !== undefined) credited.add(entry.payment_id)
       }
+    },
+    onRequest({ method, path, body }, sender) {
+      if (method !== 'POST' || path !== CREATE_PATH) return
+      const { idempotency_key } = JSON.parse(Buffer.from(body).toString())
+      problems.push(...leases.onCreate(idempotency_key, sender))
     },
     onCallback(text) {
       const { id, merchant_id, data } = JSON.parse(text)

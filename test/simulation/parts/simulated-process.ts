@@ -9,6 +9,17 @@ export interface ClockError {
   offset_ms: number
   /** How many milliseconds the clock counts per true millisecond. */
   readonly rate: number
+  /** When the clock was last set, in true time; absent when it never was. */
+  set_at_ms?: number
+}
+
+/** A process at the moment in which it acts. */
+export interface Actor {
+  readonly process: SimulatedProcess
+  /** The time on its own clock. */
+  readonly now_ms: number
+  /** Whether its clock was not set recently, so that what it decided a moment ago can be judged by its clock now. */
+  readonly has_steady_clock: boolean
 }
 
 /** One simulated process: what a kill ends and what a pause delays. */
@@ -40,9 +51,14 @@ export interface Machine {
   schedule(process: SimulatedProcess | undefined, time_ms: number, action: () => void): { cancel(): void }
   /** The clock of whatever process asks. */
   readonly clock: Clock
+  /** A process as it acts now; `undefined` for the world around the processes. */
+  actorOf(process: SimulatedProcess | undefined): Actor | undefined
   /** The states of the process that asks. */
   states(): Map<object, unknown>
 }
+
+/** Longer than any process needs from a decision to the end of the write that follows. */
+const STEADY_CLOCK_MS = 10_000
 
 /** The true wall time at the start of every simulation. */
 export const WALL_START_MS = Date.UTC(2026, 10, 21)
@@ -82,20 +98,27 @@ export function createMachine(scheduler: Scheduler): Machine {
     }
   }
 
+  const nowOf = (process: SimulatedProcess | undefined): number => {
+    if (process === undefined) return WALL_START_MS + scheduler.now_ms()
+    const { rate, offset_ms } = process.clock_error
+    return WALL_START_MS + offset_ms + scheduler.now_ms() * rate
+  }
+
   return {
     scheduler,
     now_ms: () => WALL_START_MS + scheduler.now_ms(),
+    actorOf(process) {
+      if (process === undefined) return undefined
+      const { set_at_ms = Number.NEGATIVE_INFINITY } = process.clock_error
+      const has_steady_clock = scheduler.now_ms() - set_at_ms > STEADY_CLOCK_MS
+      return { process, now_ms: nowOf(process), has_steady_clock }
+    },
     current,
     runIn,
     schedule,
     states: () => current()?.states ?? surroundings,
     clock: {
-      now_ms() {
-        const process = current()
-        if (process === undefined) return WALL_START_MS + scheduler.now_ms()
-        const { rate, offset_ms } = process.clock_error
-        return WALL_START_MS + offset_ms + scheduler.now_ms() * rate
-      },
+      now_ms: () => nowOf(current()),
       monotonic_ms: () => scheduler.now_ms() * rateOf(current()),
       after(delay_ms, action) {
         const process = current()

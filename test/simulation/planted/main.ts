@@ -39,7 +39,10 @@ async function copyProject(): Promise<string> {
 }
 
 /** Simulates with a planted fault. `undefined` when it was not found. */
-async function find(folder: string, { name, file, search, replace }: Mutation): Promise<Finding | undefined> {
+async function find(
+  folder: string,
+  { name, file, search, replace, needs = [] }: Mutation,
+): Promise<Finding | undefined> {
   const path = join(folder, file)
   const original = await readFile(path, 'utf8')
   if (original.split(search).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`)
@@ -49,9 +52,14 @@ async function find(folder: string, { name, file, search, replace }: Mutation): 
   )
   try {
     const parameters = ['--from', '1', '--seeds', '2000', '--stop', '--minutes', values.minutes]
-    const child = spawn(process.execPath, [join(folder, 'test/simulation/main.ts'), ...parameters], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    for (const kind of needs) parameters.push('--with', kind)
+    const child = spawn(
+      process.execPath,
+      [...process.execArgv, join(folder, 'test/simulation/main.ts'), ...parameters],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text

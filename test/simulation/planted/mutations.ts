@@ -1,3 +1,5 @@
+import type { FaultKind } from '../faults/plan.ts'
+
 /** One fault that is planted in the code of the product, to prove that simulation finds it. */
 export interface Mutation {
   readonly name: string
@@ -5,6 +7,8 @@ export interface Mutation {
   /** The code to replace. It occurs exactly once in the file. */
   readonly search: string
   readonly replace: string
+  /** Kinds of faults that it needs to be seen. Seeds without them are left out. */
+  readonly needs?: readonly FaultKind[]
 }
 
 /** All planted faults. When the code changes so that one no longer fits, the run says so. */
@@ -33,6 +37,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/effects/create-at-provider.ts',
     search: 'if (tries > 1)',
     replace: 'if (tries > 1_000)',
+    needs: ['process is killed'],
   },
   {
     name: 'the credit gets another id at each try',
@@ -81,12 +86,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/store/payments.ts',
     search: '{ limit: 1, linearizable: true }',
     replace: '{ limit: 1 }',
+    needs: ['store fails over'],
   },
   {
     name: 'a c_id is not read linearizably',
     file: 'services/payments/use-cases/find-payment.ts',
     search: 'c_id }, { linearizable: true })',
     replace: 'c_id })',
+    needs: ['store fails over'],
   },
   {
     name: 'callbacks of the provider are not verified',
@@ -130,12 +137,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'lib/patterns/effects/writes.ts',
     search: 'repeats || stored?.lease?.token === effect.lease?.token',
     replace: 'repeats || stored',
+    needs: ['process is paused'],
   },
   {
     name: 'a process acts after its lease ran out',
     file: 'lib/patterns/effects/run-leased.ts',
     search: '(lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()',
     replace: 'lease !== undefined) && (clock_guard.isTrusted() || now().getTime() > 0)',
+    needs: ['process is paused'],
   },
   {
     name: 'an event is removed without a receipt',
@@ -189,8 +198,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'funds are not checked',
     file: 'services/balances/domain/decide-command.ts',
-    search: 'before.available < posting.amount)',
-    replace: 'before.available < 0n)',
+    search: 'before.available < posting.amount ?',
+    replace: 'before.available < 0n ?',
   },
   {
     name: 'the ids of entries are not unique',
@@ -209,6 +218,30 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/balances/domain/decide-command.ts',
     search: "const is_released = posting.kind === 'hold' && draft",
     replace: "const is_released = posting.kind === 'capture' && draft",
+  },
+  {
+    name: 'a loaded shard saves no checkpoints',
+    file: 'services/balances/checkpoints/checkpointer.ts',
+    search: 'return is_interval_over && isAffordable()',
+    replace: 'return is_interval_over && is_stopped',
+  },
+  {
+    name: 'a replaced secret is accepted',
+    file: 'services/merchants/use-cases/rotate-secret.ts',
+    search: '...(overlap_seconds === 0 ? [] : keepOlder',
+    replace: '...(overlap_seconds < 0 ? [] : keepOlder',
+  },
+  {
+    name: 'a disabled credential is accepted',
+    file: 'gateway/auth/credential-checks.ts',
+    search: "if (settings.status === 'disabled')",
+    replace: "if (settings.status === 'disabled' && settings.version === 'v1')",
+  },
+  {
+    name: 'the sandbox forgets the key of an operation',
+    file: 'services/sandbox/store/operations.ts',
+    search: "key: ['idempotency_key', 'account_id'],",
+    replace: "key: ['idempotency_key', 'account_id', 'provider_id'],",
   },
   {
     name: 'a used nonce is accepted',

@@ -47,7 +47,7 @@ async function deposit(deps: CustomerDeps, merchant: SimulatedMerchant, c_id: st
     await sleep(choices.between(10, 1_000))
     if (choices.chance(0.5) && (await readStatus(deps, merchant, record))) break
   }
-  const follow_ups = choices.integer(0, 3)
+  const follow_ups = choices.integer(0, 2)
   for (let index = 0; index < follow_ups && record.is_accepted && isOpen(); index += 1) {
     await sleep(choices.between(0, choices.pick([10, 100, 1_000])))
     await choices.weighted([
@@ -85,7 +85,8 @@ function recordOf(
   return record
 }
 
-function amountFor(choices: Choices, { minimum_amount, digits }: SimulatedRoute): number {
+function amountFor(choices: Choices, { minimum_amounts, digits }: SimulatedRoute): number {
+  const [minimum_amount = 0] = minimum_amounts
   if (minimum_amount > 0 && choices.chance(0.1)) return choices.pick([minimum_amount - 1, minimum_amount])
   const amount = choices.integer(Math.max(1, minimum_amount), 1_000_000)
   return digits === undefined ? amount : amount - (amount % 1_000) + 1_000 + choices.pick(digits)
@@ -122,6 +123,8 @@ async function create(
       record.open_creates -= 1
       const { h_id } = outcome.context as { h_id: string }
       observeId(history, record, h_id)
+    } else if (merchant.access_codes.has(outcome.code)) {
+      record.open_creates -= 1
     } else if (!OPEN_CODES.includes(outcome.code)) {
       record.open_creates -= 1
       record.refused_code = outcome.code
@@ -137,7 +140,8 @@ function checkRefusal({ history }: CustomerDeps, merchant: SimulatedMerchant, re
   const route = merchant.routes.find((one) => one.service_id === service_id)
   const is_right =
     (refused_code === 6002 && currency !== route?.currency) ||
-    (refused_code === 6001 && amount < (route?.minimum_amount ?? 0))
+    (refused_code === 6001 && amount < Math.max(0, ...(route?.minimum_amounts ?? []))) ||
+    (refused_code === 1002 && route?.may_be_closed === true)
   if (!is_right) history.problems.push(`${record.c_id}: it was refused with ${refused_code} without a reason`)
 }
 

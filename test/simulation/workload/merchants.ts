@@ -5,6 +5,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { Choices } from '../parts/random.ts'
@@ -13,7 +14,12 @@ import type { Choices } from '../parts/random.ts'
 export interface SimulatedCredential {
   readonly application_id: number
   readonly api_version: 'v1' | 'v2'
-  readonly secret: string
+  /** The secret that the merchant signs with now. */
+  secret: string
+  /** All secrets that it ever had. */
+  readonly secrets: string[]
+  /** Whether its secret is no longer valid. */
+  readonly is_revoked?: boolean
 }
 
 /** A route for deposits. */
@@ -21,13 +27,17 @@ export interface SimulatedRoute {
   readonly service_id: number
   readonly currency: string
   readonly method: string
-  readonly minimum_amount: number
+  /** The least amounts that the route had or may have had. The first is that of its creation. */
+  readonly minimum_amounts: number[]
   /** The last three digits of amounts, where they choose what the provider does. */
   readonly digits?: readonly number[]
+  /** Whether the operator may have closed it for some time. */
+  may_be_closed: boolean
 }
 
 /** A route to create. */
-export interface RouteSpec extends Omit<SimulatedRoute, 'service_id'> {
+export interface RouteSpec extends Pick<SimulatedRoute, 'currency' | 'method' | 'digits'> {
+  readonly minimum_amount: number
   readonly provider_accounts: readonly string[]
   readonly has_numeric_ids: boolean
   readonly expires_in_seconds: number
@@ -43,8 +53,15 @@ export interface MerchantSpec {
 export interface SimulatedEndpoint {
   readonly endpoint_id: string
   readonly origin: string
-  readonly secret: string
+  /** The secrets that the merchant knows. */
+  readonly secrets: string[]
+  /** Whether it may have had a secret that the merchant does not know, because a response was lost. */
+  has_unknown_secret: boolean
+  /** Whether the operator may have closed it for some time. */
+  may_be_closed: boolean
   readonly max_retries: number
+  /** The events for which it gets callbacks. */
+  readonly events: readonly string[]
 }
 
 /** A merchant of the simulation, as its own systems know it. */
@@ -53,6 +70,8 @@ export interface SimulatedMerchant {
   readonly credentials: readonly SimulatedCredential[]
   readonly routes: readonly SimulatedRoute[]
   readonly endpoints: readonly SimulatedEndpoint[]
+  /** The codes with which all its requests may be refused, because of what the operator did. */
+  readonly access_codes: Set<number>
 }
 
 const METHODS = [
@@ -64,6 +83,9 @@ const METHODS = [
 /** The origins of the receivers of a simulation, two for each merchant. */
 export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
 
+/** Ordinary amounts, and those with which the sandbox does something else. */
+const SCENARIOS = [100, 200, 300, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 913, 915]
+
 /** Draws the routes of a simulated merchant. */
 export function drawMerchant(choices: Choices, number: number): MerchantSpec {
   const routes = METHODS.map((pair) => ({
@@ -72,6 +94,7 @@ export function drawMerchant(choices: Choices, number: number): MerchantSpec {
     minimum_amount: choices.pick([0, 100]),
     has_numeric_ids: choices.chance(0.3),
     expires_in_seconds: choices.pick([5, 10, 15]),
+    ...(choices.chance(0.3) ? { digits: SCENARIOS } : {}),
   }))
   return { routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
 }
@@ -97,6 +120,7 @@ export async function createMerchant(
     ],
     routes: await createRoutes(clientOf, merchantId, routes),
     endpoints: await createEndpoints(clientOf, choices, merchantId, origins),
+    access_codes: new Set(),
   }
 }
 
@@ -111,7 +135,7 @@ async function createCredential(
     environment: Environment.TEST,
     scopes: [...SCOPES],
   })
-  return { application_id: Number(credential?.applicationId), api_version, secret }
+  return { application_id: Number(credential?.applicationId), api_version, secret, secrets: [secret] }
 }
 
 async function createRoutes(
@@ -121,8 +145,8 @@ async function createRoutes(
 ): Promise<readonly SimulatedRoute[]> {
   const routes: SimulatedRoute[] = []
   for (const spec of specs) {
-    const { provider_accounts, has_numeric_ids, expires_in_seconds, ...shown } = spec
-    const { method, currency, minimum_amount } = shown
+    const { provider_accounts, has_numeric_ids, expires_in_seconds, minimum_amount, ...shown } = spec
+    const { method, currency } = shown
     const { route } = await clientOf(RouteService).createRoute({
       merchantId,
       environment: Environment.TEST,
@@ -136,7 +160,8 @@ async function createRoutes(
       minimumAmount: BigInt(minimum_amount),
       purpose: 'normal',
     })
-    routes.push({ service_id: Number(route?.serviceId), ...shown })
+    const service_id = Number(route?.serviceId)
+    routes.push({ service_id, ...shown, minimum_amounts: [minimum_amount], may_be_closed: false })
   }
   return routes
 }
@@ -148,9 +173,12 @@ async function createEndpoints(
   origins: readonly string[],
 ): Promise<readonly SimulatedEndpoint[]> {
   const endpoints: SimulatedEndpoint[] = []
-  for (let index = 0; index < choices.integer(1, origins.length); index += 1) {
+  const count = choices.integer(0, origins.length)
+  for (let index = 0; index < count; index += 1) {
     const origin = origins[index] ?? ''
     const max_retries = choices.integer(2, 5)
+    // All, or all but the first: that of a new payment.
+    const events = choices.chance(0.5) ? PAYMENT_EVENTS : PAYMENT_EVENTS.slice(1)
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({
       merchantId,
       environment: Environment.TEST,
@@ -158,8 +186,17 @@ async function createEndpoints(
       timeoutSeconds: choices.integer(5, 10),
       maxRetries: max_retries,
       retryDelaySeconds: 1,
+      events: [...events],
     })
-    endpoints.push({ endpoint_id: endpoint?.endpointId ?? '', origin, secret, max_retries })
+    endpoints.push({
+      endpoint_id: endpoint?.endpointId ?? '',
+      origin,
+      secrets: [secret],
+      has_unknown_secret: false,
+      may_be_closed: false,
+      max_retries,
+      events,
+    })
   }
   return endpoints
 }

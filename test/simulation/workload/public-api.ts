@@ -27,8 +27,11 @@ export interface PublicApi {
 /** The codes of a request that was not processed: its nonce was used before, or nothing could be checked. */
 const NOT_PROCESSED = [3000, 2002]
 
-/** How long a client waits. Documentation says at least 35 s for a create. */
-const TIMEOUT_MS = 45_000
+/** The codes of a request whose credential may not be used at that time. Its nonce is not used up. */
+const NOT_ADMITTED = [3004, 3008]
+
+/** How long clients wait: not long enough, about as long as a create may take, and as long as the documentation says. */
+const TIMEOUTS_MS = [2_000, 10_000, 45_000]
 
 /** The share of v2 requests that somebody sends again. */
 const REPLAYED = 0.05
@@ -57,7 +60,7 @@ export function createPublicApi(
       body: Buffer.from(text),
     }
     try {
-      const response = await network.request(origin, request, TIMEOUT_MS)
+      const response = await network.request(origin, request, choices.pick(TIMEOUTS_MS))
       return readOutcome(problems, response, isSigned)
     } catch (error) {
       return { kind: 'none', was_sent: !(error instanceof Error && error.message === 'ECONNREFUSED') }
@@ -73,6 +76,7 @@ export function createPublicApi(
     if (isProcessed(outcome) && isProcessed(replayed))
       problems.push('a request was processed again by a replay')
     if (isProcessed(outcome)) return outcome
+    if (outcome.kind === 'error' && NOT_ADMITTED.includes(outcome.code)) return outcome
     // The replay may have been the first to arrive, and its response may be lost.
     return isProcessed(replayed) ? replayed : { kind: 'none', was_sent: true }
   }
@@ -137,17 +141,18 @@ function readOutcome(
 }
 
 function isProcessed(outcome: PublicOutcome): boolean {
-  return outcome.kind === 'success' || (outcome.kind === 'error' && !NOT_PROCESSED.includes(outcome.code))
+  if (outcome.kind !== 'error') return outcome.kind === 'success'
+  return !NOT_PROCESSED.includes(outcome.code) && !NOT_ADMITTED.includes(outcome.code)
 }
 
-function signedV1({ secret }: SimulatedCredential): (response: WireResponse) => boolean {
+function signedV1({ secret, is_revoked }: SimulatedCredential): (response: WireResponse) => boolean {
   return ({ headers, body }) =>
     headers['x-data-hash'] === createHash('sha512').update(body).update(secret).digest('hex') ||
-    isBeforeProof(body)
+    isBeforeProof(body, is_revoked)
 }
 
 function signedV2(
-  { application_id, secret }: SimulatedCredential,
+  { application_id, secret, is_revoked }: SimulatedCredential,
   nonce: string,
 ): (response: WireResponse) => boolean {
   return ({ status, headers, body }) => {
@@ -161,13 +166,17 @@ function signedV2(
       digest,
     ]
     const expected = createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
-    return headers['x-data-signature'] === expected || isBeforeProof(body)
+    return headers['x-data-signature'] === expected || isBeforeProof(body, is_revoked)
   }
 }
 
-/** A response to a caller whose signature was not verified yet has no signature. With a good one, only 2002 is that early. */
-function isBeforeProof(body: Buffer): boolean {
-  return (parse(body) as { error?: { code?: number } } | undefined)?.error?.code === 2002
+/**
+ * A response to a caller whose signature was not verified has no signature. That is 3000 for a secret that is no longer
+ * valid, and only 2002 for a valid one.
+ */
+function isBeforeProof(body: Buffer, is_revoked = false): boolean {
+  const { error } = (parse(body) ?? {}) as { error?: { code?: number } }
+  return error?.code === (is_revoked ? 3000 : 2002)
 }
 
 function parse(body: Buffer): Record<string, unknown> | undefined {

@@ -53,7 +53,7 @@ export async function runTreasurer(deps: TreasurerDeps, merchantId: string): Pro
       [2, () => resolve('CAPTURE')],
       [2, () => resolve('RELEASE')],
     ])()
-    await sleep(choices.between(0, 60))
+    await sleep(choices.between(0, choices.pick([20, 100, 400])))
 
     function resolve(name: 'CAPTURE' | 'RELEASE'): Promise<void> {
       const resolution = HoldResolution[name]

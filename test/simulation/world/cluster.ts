@@ -137,7 +137,9 @@ export function createCluster(deps: ClusterDeps): Cluster {
     pause(place, time_ms) {
       if (place.process === undefined) return
       trace.add(`${place.process.name} is paused for ${Math.round(time_ms)} ms`)
-      place.process.paused_until_ms = machine.scheduler.now_ms() + time_ms
+      // A second pause does not shorten the first one, whose end its timers wait for.
+      const until_ms = machine.scheduler.now_ms() + time_ms
+      place.process.paused_until_ms = Math.max(place.process.paused_until_ms, until_ms)
     },
   }
 }

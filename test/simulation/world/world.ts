@@ -8,10 +8,11 @@ import { useClock } from '#lib/platform/time.ts'
 import { loadRoles } from '../../../roles.ts'
 import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
 import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
+import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import { type Choices, createChoices } from '../parts/random.ts'
 import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
 import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
-import { createMachine, type Machine, type SimulatedProcess } from '../parts/simulated-process.ts'
+import { type Actor, createMachine, type Machine, type SimulatedProcess } from '../parts/simulated-process.ts'
 import { createDatabase, type Database } from '../parts/store/database.ts'
 import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
@@ -19,15 +20,20 @@ import { createTrace, type Trace } from '../parts/trace.ts'
 import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createProvider, type Provider } from './provider/provider.ts'
+import { createSandboxProvider } from './provider/sandbox.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
 
-/** The roles that are simulated. The provider of the simulation takes the place of the sandbox. */
+/** The roles of every simulation. In some of them the sandbox is the provider. */
 export const SIMULATED_ROLES = ['merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
+
+const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
 
 /** The origin at which merchants reach the gateways. */
 export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
 
-const PROVIDER_ORIGINS = ['http://provider.example.com:9092', 'http://127.0.0.1:1']
+const SANDBOX_ORIGIN = 'http://provider.example.com:9092'
+/** The second one is that of the account `sandbox-down`. Nothing is there when the sandbox is the provider. */
+const PROVIDER_ORIGINS = [SANDBOX_ORIGIN, 'http://127.0.0.1:1']
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
 const PROVIDER_KEY = 'k'.repeat(64)
 
@@ -54,35 +60,54 @@ export interface World {
 
 /** What is observed while a simulation runs. */
 export interface WorldObservers {
-  readonly onChange: (database: string, collection: string, change: Change) => void
+  readonly onChange: (database: string, collection: string, change: Change, writer: Actor | undefined) => void
+  /** Called when a process sends a request. */
+  readonly onRequest: (request: WireRequest, sender: Actor) => void
   readonly onCallback: (body: string) => void
   readonly onLine?: (line: string) => void
 }
 
-/** Makes a world without processes and without faults, and puts it in the place of the real one. */
-export async function createWorld(seed: number, observers: WorldObservers): Promise<World> {
+/**
+ * Makes a world without processes and without faults, and puts it in the place of the real one. `has_sandbox` makes the
+ * role `sandbox` the provider.
+ */
+export async function createWorld(
+  seed: number,
+  has_sandbox: boolean,
+  observers: WorldObservers,
+): Promise<World> {
   const choicesOf = (name: string): Choices => createChoices(seed, name)
   const scheduler = createScheduler()
   const machine = createMachine(scheduler)
   const lines = createTrace(observers.onLine)
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
-  const http = createHttpNetwork(machine, choicesOf('http'), trace)
+  const http = createHttpNetwork(machine, choicesOf('http'), trace, (request) => {
+    const sender = machine.actorOf(machine.current())
+    if (sender !== undefined) observers.onRequest(request, sender)
+  })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
   const bus = createSimulatedBus(machine, choicesOf('bus'), trace)
   const databases = new Map<RoleName, Database>(
-    SIMULATED_ROLES.map((role) => [
+    ALL_ROLES.map((role) => [
       role,
-      createDatabase(role, (collection, change) => observers.onChange(role, collection, change)),
+      createDatabase(role, (collection, change) =>
+        observers.onChange(role, collection, change, machine.actorOf(stores.client())),
+      ),
     ]),
   )
   const processes = (): readonly SimulatedProcess[] =>
     cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
   const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes)
   const restores = replaceSurroundings(machine, http, choicesOf('product'))
-  const provider = createProvider(
-    { machine, network: http, choices: choicesOf('provider'), trace, key: new Secret(PROVIDER_KEY) },
-    PROVIDER_ORIGINS,
-  )
+  const databaseOf = (role: RoleName): Database => {
+    const database = databases.get(role)
+    if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
+    return database
+  }
+  const provider_deps = { machine, network: http, choices: choicesOf('provider'), trace }
+  const provider = has_sandbox
+    ? createSandboxProvider(machine, databaseOf('sandbox'))
+    : createProvider({ ...provider_deps, key: new Secret(PROVIDER_KEY) }, PROVIDER_ORIGINS)
   const receivers = createReceivers(
     machine,
     http,
@@ -90,7 +115,7 @@ export async function createWorld(seed: number, observers: WorldObservers): Prom
     RECEIVER_ORIGINS,
     observers.onCallback,
   )
-  const roles = await loadRoles(SIMULATED_ROLES)
+  const roles = await loadRoles(ALL_ROLES)
   const cluster = createCluster({
     machine,
     trace,
@@ -98,13 +123,9 @@ export async function createWorld(seed: number, observers: WorldObservers): Prom
     http,
     bus,
     carry: stores.carry,
-    databaseOf(role) {
-      const database = databases.get(role)
-      if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
-      return database
-    },
+    databaseOf,
     variables: {
-      MULTIHUB_SANDBOX_URL: PROVIDER_ORIGINS[0] ?? '',
+      MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
       MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
       MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
     },
@@ -140,21 +161,31 @@ function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choic
   ]
 }
 
-/** Adds the places of a cluster: `copies` processes per role, or as many with all roles. */
-export function addPlaces(world: World, copies: number, is_combined: boolean): void {
+/** How many processes a cluster has. */
+export interface ClusterSize {
+  /** The number of processes per role, or of those with all roles. */
+  readonly copies: number
+  readonly is_combined: boolean
+  readonly has_sandbox: boolean
+}
+
+/** Adds the places of a cluster. The sandbox has one process of its own. */
+export function addPlaces(world: World, { copies, is_combined, has_sandbox }: ClusterSize): void {
   const { cluster, http } = world
   const choices = world.choicesOf('clocks')
   const groups: readonly (readonly [name: string, roles: readonly RoleName[]])[] = is_combined
     ? [['all', SIMULATED_ROLES]]
     : SIMULATED_ROLES.map((role) => [role, [role]])
+  const clockError = () => ({ offset_ms: choices.between(-500, 500), rate: 1 + choices.between(-1e-4, 1e-4) })
   for (const [index, [name, roles]] of groups.entries()) {
     for (let copy = 1; copy <= copies; copy += 1) {
-      const clock_error = { offset_ms: choices.between(-500, 500), rate: 1 + choices.between(-1e-4, 1e-4) }
-      cluster.add(`${name}-${copy}`, `10.0.${index}.${copy}`, roles, clock_error)
+      cluster.add(`${name}-${copy}`, `10.0.${index}.${copy}`, roles, clockError())
     }
   }
+  if (has_sandbox) cluster.add('sandbox-1', '10.0.9.1', ['sandbox'], clockError())
   const originsOf = (role: RoleName, port: number): readonly string[] =>
     cluster.places.filter(({ roles }) => roles.includes(role)).map(({ host }) => `http://${host}:${port}`)
   http.addBalancer(PUBLIC_ORIGIN, originsOf('gateway', 8080))
   http.addBalancer(CALLBACK_ORIGIN, originsOf('payments', 9093))
+  if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf('sandbox', 9092))
 }

@@ -94,8 +94,13 @@ function createServerRegistry(choices: Choices): ServerRegistry {
   }
 }
 
-/** Makes a network without faults. */
-export function createHttpNetwork(machine: Machine, choices: Choices, trace: Trace): HttpNetwork {
+/** Makes a network without faults. `onRequest` is called when a request is sent, as code of its sender. */
+export function createHttpNetwork(
+  machine: Machine,
+  choices: Choices,
+  trace: Trace,
+  onRequest: (request: WireRequest) => void,
+): HttpNetwork {
   const servers = createServerRegistry(choices)
   const faults: HttpFaults = { refused: 0, lost_request: 0, lost_response: 0, late: 0, late_max_ms: 0 }
   const { scheduler } = machine
@@ -107,6 +112,7 @@ export function createHttpNetwork(machine: Machine, choices: Choices, trace: Tra
 
   function send(origin: string, request: WireRequest, events: RequestEvents): void {
     const client = machine.current()
+    onRequest(request)
     const server = servers.choose(origin)
     const name = `http ${client?.name ?? 'outside'} ${request.method} ${server?.process?.name ?? origin}${request.path}`
     const fail = (code: string): void =>

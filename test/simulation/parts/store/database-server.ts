@@ -4,8 +4,8 @@ import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
 import type { Database } from './database.ts'
-import type { MemoryCollection } from './memory-collection.ts'
-import type { CarryCommand, StoreCommand } from './store.ts'
+import { createFormerPrimaries } from './former-primaries.ts'
+import { type CarryCommand, isWrite, needsMajority, type StoreCommand } from './store.ts'
 
 /** What can go wrong with store commands, as probabilities. */
 export interface StoreFaults {
@@ -24,11 +24,14 @@ export interface DatabaseServers {
   readonly faults: StoreFaults
   /** Carries the commands of one database from any process. */
   readonly carry: CarryCommand
+  /** The process whose command a server applies at this moment. */
+  client(): SimulatedProcess | undefined
   /** No command of a database succeeds for this time. Those on their way may have happened. */
   stop(database: string, time_ms: number): void
   /**
    * Makes another server the primary. For a time some processes still read from the former one, which does not get the
-   * new writes; linearizable reads never do. A process knows the new primary once it has sent a write to it.
+   * new writes; linearizable reads never do. A process knows the new primary once it has sent a write to it. Some
+   * cannot reach the new primary at all for that time: none of their writes and linearizable reads succeeds.
    */
   failOver(database: Database, time_ms: number): void
   /** When the last stop ends and no former primary takes itself for the primary any longer. */
@@ -37,15 +40,6 @@ export interface DatabaseServers {
 
 /** The time limit of a command, as in production. */
 const LIMIT_MS = 5_000
-
-type ReadSource = Pick<MemoryCollection, 'get' | 'find'>
-
-/** A server that is no longer the primary and does not know it yet. */
-interface FormerPrimary {
-  readonly until_ms: number
-  readonly collections: ReadonlyMap<string, ReadSource>
-  readonly readers: Set<SimulatedProcess | undefined>
-}
 
 /** The result of `apply` at the server. */
 type Outcome<T> = { readonly value: T } | { readonly error: unknown }
@@ -60,23 +54,20 @@ export function createDatabaseServers(
   const { scheduler } = machine
   const faults: StoreFaults = { refused: 0, lost_command: 0, lost_result: 0, slow: 0, slow_max_ms: 0 }
   const down_until_ms = new Map<string, number>()
-  const former = new Map<string, FormerPrimary>()
+  const former = createFormerPrimaries(scheduler.now_ms, choices)
+  let served: SimulatedProcess | undefined
 
   const delayMs = (): number =>
     choices.chance(faults.slow) ? choices.between(1, faults.slow_max_ms) : choices.between(0.1, 1)
   const isDown = (database: string): boolean => scheduler.now_ms() < (down_until_ms.get(database) ?? 0)
-
-  function sourceOf(command: StoreCommand, process: SimulatedProcess | undefined): ReadSource | undefined {
-    const primary = former.get(command.database)
-    if (command.is_linearizable || primary === undefined || scheduler.now_ms() >= primary.until_ms)
-      return undefined
-    return primary.readers.has(process) ? primary.collections.get(command.collection) : undefined
-  }
+  /** Whether a command reaches a server that can answer it. */
+  const isServed = (command: StoreCommand, client: SimulatedProcess | undefined): boolean =>
+    former.isCutOff(command.database, client) ? !needsMajority(command) : !isDown(command.database)
 
   const carry: CarryCommand = (command, apply) => {
     const client = machine.current()
     const { kind, database, collection, subject } = command
-    const is_write = kind === 'insert' || kind === 'replace' || kind === 'delete'
+    const is_write = isWrite(command)
     const name = `store ${client?.name ?? 'outside'} ${database}.${collection} ${kind} ${subject}`
     const sent_ms = scheduler.now_ms()
     return new Promise((resolve, reject) => {
@@ -90,7 +81,8 @@ export function createDatabaseServers(
         const wait_ms = choices.chance(0.5) ? delayMs() : sent_ms + LIMIT_MS - scheduler.now_ms()
         fail(wait_ms, is_write ? new Ambiguous('the write may have happened') : new Unavailable('no result'))
       }
-      if (isDown(database) || choices.chance(faults.refused)) {
+      const is_cut_off = former.isCutOff(database, client)
+      if ((!is_cut_off && isDown(database)) || choices.chance(faults.refused)) {
         return fail(delayMs(), new Unavailable('the server refused the command'))
       }
       if (choices.chance(faults.lost_command)) return lose()
@@ -98,9 +90,9 @@ export function createDatabaseServers(
       scheduler.at(
         arrival_ms,
         () => {
-          if (isDown(database)) return lose()
-          if (is_write) former.get(database)?.readers.delete(client)
-          const outcome = outcomeOf(() => apply(sourceOf(command, client)))
+          if (!isServed(command, client)) return lose()
+          served = client
+          const outcome = outcomeOf(() => apply(former.sourceOf(command, client)))
           const result_ms = scheduler.now_ms() + delayMs()
           if (choices.chance(faults.lost_result) || result_ms > sent_ms + LIMIT_MS) return lose()
           machine.schedule(client, result_ms, () => {
@@ -121,25 +113,18 @@ export function createDatabaseServers(
   return {
     faults,
     carry,
+    client: () => served,
     stop(database, time_ms) {
       trace.add(`store ${database} stops for ${time_ms} ms`)
       down_until_ms.set(database, scheduler.now_ms() + time_ms)
     },
     failOver(database, time_ms) {
       trace.add(`store ${database.name} fails over, with a former primary for ${time_ms} ms`)
-      const copies = [...database.collections()].map(
-        (source) => [source.layout.name, source.snapshot()] as const,
-      )
-      former.set(database.name, {
-        until_ms: scheduler.now_ms() + time_ms,
-        collections: new Map(copies),
-        readers: new Set(processes().filter(() => choices.chance(0.5))),
-      })
+      former.add(database, time_ms, processes())
       // No server is the primary until the others have elected one.
       down_until_ms.set(database.name, scheduler.now_ms() + choices.between(0, Math.min(3_000, time_ms)))
     },
-    faultUntilMs: () =>
-      Math.max(0, ...down_until_ms.values(), ...[...former.values()].map(({ until_ms }) => until_ms)),
+    faultUntilMs: () => Math.max(former.untilMs(), ...down_until_ms.values()),
   }
 }
 

@@ -28,6 +28,16 @@ export interface StoreCommand {
   readonly is_linearizable: boolean
 }
 
+/** Whether a command changes a document. */
+export function isWrite({ kind }: StoreCommand): boolean {
+  return kind === 'insert' || kind === 'replace' || kind === 'delete'
+}
+
+/** Whether a former primary cannot answer a command, because the other servers of its set have to confirm it. */
+export function needsMajority(command: StoreCommand): boolean {
+  return isWrite(command) || command.is_linearizable
+}
+
 /**
  * Carries a command to the database and its result back. `apply` runs the command there. It takes the collection to
  * read from, which may be an old copy; writes ignore it.

@@ -34,6 +34,8 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
   const { network, choices, key } = deps
   const operations = new Map<string, ProviderOperation>()
   const problems: string[] = []
+  /** The keys that lookups did not find. */
+  const not_found = new Set<string>()
   const faults = noProviderFaults()
   const onProblem = (problem: string): void => void problems.push(problem)
   const sendCallbacks = createCallbackSender({ ...deps, faults, onProblem })
@@ -52,6 +54,7 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
     if (existing !== undefined) {
       const is_same =
         existing.amount === amount && existing.currency === currency && existing.method === method
+      if (!not_found.has(name)) onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
       if (is_same) return json(200, { accepted: true, ...reportOf(existing) })
       onProblem(`the key ${idempotency_key} was sent for two different operations`)
       return json(409, { accepted: false, code: 1013 })
@@ -77,8 +80,12 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
   }
 
   function lookUp(account_id: string, { path }: WireRequest): WireResponse {
-    const operation = operations.get(`${account_id} ${path.split('/').at(-1)}`)
-    if (operation === undefined) return json(404, { accepted: false, code: 6010 })
+    const name = `${account_id} ${path.split('/').at(-1)}`
+    const operation = operations.get(name)
+    if (operation === undefined) {
+      not_found.add(name)
+      return json(404, { accepted: false, code: 6010 })
+    }
     return json(200, { accepted: true, ...reportOf(operation) })
   }
 

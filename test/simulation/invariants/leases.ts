@@ -1,0 +1,83 @@
+import type { Actor, SimulatedProcess } from '../parts/simulated-process.ts'
+import type { Change } from '../parts/store/memory-collection.ts'
+
+/** Judges what processes do with the leases of effects. */
+export interface LeaseWatch {
+  /** Judges one change of a document with effects. */
+  onChange(change: Change, writer: Actor): Iterable<string>
+  /** Judges a create that a process sends to the provider under the key of an attempt. */
+  onCreate(idempotency_key: string, sender: Actor): Iterable<string>
+}
+
+interface StoredEffect {
+  readonly id: string
+  readonly kind: string
+  readonly due_at: Date
+  readonly lease?: { readonly token: string; readonly until: Date }
+}
+
+interface DocumentWithEffects {
+  readonly effects: readonly StoredEffect[]
+  readonly transition_number?: number
+}
+
+/** What a final status makes pointless, so that any process may drop it together with the transition. */
+const DROPPED_WITH_TRANSITION = ['poll_provider', 'expire_payment']
+
+/** Makes the watch of one simulation. */
+export function createLeaseWatch(): LeaseWatch {
+  /** The process that wrote each token. */
+  const owners = new Map<string, SimulatedProcess>()
+  /** The end of the last lease that a process had of an effect. */
+  const ends_ms = new Map<string, number>()
+  const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
+
+  return {
+    *onChange({ before, after }, writer) {
+      const old = effectsOf(before)
+      const next = new Map(effectsOf(after).map((effect) => [effect.id, effect]))
+      const is_transition = numberOf(before) !== numberOf(after)
+      for (const effect of old) {
+        const owner = owners.get(effect.lease?.token ?? '')
+        if (owner === undefined || !isLive(effect, writer)) continue
+        const left = next.get(effect.id)
+        if (left?.lease?.token === effect.lease?.token) continue
+        if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
+        const is_own_retry = left?.due_at.getTime() !== effect.due_at.getTime()
+        if (owner === writer.process && (left === undefined || is_own_retry)) continue
+        yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
+      }
+      for (const { id, lease } of next.values()) {
+        if (lease === undefined || owners.has(lease.token)) continue
+        owners.set(lease.token, writer.process)
+        ends_ms.set(leaseName(writer.process, id), lease.until.getTime())
+      }
+    },
+    *onCreate(idempotency_key, { process, now_ms }) {
+      const separator = idempotency_key.lastIndexOf(':')
+      const [payment_id, attempt] = [
+        idempotency_key.slice(0, separator),
+        idempotency_key.slice(separator + 1),
+      ]
+      // A poll sends after it has waited for the response to its lookup, and may have been paused meanwhile.
+      if (ends_ms.has(leaseName(process, `${payment_id}:poll:${attempt}`))) return
+      const end_ms = ends_ms.get(leaseName(process, `${payment_id}:create:${attempt}`))
+      if (end_ms === undefined) yield `${process.name} sent the create ${idempotency_key} without a lease`
+      else if (end_ms <= now_ms)
+        yield `${process.name} sent the create ${idempotency_key} after the end of its lease`
+    },
+  }
+}
+
+/** Whether the lease of an effect has not ended by the clock of a process that it can rely on. */
+function isLive({ lease }: StoredEffect, { now_ms, has_steady_clock }: Actor): boolean {
+  return has_steady_clock && lease !== undefined && lease.until.getTime() > now_ms
+}
+
+function effectsOf(body: Change['before']): readonly StoredEffect[] {
+  return (body as Partial<DocumentWithEffects> | undefined)?.effects ?? []
+}
+
+function numberOf(body: Change['before']): number | undefined {
+  return (body as Partial<DocumentWithEffects> | undefined)?.transition_number
+}
