@@ -10,7 +10,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   store: () => import('./store-embedded.ts'),
   ledger: () => import('./ledger.ts'),
   gateway: () => import('./gateway.ts'),
-  payment: () => import('./payment-in.ts'),
+  payment: () => import('./payment.ts'),
   sweeper: () => import('./sweeper.ts'),
   start: () => import('./start.ts'),
 }

@@ -9,16 +9,26 @@ const ENTRY_BYTES = 300
 const payments = openTable('payments')
 const ledger = openTable('ledger')
 
-/** The smallest durable pipeline: one put per step, without indexes, guarded writes or messages. */
+/**
+ * The smallest durable pipeline: one put per step, without indexes, guarded writes or messages. A withdrawal has two steps
+ * more: the hold, and its release when it is declined.
+ */
 await servePipeline({
   async insertPayment(payment) {
-    await payments.put(payment.identifiers.c_id, documentOf(payment, DOCUMENT_BYTES))
+    const { c_id } = payment.identifiers
+    await payments.put(c_id, documentOf(payment, DOCUMENT_BYTES))
+    if ('payer' in payment) return
+    await ledger.put(
+      `${c_id}:hold`,
+      documentOf({ c_id, amount: payment.amount, credit: 'held' }, ENTRY_BYTES),
+    )
   },
-  storeResponse: (_stored, payment, report) =>
-    payments.put(
-      payment.identifiers.c_id,
-      documentOf({ ...payment, status: 'processing', report }, DOCUMENT_BYTES),
-    ),
+  async storeResponse(_stored, payment, report) {
+    const { c_id } = payment.identifiers
+    await payments.put(c_id, documentOf({ ...payment, status: 'processing', report }, DOCUMENT_BYTES))
+    if ('payer' in payment || report.status === 'pending') return
+    await ledger.put(`${c_id}:release`, documentOf({ c_id, amount: payment.amount }, ENTRY_BYTES))
+  },
   async storeCallback(c_id, report, credited) {
     const stored = payments.get(c_id)
     if (stored === undefined) throw new Error('the payment of a callback is missing')

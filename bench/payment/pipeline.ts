@@ -10,15 +10,26 @@ const REQUEST_ID = '019aa5b0-7c00-7000-8000-000000000000'
 const OPERATIONS_PATH = '/provider/v1/operations'
 
 /** The payment in the request of the load client. */
-export interface RequestedPayment {
+export type RequestedPayment = RequestedDeposit | RequestedWithdrawal
+
+interface RequestedFields {
   readonly identifiers: { readonly c_id: string }
   readonly amount: { readonly value: number; readonly currency: string }
+  readonly description: string
+}
+
+/** The deposit in a request. */
+export interface RequestedDeposit extends RequestedFields {
   readonly payer: {
     readonly email: string
     readonly phone: string
     readonly person: { readonly first_name: string; readonly last_name: string }
   }
-  readonly description: string
+}
+
+/** The withdrawal in a request. */
+interface RequestedWithdrawal extends RequestedFields {
+  readonly receiver: { readonly bank: { readonly account: { readonly id: string } } }
 }
 
 /** The response or callback of the provider. */
@@ -38,7 +49,7 @@ export interface PaymentStorage<S> {
 }
 
 /**
- * Serves the visible input and output of `payment.in` without logic: check the hash, parse, store, call the provider,
+ * Serves the visible input and output of `payment.in` and `payment.out` without logic: check the hash, parse, store, call the provider,
  * store, respond; callbacks of the provider are stored too. Uses the sandbox at MULTIHUB_SANDBOX_URL, or starts one in
  * this process. Sends its port to the parent process, and on each message the number of credited payments.
  */
@@ -109,22 +120,23 @@ export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void
   process.on('message', () => process.send?.(credited))
 }
 
-/** Sends a deposit to the provider, and returns its response. */
+/** Sends the payment to the provider, and returns its response. */
 async function callProvider(
   provider: Pool,
   key: Secret,
-  { identifiers, amount, payer }: RequestedPayment,
+  payment: RequestedPayment,
   callback_url: string,
 ): Promise<ProviderReport> {
+  const { identifiers, amount } = payment
   const operation = JSON.stringify({
-    kind: 'deposit',
+    ...('payer' in payment
+      ? { kind: 'deposit', expires_at: '2099-01-01T00:00:00.000Z', payer: { email: payment.payer.email } }
+      : { kind: 'withdrawal', beneficiary: { account_id: payment.receiver.bank.account.id } }),
     idempotency_key: `${identifiers.c_id}:1`,
     amount: amount.value,
     currency: amount.currency,
     method: 'upi',
     callback_url,
-    expires_at: '2099-01-01T00:00:00.000Z',
-    payer: { email: payer.email },
   })
   const signed = { account_id: 'bench', method: 'POST', path: OPERATIONS_PATH, body: Buffer.from(operation) }
   const response = await provider.request({

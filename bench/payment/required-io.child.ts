@@ -23,7 +23,7 @@ import { paymentToProto } from '../../services/payments/domain/payment-to-proto.
 import { transition } from '../../services/payments/domain/transition.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
-import { type RequestedPayment, servePipeline } from './pipeline.ts'
+import { type RequestedDeposit, servePipeline } from './pipeline.ts'
 
 const MERCHANT = { merchant_id: '7001', environment: 'test' } as const
 const LEASE_MS = 5_000
@@ -47,6 +47,7 @@ const entries = await store.collection<{ merchant_id: string; payment_id: string
  */
 await servePipeline({
   async insertPayment(requested) {
+    if (!('payer' in requested)) throw new TypeError('this pipeline takes deposits only')
     encodeAndDecode(CreatePaymentRequestSchema, createRequestOf(requested))
     return requireAdmitted(await payments.insert(withLeases(depositOf(requested))))
   },
@@ -87,7 +88,7 @@ function createRequestOf({
   amount,
   payer,
   description,
-}: RequestedPayment): MessageInitShape<typeof CreatePaymentRequestSchema> {
+}: RequestedDeposit): MessageInitShape<typeof CreatePaymentRequestSchema> {
   const { email, phone, person } = payer
   return {
     merchantId: MERCHANT.merchant_id,
@@ -102,7 +103,7 @@ function createRequestOf({
   }
 }
 
-function depositOf({ identifiers, amount, payer, description }: RequestedPayment): Payment {
+function depositOf({ identifiers, amount, payer, description }: RequestedDeposit): Payment {
   const at = now()
   const expires_at = new Date(at.getTime() + 1_800_000)
   const payment_id = uuidv7()

@@ -143,6 +143,41 @@ describe('the committed reference describes every response of the gateway', () =
     expect(response.body.result.payment).toMatchObject({ description: 'Order 1', payer: payment.payer })
   })
 
+  test('to a withdrawal with every optional field, and to refused ones', async () => {
+    const payment = {
+      identifiers: { c_id: randomUUID() },
+      amount: { value: 20_000, currency: 'ARS' },
+      description: 'Earnings',
+      receiver: {
+        bank: { account: { id: '2850590940090418135201' }, code: '285' },
+        email: 'ana.paz@example.com',
+        phone: '+541112345678',
+        person: { first_name: 'Ana', last_name: 'Paz' },
+      },
+      client: { language: 'es', country: 'AR' },
+      webhook_url: receiver.url,
+    }
+    const route = { direction: 'out', method: 'bank_transfer', currency: 'ARS' } as const
+    const service_id = String(alpha.route(route))
+    const response = await alpha.call({ method: 'payment.out', service_id, params: { payment } })
+    expect(response.body.result.payment.receiver).toEqual({
+      bank_account: { id: '2850590940090418135201' },
+      bank: { code: '285' },
+    })
+    // Only the response to the create names the bank (P13).
+    const { c_id } = payment.identifiers
+    expect((await alpha.status(c_id)).body.result.payment.receiver).toEqual({
+      bank_account: { id: '2850590940090418135201' },
+    })
+    await waitUntilFinal(c_id)
+    const refused = async (value: number, bank: object) =>
+      codeOf(await alpha.withdraw(value, { route, bank }))
+    const { bank } = payment.receiver
+    expect(await refused(1_000, { account: { id: '1' } })).toEqual([400, 8600])
+    expect(await refused(1_000, { ...bank, code: '286' })).toEqual([400, 8601])
+    expect(await refused(9_000_000_000, bank)).toEqual([400, 6004])
+  })
+
   test('to balances, pings of both versions, notifications and resends', async () => {
     const v2 = alpha.merchant.credentials.find(({ api_version }) => api_version === 'v2')
     if (v2 === undefined) throw new Error('demo.json has no v2 credential')
