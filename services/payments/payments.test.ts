@@ -4,7 +4,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { AnomalyKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, RIVAL_KEY, startPayments, statusesOf } from './payments-system.fixture.ts'
@@ -91,7 +91,7 @@ describe('a deposit in the sandbox', () => {
       () => system.anomalies(paymentId),
       (found = []) => found.length > 0,
     )
-    expect(anomalies).toMatchObject([{ kind: 'amount_differs' }])
+    expect(anomalies).toMatchObject([{ kind: AnomalyKind.AMOUNT_DIFFERS }])
   })
 
   test('is completed by polling without a callback, also after a failed create', async () => {
@@ -192,7 +192,7 @@ describe('a callback', () => {
       expect([changes, await provider.report(order, changes)]).toEqual([changes, 404])
     expect((await system.payment(payment_id)).status).toBe(PROCESSING)
     const anomalies = await system.anomalies(payment_id)
-    expect(anomalies.filter(({ kind }) => kind !== 'unmatched_report')).toEqual([])
+    expect(anomalies.filter(({ kind }) => kind !== AnomalyKind.UNMATCHED_REPORT)).toEqual([])
   })
 
   test('gets 503 while the store is unavailable, and its repetition is applied', async () => {

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type Anomaly, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import {
+  type Anomaly,
+  AnomalyKind,
+  type Payment,
+  PaymentStatus,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -31,7 +36,7 @@ async function open(direction: 'deposit' | 'withdraw'): Promise<{ payment: Payme
 async function unmatched(text: string): Promise<Anomaly[]> {
   const { anomalies } = await system.roles.client(PaymentService, 'operator').listAnomalies({ pageSize: 100 })
   return anomalies.filter(
-    ({ kind, description }) => kind === 'unmatched_report' && description.includes(text),
+    ({ kind, description }) => kind === AnomalyKind.UNMATCHED_REPORT && description.includes(text),
   )
 }
 

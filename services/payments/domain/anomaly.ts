@@ -11,13 +11,31 @@ const ANOMALY_KINDS = [
   'success_of_earlier_attempt',
   'not_found_at_provider',
   'unmatched_report',
+  'open_too_long',
 ] as const
 
-/** Why a provider update was not applied (P7), or `not_found_at_provider`: an attempt with an unknown result (P4). */
+/**
+ * Why the operator must look at a payment: an update was not applied (P7), an attempt with an unknown result is
+ * `not_found_at_provider` (P4), a signed callback is about no payment, or a withdrawal is open after 24 hours (P8).
+ */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
 function isAnomalyKind(value: unknown): value is AnomalyKind {
   return ANOMALY_KINDS.some((kind) => kind === value)
+}
+
+/**
+ * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says that
+ * nothing is left to do.
+ */
+export const RESOLUTION_KINDS = ['dismissed', 'paid', 'not_paid'] as const
+
+/** The operator's decision on an anomaly. */
+export interface AnomalyResolution {
+  readonly kind: (typeof RESOLUTION_KINDS)[number]
+  readonly operation_id: string
+  readonly note: string
+  readonly at: Date
 }
 
 /** What a provider reported and the system must not decide on; it waits for the operator. */
@@ -29,6 +47,9 @@ export interface Anomaly {
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
+  /** `created_at` until the anomaly is resolved. */
+  readonly open_since?: Date
+  readonly resolution?: AnomalyResolution
 }
 
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */

@@ -77,6 +77,8 @@ interface PaymentFields extends EffectDocument {
   readonly attempt: Attempt
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions
+  /** The id of the operator's decision that ended the payment; absent when its provider ended it. */
+  readonly operator_decision?: string
   /** The ids of the effects that recorded anomalies of this payment. */
   readonly anomalies?: readonly string[]
   readonly error_code?: number

@@ -1,9 +1,9 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { type Anomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { StoredPayment } from '../domain/payment.ts'
+import { recordAnomaly } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 const LEASE_MS = 5_000
@@ -17,13 +17,10 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<S
     async run({ data }, { merchant_id, environment, payment_id }) {
       const { anomaly_id, kind, description, reported_at: created_at } = data
       const owner = { merchant_id, environment, payment_id }
-      const anomaly: Anomaly = { ...owner, anomaly_id, kind, description, created_at }
-      const { is_new } = await insertOrGet(anomalies, { merchant_id, anomaly_id }, anomaly)
+      const anomaly = { ...owner, anomaly_id, kind, description, created_at }
+      const { is_new } = await recordAnomaly(anomalies, anomaly)
       if (is_new)
-        log.error(
-          { anomaly_id, payment_id, merchant_id, kind },
-          'provider update not applied; check the anomaly',
-        )
+        log.error({ anomaly_id, payment_id, merchant_id, kind }, 'an anomaly waits for the operator')
       return (payment) => payment
     },
   })

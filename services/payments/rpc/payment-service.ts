@@ -1,11 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { AnomalySchema, WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import type { WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import type { Anomaly } from '../domain/anomaly.ts'
 import { isAdmitted } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
@@ -20,7 +19,9 @@ import { listWithdrawalRefusals } from '../use-cases/list-withdrawal-refusals.ts
 import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { resendCallback } from '../use-cases/resend-callback.ts'
+import { resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
+import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
 import {
   createRequestFromProto,
   filterFromProto,
@@ -37,6 +38,7 @@ const PERMISSIONS = {
   getPayment: ['operator', 'internal'],
   listPayments: ['operator', 'internal'],
   listAnomalies: ['operator', 'internal'],
+  resolveAnomaly: ['operator'],
   listWithdrawalRefusals: ['operator', 'internal'],
   listStuckEffects: ['operator'],
   retryEffect: ['operator'],
@@ -82,8 +84,14 @@ export function createPaymentRpc(
       return { payments: page.payments.map(paymentToProto), nextPageToken: page.next_page_token }
     },
     async listAnomalies(request) {
-      const page = await listAnomalies(anomalies, request.pageSize, request.pageToken)
+      const filter = anomalyFilterFromProto(request)
+      const page = await listAnomalies(anomalies, filter, request.pageSize, request.pageToken)
       return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
+    },
+    async resolveAnomaly(request) {
+      const resolve_deps = { anomalies, payments, runner: create_deps.runner }
+      const anomaly = await resolveAnomaly(resolve_deps, resolveRequestFromProto(request))
+      return { anomaly: anomalyToProto(anomaly) }
     },
     async listWithdrawalRefusals(request) {
       const merchant_id = requiredText(request.merchantId, 'merchant_id')
@@ -102,18 +110,6 @@ export function createPaymentRpc(
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
     },
   })
-}
-
-function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof AnomalySchema> {
-  return {
-    anomalyId: anomaly.anomaly_id,
-    paymentId: anomaly.payment_id,
-    merchantId: anomaly.merchant_id,
-    environment: environmentToProto(anomaly.environment),
-    kind: anomaly.kind,
-    description: anomaly.description,
-    createTime: timestampFromDate(anomaly.created_at),
-  }
 }
 
 function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof WithdrawalRefusalSchema> {

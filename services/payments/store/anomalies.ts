@@ -1,9 +1,46 @@
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
+import type { Anomaly } from '../domain/anomaly.ts'
 
-/** The collection of anomalies, which the operator lists over all merchants by their time. */
+/** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
 export const ANOMALIES: CollectionSpec = {
   name: 'anomalies',
   partition: ['merchant_id'],
   key: ['merchant_id', 'anomaly_id'],
-  indexes: { by_created: { fields: ['created_at'], across_partitions: true } },
+  indexes: {
+    by_created: { fields: ['created_at'], across_partitions: true },
+    by_open: { fields: ['open_since'], where: 'open_since', across_partitions: true },
+    by_id: { fields: ['anomaly_id'], across_partitions: true },
+  },
+}
+
+/** The key of an anomaly in the store. */
+export function keyOfAnomaly({ merchant_id, anomaly_id }: Pick<Anomaly, 'merchant_id' | 'anomaly_id'>): {
+  merchant_id: string
+  anomaly_id: string
+} {
+  return { merchant_id, anomaly_id }
+}
+
+/** The anomaly of any merchant with this id. */
+export async function findAnomaly(
+  anomalies: Collection<Anomaly>,
+  anomaly_id: string,
+): Promise<Stored<Anomaly> | undefined> {
+  const [anomaly] = await anomalies.find('by_id', { equals: [anomaly_id] }, { limit: 1 })
+  return anomaly
+}
+
+const recorded_anomalies = counter('multihub_anomalies_total', 'Anomalies that were recorded.', ['kind'])
+
+/** Stores an anomaly, which is open then, and counts it. A repetition changes nothing: `is_new` is false. */
+export async function recordAnomaly(
+  anomalies: Pick<Collection<Anomaly>, 'get' | 'insert'>,
+  anomaly: Omit<Anomaly, 'open_since' | 'resolution'>,
+): Promise<{ readonly is_new: boolean }> {
+  const open: Anomaly = { ...anomaly, open_since: anomaly.created_at }
+  const { is_new } = await insertOrGet(anomalies, keyOfAnomaly(anomaly), open)
+  if (is_new) recorded_anomalies.increment({ kind: anomaly.kind })
+  return { is_new }
 }

@@ -1,37 +1,68 @@
 import { expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { openPayments } from '../payments-store.fixture.ts'
-import { listAnomalies } from './list-anomalies.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { type AnomalyFilter, listAnomalies } from './list-anomalies.ts'
 
 const START = Date.UTC(2026, 10, 21)
 /** Four anomalies share each millisecond. */
 const timeOf = (number: number): number => START + Math.floor(number / 4)
 
-test('lists the anomalies of all merchants, newest first, each once', async () => {
-  await using fixture = await openPayments()
-  const { anomalies } = fixture.store
+const COUNT = 30
+const isOpen = (number: number): boolean => number % 5 === 0
+const merchantOf = (number: number): string => `70${number % 3}`
+const kindOf = (number: number) => (number % 2 === 0 ? 'amount_differs' : 'contradicts_final_status')
+
+/** Stores 30 anomalies of three merchants and two kinds; every fifth one is open. */
+async function storeAnomalies({ store: { anomalies } }: PaymentsFixture): Promise<void> {
   const { payment_id, environment } = newDeposit()
-  for (let number = 0; number < 30; number += 1) {
+  for (let number = 0; number < COUNT; number += 1) {
+    const created_at = new Date(timeOf(number))
     await anomalies.insert({
-      merchant_id: `70${number % 3}`,
+      merchant_id: merchantOf(number),
       anomaly_id: sha256Hex(`${number}`),
       environment,
       payment_id,
-      kind: 'amount_differs',
+      kind: kindOf(number),
       description: `${number}`,
-      created_at: new Date(timeOf(number)),
+      created_at,
+      ...(isOpen(number)
+        ? { open_since: created_at }
+        : { resolution: { kind: 'dismissed', operation_id: `op-${number}`, note: '', at: created_at } }),
     })
   }
-  const descriptions: string[] = []
+}
+
+test.each<[string, AnomalyFilter, (number: number) => boolean]>([
+  ['of all merchants', { is_open: false }, () => true],
+  ['that are open', { is_open: true }, isOpen],
+  ['of one merchant', { is_open: false, merchant_id: '701' }, (number) => merchantOf(number) === '701'],
+  [
+    'of one kind that are open',
+    { is_open: true, kind: 'amount_differs' },
+    (number) => isOpen(number) && kindOf(number) === 'amount_differs',
+  ],
+])('lists the anomalies %s, newest first, each once', async (_which, filter, isListed) => {
+  await using fixture = await openPayments()
+  await storeAnomalies(fixture)
+  const numbers: number[] = []
   let token = ''
   do {
-    const page = await listAnomalies(anomalies, 10, token)
-    descriptions.push(...page.anomalies.map(({ description }) => description))
+    const page = await listAnomalies(fixture.store.anomalies, filter, 4, token)
+    numbers.push(...page.anomalies.map(({ description }) => Number(description)))
     token = page.next_page_token
   } while (token !== '')
-  const numbers = descriptions.map(Number)
-  expect([...numbers].sort((one, other) => one - other)).toEqual(Array.from({ length: 30 }, (_, at) => at))
+  const expected = Array.from({ length: COUNT }, (_, number) => number).filter(isListed)
+  expect([...numbers].sort((one, other) => one - other)).toEqual(expected)
   const times = numbers.map(timeOf)
   expect(times).toEqual([...times].sort((one, other) => other - one))
+})
+
+test('refuses the token of a list with another filter with 9000', async () => {
+  await using fixture = await openPayments()
+  await storeAnomalies(fixture)
+  const { anomalies } = fixture.store
+  const { next_page_token } = await listAnomalies(anomalies, { is_open: false }, 4, '')
+  const other = listAnomalies(anomalies, { is_open: false, merchant_id: '701' }, 4, next_page_token)
+  await expect(other).rejects.toMatchObject({ code: 9000 })
 })

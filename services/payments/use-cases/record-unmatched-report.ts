@@ -1,11 +1,11 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
+import { recordAnomaly } from '../store/anomalies.ts'
 
 /** A verified report that fits no payment of the account that sent it. */
 export interface UnmatchedReport {
@@ -29,7 +29,7 @@ export async function recordUnmatchedReport(
   const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
   const reported = `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
   const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${reported}`).slice(0, 32)
-  const anomaly: Anomaly = {
+  const { is_new } = await recordAnomaly(anomalies, {
     merchant_id,
     anomaly_id,
     environment,
@@ -37,11 +37,10 @@ export async function recordUnmatchedReport(
     kind: 'unmatched_report',
     description: `${reported}, which was not sent to it`,
     created_at: now(),
-  }
-  const { is_new } = await insertOrGet(anomalies, { merchant_id, anomaly_id }, anomaly)
+  })
   if (is_new)
     log.error(
-      { anomaly_id, merchant_id, provider_account: account_id, kind: anomaly.kind },
+      { anomaly_id, merchant_id, provider_account: account_id, kind: 'unmatched_report' },
       'a provider reported an operation that was not sent to it; check the anomaly',
     )
 }

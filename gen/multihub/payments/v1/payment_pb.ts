@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/payment.proto.
  */
 export const file_multihub_payments_v1_payment: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSJWCgZQZXJzb24SFwoKZmlyc3RfbmFtZRgBIAEoCUgAiAEBEhYKCWxhc3RfbmFtZRgCIAEoCUgBiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUiKQoPQ3VzdG9tZXJBY2NvdW50Eg8KAmlkGAEgASgJSACIAQFCBQoDX2lkIrIBCgVQYXllchISCgVlbWFpbBgBIAEoCUgAiAEBEhIKBXBob25lGAIgASgJSAGIAQESLAoGcGVyc29uGAMgASgLMhwubXVsdGlodWIucGF5bWVudHMudjEuUGVyc29uEj8KEGN1c3RvbWVyX2FjY291bnQYBCABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DdXN0b21lckFjY291bnRCCAoGX2VtYWlsQggKBl9waG9uZSLNAQoLQmVuZWZpY2lhcnkSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRpZnNjGAIgASgJSACIAQESFgoJYmFua19jb2RlGAMgASgJSAGIAQESEgoFZW1haWwYBCABKAlIAogBARISCgVwaG9uZRgFIAEoCUgDiAEBEiwKBnBlcnNvbhgGIAEoCzIcLm11bHRpaHViLnBheW1lbnRzLnYxLlBlcnNvbkIHCgVfaWZzY0IMCgpfYmFua19jb2RlQggKBl9lbWFpbEIICgZfcGhvbmUiQQoLQmFua0FjY291bnQSDwoCaWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQFCBQoDX2lkQgcKBV9uYW1lIj4KBEJhbmsSEQoEbmFtZRgBIAEoCUgAiAEBEhEKBGNvZGUYAiABKAlIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJGCghEb2N1bWVudBIRCgR0eXBlGAEgASgJSACIAQESEwoGbnVtYmVyGAIgASgJSAGIAQFCBwoFX3R5cGVCCQoHX251bWJlciLlAQoIUmVjZWl2ZXISNwoMYmFua19hY2NvdW50GAEgASgLMiEubXVsdGlodWIucGF5bWVudHMudjEuQmFua0FjY291bnQSKAoEYmFuaxgCIAEoCzIaLm11bHRpaHViLnBheW1lbnRzLnYxLkJhbmsSEgoFcGhvbmUYAyABKAlIAIgBARIwCghkb2N1bWVudBgEIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLkRvY3VtZW50EhcKCnFyX3BheWxvYWQYBSABKAlIAYgBAUIICgZfcGhvbmVCDQoLX3FyX3BheWxvYWQihgEKCFJlZGlyZWN0EhMKBnRvX3VybBgBIAEoCUgAiAEBEhAKCHRvX2xpbmtzGAIgAygJEhcKCm9uX3N1Y2Nlc3MYAyABKAlIAYgBARIUCgdvbl9mYWlsGAQgASgJSAKIAQFCCQoHX3RvX3VybEINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbCK/AQoMSGlzdG9yeUVudHJ5EjMKBnN0YXR1cxgBIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgDIAEoCUgAiAEBEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leUIJCgdfcmVhc29uIo0CCglPcGVyYXRpb24SFAoMb3BlcmF0aW9uX2lkGAEgASgJEjEKBHR5cGUYAiABKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5PcGVyYXRpb25UeXBlEikKBmFtb3VudBgDIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoGc3RhdHVzGAUgASgOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIXCgplcnJvcl9jb2RlGAYgASgFSACIAQFCDQoLX2Vycm9yX2NvZGUi1gYKB1BheW1lbnQSEgoKcGF5bWVudF9pZBgBIAEoCRIMCgRoX2lkGAIgASgJEgwKBGNfaWQYAyABKAkSEQoEcF9pZBgEIAEoCUgAiAEBEhAKA3V0chgFIAEoCUgBiAEBEhMKC21lcmNoYW50X2lkGAYgASgJEjQKC2Vudmlyb25tZW50GAcgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjMKCWRpcmVjdGlvbhgIIAEoDjIgLm11bHRpaHViLm1lcmNoYW50cy52MS5EaXJlY3Rpb24SFgoKc2VydmljZV9pZBgJIAEoA0ICMAESDgoGbWV0aG9kGAogASgJEikKBmFtb3VudBgLIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgMIAEoCUgCiAEBEioKBXBheWVyGA0gASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISMAoIcmVjZWl2ZXIYDiABKAsyHi5tdWx0aWh1Yi5wYXltZW50cy52MS5SZWNlaXZlchIwCghyZWRpcmVjdBgPIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZGlyZWN0EjMKBnN0YXR1cxgQIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSFwoKZXJyb3JfY29kZRgRIAEoBUgDiAEBEjMKB2hpc3RvcnkYEiADKAsyIi5tdWx0aWh1Yi5wYXltZW50cy52MS5IaXN0b3J5RW50cnkSMwoKb3BlcmF0aW9ucxgTIAMoCzIfLm11bHRpaHViLnBheW1lbnRzLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaF90aW1lGBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcF9pZEIGCgRfdXRyQg4KDF9kZXNjcmlwdGlvbkINCgtfZXJyb3JfY29kZSK5AgoRV2l0aGRyYXdhbFJlZnVzYWwSEgoKcGF5bWVudF9pZBgBIAEoCRITCgttZXJjaGFudF9pZBgCIAEoCRI0CgtlbnZpcm9ubWVudBgDIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIMCgRjX2lkGAQgASgJEhYKCnNlcnZpY2VfaWQYBSABKANCAjABEikKBmFtb3VudBgGIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRISCgplcnJvcl9jb2RlGAcgASgFEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWZ1c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi0AEKB0Fub21hbHkSEgoKYW5vbWFseV9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EgwKBGtpbmQYBSABKAkSEwoLZGVzY3JpcHRpb24YBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKp4CCg1QYXltZW50U3RhdHVzEh4KGlBBWU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWUEFZTUVOVF9TVEFUVVNfQ1JFQVRFRBABEh0KGVBBWU1FTlRfU1RBVFVTX1BST0NFU1NJTkcQAhIaChZQQVlNRU5UX1NUQVRVU19TVUNDRVNTEAMSGAoUUEFZTUVOVF9TVEFUVVNfRVJST1IQBBIbChdQQVlNRU5UX1NUQVRVU19DQU5DRUxFRBAFEhsKF1BBWU1FTlRfU1RBVFVTX0RFQ0xJTkVEEAYSGwoXUEFZTUVOVF9TVEFUVVNfUkVGVU5ERUQQBxIlCiFQQVlNRU5UX1NUQVRVU19QQVJUSUFMTFlfUkVGVU5ERUQQCCqFAQoNT3BlcmF0aW9uVHlwZRIeChpPUEVSQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEhoKFk9QRVJBVElPTl9UWVBFX0RFUE9TSVQQARIdChlPUEVSQVRJT05fVFlQRV9XSVRIRFJBV0FMEAISGQoVT1BFUkFUSU9OX1RZUEVfUkVGVU5EEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route]);
+  fileDesc("CiJtdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSJWCgZQZXJzb24SFwoKZmlyc3RfbmFtZRgBIAEoCUgAiAEBEhYKCWxhc3RfbmFtZRgCIAEoCUgBiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUiKQoPQ3VzdG9tZXJBY2NvdW50Eg8KAmlkGAEgASgJSACIAQFCBQoDX2lkIrIBCgVQYXllchISCgVlbWFpbBgBIAEoCUgAiAEBEhIKBXBob25lGAIgASgJSAGIAQESLAoGcGVyc29uGAMgASgLMhwubXVsdGlodWIucGF5bWVudHMudjEuUGVyc29uEj8KEGN1c3RvbWVyX2FjY291bnQYBCABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DdXN0b21lckFjY291bnRCCAoGX2VtYWlsQggKBl9waG9uZSLNAQoLQmVuZWZpY2lhcnkSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRpZnNjGAIgASgJSACIAQESFgoJYmFua19jb2RlGAMgASgJSAGIAQESEgoFZW1haWwYBCABKAlIAogBARISCgVwaG9uZRgFIAEoCUgDiAEBEiwKBnBlcnNvbhgGIAEoCzIcLm11bHRpaHViLnBheW1lbnRzLnYxLlBlcnNvbkIHCgVfaWZzY0IMCgpfYmFua19jb2RlQggKBl9lbWFpbEIICgZfcGhvbmUiQQoLQmFua0FjY291bnQSDwoCaWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQFCBQoDX2lkQgcKBV9uYW1lIj4KBEJhbmsSEQoEbmFtZRgBIAEoCUgAiAEBEhEKBGNvZGUYAiABKAlIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJGCghEb2N1bWVudBIRCgR0eXBlGAEgASgJSACIAQESEwoGbnVtYmVyGAIgASgJSAGIAQFCBwoFX3R5cGVCCQoHX251bWJlciLlAQoIUmVjZWl2ZXISNwoMYmFua19hY2NvdW50GAEgASgLMiEubXVsdGlodWIucGF5bWVudHMudjEuQmFua0FjY291bnQSKAoEYmFuaxgCIAEoCzIaLm11bHRpaHViLnBheW1lbnRzLnYxLkJhbmsSEgoFcGhvbmUYAyABKAlIAIgBARIwCghkb2N1bWVudBgEIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLkRvY3VtZW50EhcKCnFyX3BheWxvYWQYBSABKAlIAYgBAUIICgZfcGhvbmVCDQoLX3FyX3BheWxvYWQihgEKCFJlZGlyZWN0EhMKBnRvX3VybBgBIAEoCUgAiAEBEhAKCHRvX2xpbmtzGAIgAygJEhcKCm9uX3N1Y2Nlc3MYAyABKAlIAYgBARIUCgdvbl9mYWlsGAQgASgJSAKIAQFCCQoHX3RvX3VybEINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbCK/AQoMSGlzdG9yeUVudHJ5EjMKBnN0YXR1cxgBIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgDIAEoCUgAiAEBEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leUIJCgdfcmVhc29uIo0CCglPcGVyYXRpb24SFAoMb3BlcmF0aW9uX2lkGAEgASgJEjEKBHR5cGUYAiABKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5PcGVyYXRpb25UeXBlEikKBmFtb3VudBgDIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoGc3RhdHVzGAUgASgOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIXCgplcnJvcl9jb2RlGAYgASgFSACIAQFCDQoLX2Vycm9yX2NvZGUi1gYKB1BheW1lbnQSEgoKcGF5bWVudF9pZBgBIAEoCRIMCgRoX2lkGAIgASgJEgwKBGNfaWQYAyABKAkSEQoEcF9pZBgEIAEoCUgAiAEBEhAKA3V0chgFIAEoCUgBiAEBEhMKC21lcmNoYW50X2lkGAYgASgJEjQKC2Vudmlyb25tZW50GAcgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjMKCWRpcmVjdGlvbhgIIAEoDjIgLm11bHRpaHViLm1lcmNoYW50cy52MS5EaXJlY3Rpb24SFgoKc2VydmljZV9pZBgJIAEoA0ICMAESDgoGbWV0aG9kGAogASgJEikKBmFtb3VudBgLIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgMIAEoCUgCiAEBEioKBXBheWVyGA0gASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISMAoIcmVjZWl2ZXIYDiABKAsyHi5tdWx0aWh1Yi5wYXltZW50cy52MS5SZWNlaXZlchIwCghyZWRpcmVjdBgPIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZGlyZWN0EjMKBnN0YXR1cxgQIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSFwoKZXJyb3JfY29kZRgRIAEoBUgDiAEBEjMKB2hpc3RvcnkYEiADKAsyIi5tdWx0aWh1Yi5wYXltZW50cy52MS5IaXN0b3J5RW50cnkSMwoKb3BlcmF0aW9ucxgTIAMoCzIfLm11bHRpaHViLnBheW1lbnRzLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaF90aW1lGBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcF9pZEIGCgRfdXRyQg4KDF9kZXNjcmlwdGlvbkINCgtfZXJyb3JfY29kZSK5AgoRV2l0aGRyYXdhbFJlZnVzYWwSEgoKcGF5bWVudF9pZBgBIAEoCRITCgttZXJjaGFudF9pZBgCIAEoCRI0CgtlbnZpcm9ubWVudBgDIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIMCgRjX2lkGAQgASgJEhYKCnNlcnZpY2VfaWQYBSABKANCAjABEikKBmFtb3VudBgGIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRISCgplcnJvcl9jb2RlGAcgASgFEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWZ1c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisAIKB0Fub21hbHkSEgoKYW5vbWFseV9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei8KBGtpbmQYBSABKA4yIS5tdWx0aWh1Yi5wYXltZW50cy52MS5Bbm9tYWx5S2luZBITCgtkZXNjcmlwdGlvbhgGIAEoCRIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOwoKcmVzb2x1dGlvbhgIIAEoCzInLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHlSZXNvbHV0aW9uIqQBChFBbm9tYWx5UmVzb2x1dGlvbhI5CgRraW5kGAEgASgOMisubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseVJlc29sdXRpb25LaW5kEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRIMCgRub3RlGAMgASgJEjAKDHJlc29sdmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqngIKDVBheW1lbnRTdGF0dXMSHgoaUEFZTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZQQVlNRU5UX1NUQVRVU19DUkVBVEVEEAESHQoZUEFZTUVOVF9TVEFUVVNfUFJPQ0VTU0lORxACEhoKFlBBWU1FTlRfU1RBVFVTX1NVQ0NFU1MQAxIYChRQQVlNRU5UX1NUQVRVU19FUlJPUhAEEhsKF1BBWU1FTlRfU1RBVFVTX0NBTkNFTEVEEAUSGwoXUEFZTUVOVF9TVEFUVVNfREVDTElORUQQBhIbChdQQVlNRU5UX1NUQVRVU19SRUZVTkRFRBAHEiUKIVBBWU1FTlRfU1RBVFVTX1BBUlRJQUxMWV9SRUZVTkRFRBAIKoUBCg1PcGVyYXRpb25UeXBlEh4KGk9QRVJBVElPTl9UWVBFX1VOU1BFQ0lGSUVEEAASGgoWT1BFUkFUSU9OX1RZUEVfREVQT1NJVBABEh0KGU9QRVJBVElPTl9UWVBFX1dJVEhEUkFXQUwQAhIZChVPUEVSQVRJT05fVFlQRV9SRUZVTkQQAyqPAgoLQW5vbWFseUtpbmQSHAoYQU5PTUFMWV9LSU5EX1VOU1BFQ0lGSUVEEAASKQolQU5PTUFMWV9LSU5EX0NPTlRSQURJQ1RTX0ZJTkFMX1NUQVRVUxABEh8KG0FOT01BTFlfS0lORF9BTU9VTlRfRElGRkVSUxACEisKJ0FOT01BTFlfS0lORF9TVUNDRVNTX09GX0VBUkxJRVJfQVRURU1QVBADEiYKIkFOT01BTFlfS0lORF9OT1RfRk9VTkRfQVRfUFJPVklERVIQBBIeChpBTk9NQUxZX0tJTkRfT1BFTl9UT09fTE9ORxAFEiEKHUFOT01BTFlfS0lORF9VTk1BVENIRURfUkVQT1JUEAYqrwEKFUFub21hbHlSZXNvbHV0aW9uS2luZBInCiNBTk9NQUxZX1JFU09MVVRJT05fS0lORF9VTlNQRUNJRklFRBAAEiUKIUFOT01BTFlfUkVTT0xVVElPTl9LSU5EX0RJU01JU1NFRBABEiAKHEFOT01BTFlfUkVTT0xVVElPTl9LSU5EX1BBSUQQAhIkCiBBTk9NQUxZX1JFU09MVVRJT05fS0lORF9OT1RfUEFJRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route]);
 
 /**
  * Person is a natural person's name.
@@ -721,12 +721,11 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
   environment: Environment;
 
   /**
-   * kind is contradicts_final_status, amount_differs, success_of_earlier_attempt, not_found_at_provider or
-   * unmatched_report.
+   * kind is why the operator must look at the payment.
    *
-   * @generated from field: string kind = 5;
+   * @generated from field: multihub.payments.v1.AnomalyKind kind = 5;
    */
-  kind: string;
+  kind: AnomalyKind;
 
   /**
    * description is what the provider reported, as a sentence.
@@ -741,6 +740,13 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * resolution is the operator's decision; absent while the anomaly is open.
+   *
+   * @generated from field: multihub.payments.v1.AnomalyResolution resolution = 8;
+   */
+  resolution?: AnomalyResolution | undefined;
 };
 
 /**
@@ -749,6 +755,48 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
  */
 export const AnomalySchema: GenMessage<Anomaly> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 13);
+
+/**
+ * AnomalyResolution is the operator's decision on an anomaly.
+ *
+ * @generated from message multihub.payments.v1.AnomalyResolution
+ */
+export type AnomalyResolution = Message<"multihub.payments.v1.AnomalyResolution"> & {
+  /**
+   * kind is what was decided.
+   *
+   * @generated from field: multihub.payments.v1.AnomalyResolutionKind kind = 1;
+   */
+  kind: AnomalyResolutionKind;
+
+  /**
+   * operation_id identifies the decision.
+   *
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+
+  /**
+   * note is the operator's text.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+
+  /**
+   * resolve_time is when it was decided.
+   *
+   * @generated from field: google.protobuf.Timestamp resolve_time = 4;
+   */
+  resolveTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.AnomalyResolution.
+ * Use `create(AnomalyResolutionSchema)` to create a new message.
+ */
+export const AnomalyResolutionSchema: GenMessage<AnomalyResolution> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment, 14);
 
 /**
  * PaymentStatus is the public status of a payment.
@@ -880,4 +928,121 @@ export type OperationType = (typeof OperationType)[keyof typeof OperationType] |
  */
 export const OperationTypeSchema: GenEnum<OperationType> = /*@__PURE__*/
   enumDesc(file_multihub_payments_v1_payment, 1);
+
+/**
+ * AnomalyKind is why the operator must look at a payment.
+ *
+ * @generated from enum multihub.payments.v1.AnomalyKind
+ */
+export const AnomalyKind = {
+  /**
+   * ANOMALY_KIND_UNSPECIFIED is never valid in an anomaly. In a filter it means all kinds.
+   *
+   * @generated from enum value: ANOMALY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * ANOMALY_KIND_CONTRADICTS_FINAL_STATUS is a report that cannot be true together with the final status.
+   *
+   * @generated from enum value: ANOMALY_KIND_CONTRADICTS_FINAL_STATUS = 1;
+   */
+  CONTRADICTS_FINAL_STATUS: 1,
+
+  /**
+   * ANOMALY_KIND_AMOUNT_DIFFERS is a success with another amount or currency than the requested one.
+   *
+   * @generated from enum value: ANOMALY_KIND_AMOUNT_DIFFERS = 2;
+   */
+  AMOUNT_DIFFERS: 2,
+
+  /**
+   * ANOMALY_KIND_SUCCESS_OF_EARLIER_ATTEMPT is a success at an account that the payment had left.
+   *
+   * @generated from enum value: ANOMALY_KIND_SUCCESS_OF_EARLIER_ATTEMPT = 3;
+   */
+  SUCCESS_OF_EARLIER_ATTEMPT: 3,
+
+  /**
+   * ANOMALY_KIND_NOT_FOUND_AT_PROVIDER is an attempt with an unknown result that its provider does not know.
+   *
+   * @generated from enum value: ANOMALY_KIND_NOT_FOUND_AT_PROVIDER = 4;
+   */
+  NOT_FOUND_AT_PROVIDER: 4,
+
+  /**
+   * ANOMALY_KIND_OPEN_TOO_LONG is a withdrawal without a result after 24 hours.
+   *
+   * @generated from enum value: ANOMALY_KIND_OPEN_TOO_LONG = 5;
+   */
+  OPEN_TOO_LONG: 5,
+
+  /**
+   * ANOMALY_KIND_UNMATCHED_REPORT is a signed callback about a payment or an attempt that does not exist.
+   *
+   * @generated from enum value: ANOMALY_KIND_UNMATCHED_REPORT = 6;
+   */
+  UNMATCHED_REPORT: 6,
+} as const;
+
+/**
+ * AnomalyKind is why the operator must look at a payment.
+ *
+ * @generated from enum multihub.payments.v1.AnomalyKind
+ */
+export type AnomalyKind = (typeof AnomalyKind)[keyof typeof AnomalyKind] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.payments.v1.AnomalyKind.
+ */
+export const AnomalyKindSchema: GenEnum<AnomalyKind> = /*@__PURE__*/
+  enumDesc(file_multihub_payments_v1_payment, 2);
+
+/**
+ * AnomalyResolutionKind is how an anomaly is resolved.
+ *
+ * @generated from enum multihub.payments.v1.AnomalyResolutionKind
+ */
+export const AnomalyResolutionKind = {
+  /**
+   * ANOMALY_RESOLUTION_KIND_UNSPECIFIED is never valid.
+   *
+   * @generated from enum value: ANOMALY_RESOLUTION_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * ANOMALY_RESOLUTION_KIND_DISMISSED means that nothing is left to do.
+   *
+   * @generated from enum value: ANOMALY_RESOLUTION_KIND_DISMISSED = 1;
+   */
+  DISMISSED: 1,
+
+  /**
+   * ANOMALY_RESOLUTION_KIND_PAID ends the open payment as a success with the requested amount.
+   *
+   * @generated from enum value: ANOMALY_RESOLUTION_KIND_PAID = 2;
+   */
+  PAID: 2,
+
+  /**
+   * ANOMALY_RESOLUTION_KIND_NOT_PAID ends the open payment as an error. The funds of a withdrawal are released.
+   *
+   * @generated from enum value: ANOMALY_RESOLUTION_KIND_NOT_PAID = 3;
+   */
+  NOT_PAID: 3,
+} as const;
+
+/**
+ * AnomalyResolutionKind is how an anomaly is resolved.
+ *
+ * @generated from enum multihub.payments.v1.AnomalyResolutionKind
+ */
+export type AnomalyResolutionKind = (typeof AnomalyResolutionKind)[keyof typeof AnomalyResolutionKind] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.payments.v1.AnomalyResolutionKind.
+ */
+export const AnomalyResolutionKindSchema: GenEnum<AnomalyResolutionKind> = /*@__PURE__*/
+  enumDesc(file_multihub_payments_v1_payment, 3);
 

@@ -1,0 +1,23 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
+import type { Payment } from './payment.ts'
+import { transition } from './transition.ts'
+
+/** The operator's decision on a payment, by its id, and when it was made. */
+export interface PaymentDecision {
+  readonly decision: string
+  readonly at: Date
+}
+
+/**
+ * Ends an open payment as the operator decides, by the same transition as the word of its provider, with the requested
+ * amount. What the provider reports later may contradict it, and is an anomaly then (P7). Pure. Throws for a final payment.
+ */
+export function endPayment(
+  payment: Payment,
+  status: 'success' | 'error',
+  { decision, at }: PaymentDecision,
+): Payment {
+  if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
+  const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
+  return { ...transition(payment, status, ended), operator_decision: decision }
+}

@@ -1,0 +1,80 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  AnomalyKind as AnomalyKindProto,
+  AnomalyResolutionKind,
+  type AnomalySchema,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
+import type {
+  ListAnomaliesRequest,
+  ResolveAnomalyRequest as ResolveAnomalyRequestProto,
+} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
+import type { Anomaly, AnomalyKind, AnomalyResolution } from '../domain/anomaly.ts'
+import type { AnomalyFilter } from '../use-cases/list-anomalies.ts'
+import type { ResolveAnomalyRequest } from '../use-cases/resolve-anomaly.ts'
+
+const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
+  contradicts_final_status: AnomalyKindProto.CONTRADICTS_FINAL_STATUS,
+  amount_differs: AnomalyKindProto.AMOUNT_DIFFERS,
+  success_of_earlier_attempt: AnomalyKindProto.SUCCESS_OF_EARLIER_ATTEMPT,
+  not_found_at_provider: AnomalyKindProto.NOT_FOUND_AT_PROVIDER,
+  open_too_long: AnomalyKindProto.OPEN_TOO_LONG,
+  unmatched_report: AnomalyKindProto.UNMATCHED_REPORT,
+})
+
+const RESOLUTIONS = createEnumMap<AnomalyResolution['kind'], AnomalyResolutionKind>({
+  dismissed: AnomalyResolutionKind.DISMISSED,
+  paid: AnomalyResolutionKind.PAID,
+  not_paid: AnomalyResolutionKind.NOT_PAID,
+})
+
+const NOTE_CHARACTERS_MAX = 1_000
+
+/** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind. */
+export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnomaliesRequest): AnomalyFilter {
+  const filtered_kind = KINDS.optional(kind, 'kind')
+  return {
+    ...(merchantId === undefined ? {} : { merchant_id: merchantId }),
+    ...(filtered_kind === undefined ? {} : { kind: filtered_kind }),
+    is_open: openOnly,
+  }
+}
+
+/** Maps a decision on an anomaly. Throws 1005 for a field that is missing, and 9000 for one that is too long. */
+export function resolveRequestFromProto(request: ResolveAnomalyRequestProto): ResolveAnomalyRequest {
+  const { note } = request
+  if ([...note].length > NOTE_CHARACTERS_MAX) throw fieldError(9000, 'note')
+  return {
+    anomaly_id: requiredText(request.anomalyId, 'anomaly_id'),
+    kind: RESOLUTIONS.required(request.resolution, 'resolution'),
+    operation_id: requiredText(request.operationId, 'operation_id'),
+    note,
+  }
+}
+
+/** Maps an anomaly to its message. */
+export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof AnomalySchema> {
+  const { resolution } = anomaly
+  return {
+    anomalyId: anomaly.anomaly_id,
+    paymentId: anomaly.payment_id,
+    merchantId: anomaly.merchant_id,
+    environment: environmentToProto(anomaly.environment),
+    kind: KINDS.toProto(anomaly.kind),
+    description: anomaly.description,
+    createTime: timestampFromDate(anomaly.created_at),
+    ...(resolution === undefined
+      ? {}
+      : {
+          resolution: {
+            kind: RESOLUTIONS.toProto(resolution.kind),
+            operationId: resolution.operation_id,
+            note: resolution.note,
+            resolveTime: timestampFromDate(resolution.at),
+          },
+        }),
+  }
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import type { Anomaly } from '../domain/anomaly.ts'
+import { newNotFoundAnomaly } from '../domain/anomaly.ts'
+import type { Payment } from '../domain/payment.ts'
+import { creditLedgerEffect, pollProviderEffect } from '../domain/payment-effects.ts'
+import { publishEventEffect } from '../domain/payment-event.ts'
+import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
+import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { type ResolveAnomalyRequest, resolveAnomaly } from './resolve-anomaly.ts'
+
+let fixture: PaymentsFixture
+beforeEach(async () => {
+  fixture = await openPayments()
+})
+afterEach(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+/** Stores a payment with one open anomaly, and returns the decision function of the operator. */
+async function openAnomaly(changes: Partial<Payment> = {}) {
+  const { payments, anomalies } = fixture.store
+  const deposit = newDeposit({ status: 'processing', effects: [], ...changes })
+  const poll = pollProviderEffect.newEffect(deposit, {}, { at: CREATED_AT })
+  const recorded = newNotFoundAnomaly(deposit, { attempt_number: 1, at: CREATED_AT })
+  const runner = fixture.runner([bindRecordAnomaly(anomalies)])
+  const payment = await runner.runEffects(await runner.insert({ ...deposit, effects: [poll, recorded] }))
+  const [anomaly] = await anomalies.find('by_created', {}, { limit: 1 })
+  if (anomaly === undefined) throw new Error('the anomaly was not recorded')
+  const { anomaly_id } = anomaly
+  const decide = (
+    kind: ResolveAnomalyRequest['kind'],
+    decision: Partial<ResolveAnomalyRequest> = {},
+    collection: Collection<Anomaly> = anomalies,
+  ) =>
+    resolveAnomaly(
+      { anomalies: collection, payments, runner },
+      { anomaly_id, kind, operation_id: 'op-1', note: 'asked the provider', ...decision },
+    )
+  return { decide, anomaly, read: () => payments.get(keyOfPayment(payment)) }
+}
+
+const kindsOf = (payment: Pick<Payment, 'effects'> | undefined) => payment?.effects.map(({ kind }) => kind)
+
+describe('the operator resolves an anomaly of an open payment', () => {
+  test('as paid: the payment succeeds with its credit and its event, and is no longer polled', async () => {
+    const { decide, read } = await openAnomaly()
+    const resolved = await decide('paid')
+    expect(resolved).toMatchObject({
+      resolution: { kind: 'paid', operation_id: 'op-1', note: 'asked the provider' },
+    })
+    expect(resolved).not.toHaveProperty('open_since')
+    const payment = await read()
+    expect(payment).toMatchObject({ status: 'success' })
+    expect(kindsOf(payment)).toEqual([creditLedgerEffect.kind, publishEventEffect.kind])
+  })
+
+  test('as not paid: the payment fails with its event', async () => {
+    const { decide, read } = await openAnomaly()
+    await decide('not_paid')
+    const payment = await read()
+    expect(payment).toMatchObject({ status: 'error', error_code: 6044 })
+    expect(kindsOf(payment)).toEqual([publishEventEffect.kind])
+  })
+
+  test('as dismissed: the payment stays as it is', async () => {
+    const { decide, read } = await openAnomaly()
+    const before = await read()
+    await decide('dismissed')
+    expect(await read()).toEqual(before)
+  })
+})
+
+describe('a decision', () => {
+  test('that is repeated exactly returns the same and changes nothing', async () => {
+    const { decide, read } = await openAnomaly()
+    const first = await decide('paid')
+    const payment = await read()
+    expect(await decide('paid')).toEqual(first)
+    expect(await read()).toEqual(payment)
+  })
+
+  test.each([
+    ['1013 under the same operation with another resolution', 1013, 'not_paid', {}],
+    ['1013 under the same operation with another note', 1013, 'paid', { note: 'other' }],
+    ['8801 under another operation', 8801, 'paid', { operation_id: 'op-2' }],
+    ['9000 for an unknown anomaly', 9000, 'paid', { anomaly_id: 'unknown' }],
+  ] as const)('is refused with %s', async (_title, code, kind, decision) => {
+    const { decide } = await openAnomaly()
+    await decide('paid')
+    await expect(decide(kind, decision)).rejects.toMatchObject({ code })
+  })
+
+  test.each(STATUSES.filter((status) => status !== 'created' && status !== 'processing'))(
+    'cannot end a payment in %s: it is refused with 8801, and the anomaly can be dismissed',
+    async (status) => {
+      const { decide, read } = await openAnomaly({ status })
+      const before = await read()
+      for (const kind of ['paid', 'not_paid'] as const)
+        await expect(decide(kind)).rejects.toMatchObject({ code: 8801 })
+      expect(await decide('dismissed')).toMatchObject({ resolution: { kind: 'dismissed' } })
+      expect(await read()).toEqual(before)
+    },
+  )
+
+  test('that a crash interrupted between payment and anomaly is completed by its repetition', async () => {
+    const { decide, read } = await openAnomaly()
+    const replace = async () => {
+      throw new Unavailable('the process ends here')
+    }
+    const failing = { ...fixture.store.anomalies, replace }
+    await expect(decide('paid', {}, failing)).rejects.toThrow(Unavailable)
+    expect(await read()).toMatchObject({ status: 'success' })
+    await expect(decide('paid', { operation_id: 'op-2' })).rejects.toMatchObject({ code: 8801 })
+    await expect(decide('not_paid')).rejects.toMatchObject({ code: 1013 })
+    expect(await decide('paid')).toMatchObject({ resolution: { kind: 'paid' } })
+    expect((await read())?.transition_number).toBe(2)
+  })
+
+  test('of several operators at once is made once', async () => {
+    const { decide, read } = await openAnomaly()
+    const kinds = ['paid', 'not_paid', 'paid', 'not_paid', 'dismissed'] as const
+    const results = await Promise.allSettled(
+      kinds.map((kind, number) => decide(kind, { operation_id: `op-${number}` })),
+    )
+    const made = results.filter(({ status }) => status === 'fulfilled')
+    expect(made).toHaveLength(1)
+    expect((await read())?.transition_number).toBeLessThanOrEqual(2)
+  })
+})

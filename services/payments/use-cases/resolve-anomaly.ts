@@ -1,0 +1,102 @@
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { isFinal } from '#lib/contract/payment-status.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { update } from '#lib/patterns/update.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
+import { endPayment } from '../domain/end-payment.ts'
+import { requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
+import { findByAnyId, keyOfPayment } from '../store/payments.ts'
+
+/** What resolving an anomaly needs. */
+export interface ResolveAnomalyDeps {
+  readonly anomalies: Collection<Anomaly>
+  readonly payments: Collection<StoredPayment>
+  readonly runner: Pick<EffectRunner<StoredPayment>, 'update' | 'runEffectsInBackground'>
+}
+
+/** The operator's decision on an anomaly. */
+export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'kind' | 'operation_id' | 'note'> {
+  readonly anomaly_id: string
+}
+
+const resolved_anomalies = counter(
+  'multihub_anomalies_resolved_total',
+  'Anomalies that the operator resolved.',
+  ['resolution'],
+)
+
+/**
+ * Resolves an anomaly, once. `paid` and `not_paid` first end its payment, with the same ledger entries and events as the
+ * provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same. Throws 9000 for an
+ * unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is resolved or the
+ * payment is final already.
+ */
+export async function resolveAnomaly(
+  { anomalies, payments, runner }: ResolveAnomalyDeps,
+  request: ResolveAnomalyRequest,
+): Promise<Anomaly> {
+  const found = await findAnomaly(anomalies, request.anomaly_id)
+  if (found === undefined) throw fieldError(9000, 'anomaly_id')
+  if (isRepetition(found, request)) return found
+  if (request.kind !== 'dismissed') {
+    const payment = await findByAnyId(payments, found.payment_id)
+    if (payment === undefined) throw new PublicError(6010)
+    await decidePayment(runner, payment, request)
+  }
+  return recordResolution(anomalies, found, request)
+}
+
+/** Whether this very decision was stored before. Throws for any other one. */
+function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: ResolveAnomalyRequest): boolean {
+  if (resolution === undefined) return false
+  if (resolution.operation_id !== operation_id) throw new PublicError(8801)
+  if (resolution.kind !== kind || resolution.note !== note) throw new PublicError(1013)
+  return true
+}
+
+/** Ends the payment. After a crash, a repetition finds its own decision in the payment and goes on. */
+async function decidePayment(
+  runner: ResolveAnomalyDeps['runner'],
+  found: Stored<StoredPayment>,
+  { anomaly_id, kind, operation_id }: ResolveAnomalyRequest,
+): Promise<void> {
+  const decision = `${anomaly_id}:${operation_id}`
+  const status = kind === 'paid' ? 'success' : 'error'
+  const decide = (current: StoredPayment): StoredPayment | undefined => {
+    const payment = requireAdmitted(current)
+    if (!isFinal(payment.status)) return endPayment(payment, status, { decision, at: now() })
+    if (payment.operator_decision !== decision) throw new PublicError(8801)
+    if (payment.status !== status) throw new PublicError(1013)
+    return undefined
+  }
+  const stored = await runner.update(keyOfPayment(found), decide, found)
+  if (stored) runner.runEffectsInBackground(stored)
+}
+
+async function recordResolution(
+  anomalies: Collection<Anomaly>,
+  found: Stored<Anomaly>,
+  request: ResolveAnomalyRequest,
+): Promise<Anomaly> {
+  const { kind, operation_id, note } = request
+  let is_new = false
+  const decide = (anomaly: Anomaly): Anomaly | undefined => {
+    is_new = !isRepetition(anomaly, request)
+    if (!is_new) return undefined
+    const { open_since: _open, ...rest } = anomaly
+    return { ...rest, resolution: { kind, operation_id, note, at: now() } }
+  }
+  const stored = await update(anomalies, keyOfAnomaly(found), decide, found)
+  if (stored === undefined) throw fieldError(9000, 'anomaly_id')
+  if (is_new) {
+    resolved_anomalies.increment({ resolution: kind })
+    const { anomaly_id, payment_id, merchant_id } = stored
+    log.info({ anomaly_id, payment_id, merchant_id, outcome: kind }, 'anomaly resolved')
+  }
+  return stored
+}
