@@ -38,7 +38,7 @@ export async function startSurroundings(
     await guard.end(keep_logs)
   }
   try {
-    const nats = await startPrivateNats()
+    const nats = await startPrivateNats('', directory)
     if ('skip' in nats) print(`  one process with all roles, because ${nats.skip}`)
     else ends.push(nats.stop)
     const nats_url = 'skip' in nats ? undefined : nats.url

@@ -26,11 +26,15 @@ export interface PrivateNats {
 }
 
 /**
- * Starts the `nats-server` at that path on a free port of 127.0.0.1, with a temporary folder for its log.
+ * Starts the `nats-server` at that path on a free port of 127.0.0.1, with a folder for its log in `parent_folder`.
  * `server_config` is the text of its configuration file.
  */
-export async function spawnNats(program: string, server_config = ''): Promise<PrivateNats> {
-  const folder = await mkdtemp(join(tmpdir(), 'multihub-nats-'))
+export async function spawnNats(
+  program: string,
+  server_config = '',
+  parent_folder = tmpdir(),
+): Promise<PrivateNats> {
+  const folder = await mkdtemp(join(parent_folder, 'multihub-nats-'))
   const log = join(folder, 'log')
   const port = await freePort()
   let child: ChildProcess | undefined

@@ -89,9 +89,12 @@ export async function natsForTests(): Promise<NatsServer | Skip> {
  * Starts a NATS server for the calling test, which can kill it and start it again on the same port. It needs the program,
  * because a container would get another port.
  */
-export async function startPrivateNats(server_config?: string): Promise<PrivateNats | Skip> {
+export async function startPrivateNats(
+  server_config?: string,
+  parent_folder?: string,
+): Promise<PrivateNats | Skip> {
   const program = natsProgram()
-  if (program) return spawnNats(program, server_config)
+  if (program) return spawnNats(program, server_config, parent_folder)
   return missing(
     'a NATS server of its own',
     'nats-server is neither on PATH nor installed by scripts/servers/install',
