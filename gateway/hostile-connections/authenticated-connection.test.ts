@@ -1,21 +1,18 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { PING, portOf, requestText } from '../http/socket.fixture.ts'
 
 let app: FastifyInstance
-let manual: ManualClock
-let restore: () => void
+let manual: InstalledClock
 let accepted = 0
 
 beforeEach(async () => {
-  manual = createManualClock()
-  restore = useClock(manual)
+  manual = installManualClock()
   app = await createTestGateway()
   accepted = 0
   app.server.on('connection', () => {
@@ -25,7 +22,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  restore()
+  manual[Symbol.dispose]()
   app.server.closeAllConnections()
   await app.close()
 })

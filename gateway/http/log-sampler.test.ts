@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
-let manual: ManualClock
-let restore: () => void
+let manual: InstalledClock
 beforeEach(() => {
-  manual = createManualClock()
-  restore = useClock(manual)
+  manual = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => manual[Symbol.dispose]())
 
 const nextOf = (lines: LogSampler, count: number, address: string) =>
   Array.from({ length: count }, () => lines.sampleLine(address))

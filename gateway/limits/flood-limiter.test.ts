@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { createFloodLimiter, type FloodLimiter } from './flood-limiter.ts'
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 /** How many failures of an address are accepted before one is refused. */
 function acceptedFailures(limiter: FloodLimiter, address: string | undefined): number {

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { CLOCK_OFFSET_MAX_MS, createClockGuard, type MeasuringClockGuard } from './clock-guard.ts'
 import { metricsText } from './telemetry/metrics.ts'
-import { useClock } from './time.ts'
 
-let manual: ManualClock
-let restoreClock: () => void
+let manual: InstalledClock
 let guard: MeasuringClockGuard
 /** How far the clock of the process is ahead of the store's when a test begins. */
 const AHEAD_MS = 1_000
@@ -15,14 +13,13 @@ let store_offset_ms = 0
 const storeNow = (): Date => new Date(store_offset_ms + manual.monotonic_ms())
 
 beforeEach(() => {
-  manual = createManualClock()
-  restoreClock = useClock(manual)
+  manual = installManualClock()
   store_offset_ms = manual.now_ms() - AHEAD_MS
   guard = createClockGuard()
 })
 afterEach(() => {
   guard.stop()
-  restoreClock()
+  manual[Symbol.dispose]()
 })
 
 test('trusts no clock before the first measurement', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/platform/time.ts'
+import { type Clock, useClock } from '#lib/platform/time.ts'
 
 /** A clock that does not move by itself. */
 export interface ManualClock extends Clock {
@@ -38,6 +38,15 @@ export function createManualClock(wall_ms = Date.UTC(2026, 10, 21)): ManualClock
       step_ms += time_ms
     },
   }
+}
+
+/** A manual clock that is the clock of this process until it is disposed of. */
+export interface InstalledClock extends ManualClock, Disposable {}
+
+/** Makes a manual clock and installs it. */
+export function installManualClock(wall_ms?: number): InstalledClock {
+  const clock = createManualClock(wall_ms)
+  return { ...clock, [Symbol.dispose]: useClock(clock) }
 }
 
 /** Resolves when all work is done that needs neither time nor the network. */

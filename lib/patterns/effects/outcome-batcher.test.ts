@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createEffect, type Effect, type Lane } from './effect.ts'
 import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher } from './outcome-batcher.ts'
 
@@ -10,15 +9,13 @@ interface Note {
 
 const LEASE_MS = 5_000
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 /** Each write: the version that it replaced, and the words after it. */
 let writes: { replaced: number; words: readonly string[] }[]
 let batcher: OutcomeBatcher<Note>
 
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
   writes = []
   batcher = createOutcomeBatcher<Note>({ words: [], version: 1 }, async ({ version, ...note }, outcomes) => {
     const { words } = outcomes.reduce((next: Note, { apply }) => apply(next), note)
@@ -26,7 +23,7 @@ beforeEach(() => {
     return { words, version: version + 1 }
   })
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 function leased(id: string, lane: Lane): Effect {
   const at = new Date(clock.now_ms())

@@ -4,8 +4,7 @@ import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import {
   createPublisher,
   createReceiptSender,
@@ -15,16 +14,14 @@ import {
 
 const DATA = Buffer.from('an event')
 let bus: Bus
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 
 beforeEach(() => {
   bus = createMemoryBus()
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
 })
 afterEach(async () => {
-  restore()
+  clock[Symbol.dispose]()
   await bus.close()
 })
 

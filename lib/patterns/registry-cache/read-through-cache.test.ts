@@ -1,17 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { now, useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { now } from '#lib/platform/time.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { CACHE_LIMITS, type CachedValue, createReadThroughCache } from './read-through-cache.ts'
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 /** A cache over a registry whose reads wait until the test completes them. */
 function heldReads(limits = CACHE_LIMITS, confirmedAt = () => Number.NEGATIVE_INFINITY) {

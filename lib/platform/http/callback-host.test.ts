@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createCallbackAddressPolicies } from './callback-address-policy.ts'
 import { createCallbackHostCheck, type Lookup } from './callback-host.ts'
 
-let manual: ManualClock
-let restore: () => void
+let manual: InstalledClock
 beforeEach(() => {
-  manual = createManualClock()
-  restore = useClock(manual)
+  manual = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => manual[Symbol.dispose]())
 
 const policyFor = createCallbackAddressPolicies(['127.0.0.0/8'])
 const answer =

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { createLifecycle } from './lifecycle.ts'
 
 test('parts stop one by one, the last one first', async () => {
@@ -40,28 +39,23 @@ test('a part that is registered while the others stop is stopped too', async () 
 
 // R5
 test('a drain turns readiness off at once and postpones the stop by the drain time', async () => {
-  const manual = createManualClock()
-  const restore = useClock(manual)
-  try {
-    const lifecycle = createLifecycle()
-    const { readiness, draining, stopping } = lifecycle
-    lifecycle.setDrainTime(50)
-    let is_drained = false
-    const drained = lifecycle.drain().then(() => {
-      is_drained = true
-    })
-    expect([draining.aborted, stopping.aborted]).toEqual([true, false])
-    expect(readiness.state()).toMatchObject({ ready: false, unready_parts: ['stopping'] })
-    await manual.advance(49)
-    expect(is_drained).toBe(false)
-    await manual.advance(1)
-    await drained
-    expect(stopping.aborted).toBe(false)
-    lifecycle.announceStop()
-    expect(stopping.aborted).toBe(true)
-  } finally {
-    restore()
-  }
+  using manual = installManualClock()
+  const lifecycle = createLifecycle()
+  const { readiness, draining, stopping } = lifecycle
+  lifecycle.setDrainTime(50)
+  let is_drained = false
+  const drained = lifecycle.drain().then(() => {
+    is_drained = true
+  })
+  expect([draining.aborted, stopping.aborted]).toEqual([true, false])
+  expect(readiness.state()).toMatchObject({ ready: false, unready_parts: ['stopping'] })
+  await manual.advance(49)
+  expect(is_drained).toBe(false)
+  await manual.advance(1)
+  await drained
+  expect(stopping.aborted).toBe(false)
+  lifecycle.announceStop()
+  expect(stopping.aborted).toBe(true)
 })
 
 test('readiness names the parts that are not ready, and ends when the stop is announced', async () => {

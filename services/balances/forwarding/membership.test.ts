@@ -1,17 +1,14 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { Heartbeat, Members } from '../store/members.ts'
 import { createMembership } from './membership.ts'
 
-let clock: ManualClock
-let restoreClock: () => void
+let clock: InstalledClock
 
 beforeEach(() => {
-  clock = createManualClock()
-  restoreClock = useClock(clock)
+  clock = installManualClock()
 })
-afterEach(() => restoreClock())
+afterEach(() => clock[Symbol.dispose]())
 
 /** The documents of all processes in memory. While `isDown` is true, every call fails. */
 function createMembers(): Members & { isDown: boolean } {

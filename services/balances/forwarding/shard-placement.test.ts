@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { createShardPlacement, rankAddresses } from './shard-placement.ts'
 
@@ -50,28 +49,23 @@ test('without live processes, or when this process is the first, it decides itse
 })
 
 test('a process that failed for a shard is avoided for that shard for a while', async () => {
-  const clock = createManualClock()
-  const restoreClock = useClock(clock)
-  try {
-    const live = ['a:1', 'b:2', 'c:3']
-    const [first = '', second = '', third = ''] = rankAddresses(5, live)
-    const placement = createShardPlacement(
-      membershipOf(() => live),
-      third,
-      () => false,
-    )
-    expect(placement.ownerOf(5)).toBe(first)
-    placement.avoid(5, first, new Error('no response'))
-    expect(placement.ownerOf(5)).toBe(second)
-    placement.avoid(5, second, new Error('no response'))
-    expect(placement.ownerOf(5)).toBeUndefined()
-    const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
-    expect(placement.ownerOf(other)).toBe(first)
-    await clock.advance(5_000)
-    expect(placement.ownerOf(5)).toBe(first)
-  } finally {
-    restoreClock()
-  }
+  using clock = installManualClock()
+  const live = ['a:1', 'b:2', 'c:3']
+  const [first = '', second = '', third = ''] = rankAddresses(5, live)
+  const placement = createShardPlacement(
+    membershipOf(() => live),
+    third,
+    () => false,
+  )
+  expect(placement.ownerOf(5)).toBe(first)
+  placement.avoid(5, first, new Error('no response'))
+  expect(placement.ownerOf(5)).toBe(second)
+  placement.avoid(5, second, new Error('no response'))
+  expect(placement.ownerOf(5)).toBeUndefined()
+  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
+  expect(placement.ownerOf(other)).toBe(first)
+  await clock.advance(5_000)
+  expect(placement.ownerOf(5)).toBe(first)
 })
 
 test('the next process owns a shard that this one gives away', () => {

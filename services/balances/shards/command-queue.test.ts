@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { credit } from '../ledger.fixture.ts'
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
 import { type CommandQueue, createCommandQueue } from './command-queue.ts'
@@ -44,18 +43,13 @@ test('a full queue refuses commands and reads', async () => {
 })
 
 test('a batch is overdue when a command in it has waited too long', async () => {
-  const clock = createManualClock()
-  const restoreClock = useClock(clock)
-  try {
-    const queue = createCommandQueue()
-    addCommands(queue, 1)
-    await clock.advance(COMMAND_WAIT_MAX_MS)
-    addCommands(queue, 1)
-    const batch = queue.takeBatch()
-    expect(batch.isOverdue()).toBe(false)
-    await clock.advance(1)
-    expect(batch.isOverdue()).toBe(true)
-  } finally {
-    restoreClock()
-  }
+  using clock = installManualClock()
+  const queue = createCommandQueue()
+  addCommands(queue, 1)
+  await clock.advance(COMMAND_WAIT_MAX_MS)
+  addCommands(queue, 1)
+  const batch = queue.takeBatch()
+  expect(batch.isOverdue()).toBe(false)
+  await clock.advance(1)
+  expect(batch.isOverdue()).toBe(true)
 })

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, type LedgerFixture, openFixture, withJournal } from '../ledger.fixture.ts'
@@ -13,16 +12,14 @@ import { journalOf } from '../verification/verification.fixture.ts'
 const SHARD = shardOf('1000', 'test')
 
 let fixture: LedgerFixture
-let manual: ManualClock
-let restoreClock: () => void
+let manual: InstalledClock
 
 beforeEach(async () => {
   fixture = await openFixture()
-  manual = createManualClock()
-  restoreClock = useClock(manual)
+  manual = installManualClock()
 })
 afterEach(async () => {
-  restoreClock()
+  manual[Symbol.dispose]()
   await fixture[Symbol.asyncDispose]()
 })
 

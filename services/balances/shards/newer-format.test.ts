@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, type LedgerFixture, openFixture } from '../ledger.fixture.ts'
@@ -20,18 +19,16 @@ let newer: Ledger
 let fixture: LedgerFixture
 /** How often the older process has asked the store about the shard. */
 let reads = 0
-let manual: ManualClock
-let restoreClock: () => void
+let manual: InstalledClock
 
 beforeEach(async () => {
   fixture = await openFixture()
-  manual = createManualClock()
-  restoreClock = useClock(manual)
+  manual = installManualClock()
   older = createLedger(countingReads(fixture.store), trustedClock)
   newer = createLedger(await openLedgerStore(fixture.opened, { written: 2, read_max: 2 }), trustedClock)
 })
 afterEach(async () => {
-  restoreClock()
+  manual[Symbol.dispose]()
   await older.stop()
   await newer.stop()
   await fixture[Symbol.asyncDispose]()

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
@@ -12,26 +11,21 @@ import { verifyLedger } from '../verification/verification.fixture.ts'
 const SHARD = shardOf('1000', 'test')
 
 test('a batch of a clock that was one hour ahead does not stop a correct process, and times never go back', async () => {
-  const manual = createManualClock()
-  const restoreClock = useClock(manual)
-  try {
-    await using fixture = await openFixture()
-    const { store, ledger } = fixture
-    manual.stepWall(3_600_000)
-    await ledger.submit('test', credit('a', 100n))
-    manual.stepWall(-3_600_000)
-    const [first] = await store.journal.listBatches(SHARD, 1n, 1)
-    const correct = createLedger(store, trustedClock)
-    const second = await correct.submit('test', hold('b', 1n))
-    expect(second).toMatchObject({ recorded: { time: first?.time, entry: { available: 99n } } })
-    await manual.advance(3_600_001)
-    const third = await correct.submit('test', credit('c', 1n))
-    expect(third).toMatchObject({ recorded: { time: new Date(manual.now_ms()) } })
-    expect(await verifyLedger(store)).toEqual({ entries: 3n, problems: [] })
-    await correct.stop()
-  } finally {
-    restoreClock()
-  }
+  using manual = installManualClock()
+  await using fixture = await openFixture()
+  const { store, ledger } = fixture
+  manual.stepWall(3_600_000)
+  await ledger.submit('test', credit('a', 100n))
+  manual.stepWall(-3_600_000)
+  const [first] = await store.journal.listBatches(SHARD, 1n, 1)
+  const correct = createLedger(store, trustedClock)
+  const second = await correct.submit('test', hold('b', 1n))
+  expect(second).toMatchObject({ recorded: { time: first?.time, entry: { available: 99n } } })
+  await manual.advance(3_600_001)
+  const third = await correct.submit('test', credit('c', 1n))
+  expect(third).toMatchObject({ recorded: { time: new Date(manual.now_ms()) } })
+  expect(await verifyLedger(store)).toEqual({ entries: 3n, problems: [] })
+  await correct.stop()
 })
 
 test('a process whose clock is wrong decides nothing, still reads, and recovers', async () => {

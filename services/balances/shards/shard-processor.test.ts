@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { clock, useClock } from '#lib/platform/time.ts'
+import { clock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
@@ -142,45 +142,40 @@ describe('while the store cannot be reached', () => {
 
   test('decides nothing until it knows whether the last batch was committed', async () => {
     await using fixture = await openFixture()
-    const manual = createManualClock()
-    const restoreClock = useClock(manual)
-    try {
-      let is_down = false
-      const { journal } = fixture.store
-      const appended: string[] = []
-      const ledger = createLedger(
-        withJournal(fixture.store, {
-          async append(batch) {
-            appended.push(batch.token)
-            if (!is_down) return await journal.append(batch)
-            // The first insert happens but reports an unknown result. Later calls do not reach the store.
-            if (appended.length === 1) await journal.append(batch)
-            return 'unknown'
-          },
-          async getBatch(shard, seq) {
-            if (is_down) throw new Unavailable('thrown by the test')
-            return await journal.getBatch(shard, seq)
-          },
-        }),
-        trustedClock,
-      )
-      await ledger.accounts('test', '1000')
-      is_down = true
-      const first = await settle(manual, ledger.submit('test', credit('a', 5n)))
-      expect(first).toBeInstanceOf(Unavailable)
-      const second = await settle(manual, ledger.submit('test', credit('b', 7n)))
-      expect(second).toBeInstanceOf(Unavailable)
-      expect(new Set(appended).size).toBe(1)
-      is_down = false
-      expect(await settle(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 5n }])
-      expect(await settle(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
-        recorded: { seq: 1n },
-      })
-      expect(await journal.lastSequence(SHARD)).toBe(1n)
-      await ledger.stop()
-    } finally {
-      restoreClock()
-    }
+    using manual = installManualClock()
+    let is_down = false
+    const { journal } = fixture.store
+    const appended: string[] = []
+    const ledger = createLedger(
+      withJournal(fixture.store, {
+        async append(batch) {
+          appended.push(batch.token)
+          if (!is_down) return await journal.append(batch)
+          // The first insert happens but reports an unknown result. Later calls do not reach the store.
+          if (appended.length === 1) await journal.append(batch)
+          return 'unknown'
+        },
+        async getBatch(shard, seq) {
+          if (is_down) throw new Unavailable('thrown by the test')
+          return await journal.getBatch(shard, seq)
+        },
+      }),
+      trustedClock,
+    )
+    await ledger.accounts('test', '1000')
+    is_down = true
+    const first = await settle(manual, ledger.submit('test', credit('a', 5n)))
+    expect(first).toBeInstanceOf(Unavailable)
+    const second = await settle(manual, ledger.submit('test', credit('b', 7n)))
+    expect(second).toBeInstanceOf(Unavailable)
+    expect(new Set(appended).size).toBe(1)
+    is_down = false
+    expect(await settle(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 5n }])
+    expect(await settle(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
+      recorded: { seq: 1n },
+    })
+    expect(await journal.lastSequence(SHARD)).toBe(1n)
+    await ledger.stop()
   })
 })
 
@@ -205,27 +200,22 @@ test('a command fails when other processes have always committed first for too l
   const { store, ledger } = fixture
   const other = createLedger(store, trustedClock)
   await other.submit('test', credit('first', 1n))
-  const manual = createManualClock()
-  const restoreClock = useClock(manual)
-  try {
-    let overtaken = 0
-    const slow = createLedger(
-      withJournal(store, {
-        async append(batch) {
-          overtaken += 1
-          await other.submit('test', credit(`other ${overtaken}`, 1n))
-          await manual.advance(COMMAND_WAIT_MAX_MS / 4)
-          return await store.journal.append(batch)
-        },
-      }),
-      trustedClock,
-    )
-    await expect(slow.submit('test', credit('a', 1n))).rejects.toThrow('always committed first')
-    expect(overtaken).toBe(5)
-    expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 6n }])
-  } finally {
-    restoreClock()
-  }
+  using manual = installManualClock()
+  let overtaken = 0
+  const slow = createLedger(
+    withJournal(store, {
+      async append(batch) {
+        overtaken += 1
+        await other.submit('test', credit(`other ${overtaken}`, 1n))
+        await manual.advance(COMMAND_WAIT_MAX_MS / 4)
+        return await store.journal.append(batch)
+      },
+    }),
+    trustedClock,
+  )
+  await expect(slow.submit('test', credit('a', 1n))).rejects.toThrow('always committed first')
+  expect(overtaken).toBe(5)
+  expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 6n }])
   await other.stop()
 })
 
@@ -333,10 +323,7 @@ describe('one outcome per id', () => {
 })
 
 /** Returns the value or the error of a promise. Advances the clock until the promise is settled. */
-async function settle(
-  manual: ReturnType<typeof createManualClock>,
-  promise: Promise<unknown>,
-): Promise<unknown> {
+async function settle(manual: ManualClock, promise: Promise<unknown>): Promise<unknown> {
   let done = false
   const settled = promise
     .catch((error: unknown) => error)

@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createPace, type Pace } from './pace.ts'
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 /** Runs a slice that takes `work_ms`. `isOver` says whether its pause is over too. */
 async function runSlice(pace: Pace, work_ms: number): Promise<{ isOver: () => boolean }> {
