@@ -4,6 +4,8 @@ import { createAdjustableClock } from './adjustable-clock.ts'
 /** The clock of the machine, except for the timers of one delay. */
 export interface HeldTimers {
   readonly clock: Clock
+  /** How many timers are held. */
+  count(): number
   /** Runs the held timers, as if their time were over. */
   elapse(): void
 }
@@ -24,6 +26,7 @@ export function holdTimers(delay_ms: number): HeldTimers {
         return { cancel: () => void held.delete(action) }
       },
     },
+    count: () => held.size,
     elapse() {
       for (const action of held) {
         held.delete(action)

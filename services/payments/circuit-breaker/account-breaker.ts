@@ -1,4 +1,4 @@
-import { log } from '#lib/platform/telemetry/log.ts'
+import { type Log, log } from '#lib/platform/telemetry/log.ts'
 import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
 import type { ProviderAccount } from '../connectors/provider-account.ts'
 import { type CircuitBreaker, type CircuitChange, createCircuitBreaker } from './circuit-breaker.ts'
@@ -14,24 +14,28 @@ const openings_total = counter(
   'How often the circuit breaker of a provider account opened, failed probes included.',
   ['provider_account'],
 )
-const breaker_log = log.child('payments')
+const payments_log = log.child('payments')
 
 /**
  * Makes the breaker of an account, which logs its changes and counts them. The built-in accounts of the sandbox get one
  * that never opens: merchants choose their failures by the amount, and must see the same result each time.
  */
-export function createAccountBreaker({ account_id, is_simulated }: ProviderAccount): CircuitBreaker {
+export function createAccountBreaker(
+  { account_id, is_simulated }: ProviderAccount,
+  breaker_log: Log = payments_log,
+): CircuitBreaker {
   const labels = { provider_account: account_id }
   circuit_open.set(labels, 0)
   const breaker = createCircuitBreaker((change) => {
     circuit_open.set(labels, change.state === 'open' ? 1 : 0)
     if (change.state === 'open') openings_total.increment(labels)
-    logChange(account_id, change)
+    logChange(breaker_log, account_id, change)
   })
   return is_simulated ? { ...breaker, observe: (call) => call() } : breaker
 }
 
 function logChange(
+  breaker_log: Log,
   provider_account: string,
   { state, failures, reason, probe_after_ms }: CircuitChange,
 ): void {

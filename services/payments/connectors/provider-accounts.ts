@@ -11,17 +11,15 @@ import {
 } from './account-schema.ts'
 import { CONNECTORS } from './connector-table.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
+import { type SandboxAccess, sandboxAccounts } from './sandbox-accounts.ts'
 import { sharedAcrossEnvironments } from './separate-environments.ts'
 
 /** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
 export interface ProviderAccountSources {
-  readonly sandbox: { readonly base_url: string; readonly key: Secret } | undefined
+  readonly sandbox: SandboxAccess | undefined
   /** The path of a JSON file with further accounts. docs/provider-protocol.md describes its form. */
   readonly providers_file: string | undefined
 }
-
-/** Nothing listens on the reserved port 1, so that this URL behaves as a provider that is down. */
-const NOWHERE_URL = 'http://127.0.0.1:1'
 
 const FILE_MAX_BYTES = 1024 * 1024
 
@@ -34,7 +32,7 @@ export async function readProviderAccounts(
   variables: Variables,
 ): Promise<readonly ProviderAccount[]> {
   const problems: string[] = []
-  const accounts = [...sandboxAccounts(sandbox)]
+  const accounts = sandbox === undefined ? [] : [...sandboxAccounts(sandbox)]
   const given = providers_file === undefined ? [] : await readAccountsFile(providers_file, problems)
   for (const [index, account] of given.entries()) {
     const refuse = (field: string, message: string): void =>
@@ -50,16 +48,6 @@ export async function readProviderAccounts(
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return accounts
-}
-
-/** The built-in accounts of the sandbox. */
-function sandboxAccounts(sandbox: ProviderAccountSources['sandbox']): ProviderAccount[] {
-  if (sandbox === undefined) return []
-  const common = { connector: 'sandbox', credentials: { key: sandbox.key }, settings: {}, is_simulated: true }
-  return [
-    newAccount('test', { ...common, account_id: 'sandbox', base_url: sandbox.base_url }),
-    newAccount('test', { ...common, account_id: 'sandbox-down', base_url: NOWHERE_URL }),
-  ]
 }
 
 /** The secrets of an account by name; `undefined` when one of them is missing or too short. */

@@ -3,6 +3,9 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Listening } from '#lib/platform/process/listen.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { holdTimers } from '../../../test/support/held-timers.ts'
 import { serveProviderCallbacks } from './provider-callback-server.ts'
 
 let server: Listening
@@ -48,4 +51,38 @@ test('serves providers while 1,100 other clients keep unfinished requests open',
   await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
   for (const slow_client of slow_clients) slow_client.destroy()
   agent.destroy()
+})
+
+test('refuses a head that is too large with 431', async () => {
+  const url = `http://${server.host_and_port}/callbacks`
+  const filler = 'x'.repeat(20_000)
+  const status = await new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', agent: false, headers: { filler } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+  expect(status).toBe(431)
+})
+
+test('disconnects a client that does not end its body in time', async () => {
+  const timers = holdTimers(5_000)
+  const restore = useClock(timers.clock)
+  try {
+    const port = Number(server.host_and_port.split(':').at(-1))
+    const slow_client = connect(port, '127.0.0.1')
+    slow_client.on('error', () => {})
+    slow_client.write('POST /callbacks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n')
+    const closed = once(slow_client, 'close')
+    await eventually(
+      async () => timers.count(),
+      (count) => count === 1,
+    )
+    timers.elapse()
+    await closed
+  } finally {
+    restore()
+  }
 })
