@@ -28,10 +28,15 @@ const print = (line: string): void => console.log(line)
 resolveCopies()
 // The clock of the project keeps no process alive.
 setInterval(() => {}, 60_000)
-let endNow: (() => Promise<void>) | undefined
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void (endNow?.() ?? Promise.resolve()).finally(() => process.exit(130)))
+let endNow: () => Promise<void> = async () => {}
+let is_ending = false
+const onSignal = (): void => {
+  // The terminal and npm both send it, so that it can come twice.
+  if (is_ending) return
+  is_ending = true
+  void endNow().finally(() => process.exit(130))
 }
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
 
 let is_right = true
 for (const store of chosenStores()) {
