@@ -63,7 +63,9 @@ test.each(['deposit', 'withdraw'] as const)(
       () => system.anomalies(payment.paymentId),
       (found) => found?.length === 2,
     )
-    expect(new Set(anomalies.map(({ kind }) => kind))).toEqual(new Set(['contradicts_final_status']))
+    expect(new Set(anomalies.map(({ kind }) => kind))).toEqual(
+      new Set([AnomalyKind.CONTRADICTS_FINAL_STATUS]),
+    )
   },
 )
 
