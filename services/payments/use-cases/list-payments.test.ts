@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
-import { newDeposit } from '../payment.fixture.ts'
+import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { listPayments, type PaymentFilter } from './list-payments.ts'
 
@@ -78,4 +79,22 @@ test('refuses the token of another list, an invalid token and a page size above 
   await expect(listPayments(payments, other, 1, next_page_token)).rejects.toMatchObject({ code: 9000 })
   await expect(listPayments(payments, filter, 1, 'garbage')).rejects.toMatchObject({ code: 9000 })
   await expect(listPayments(payments, filter, 101, '')).rejects.toMatchObject({ code: 9000 })
+})
+
+// P3
+test('has no withdrawal that the ledger has not admitted, with and without a filter', async () => {
+  const merchant_id = '7004'
+  const named = (c_id: string) => {
+    const payment_id = uuidv7()
+    return newReservation({ merchant_id, c_id, payment_id, h_id: payment_id, ids: [payment_id] })
+  }
+  const { payments } = fixture.store
+  const at = new Date(START)
+  await payments.insert(named('reserving'))
+  await payments.insert(refuseWithdrawal({ ...named('refused'), effects: [] }, 6004, at))
+  await payments.insert(admitWithdrawal({ ...named('admitted'), effects: [] }, at))
+  for (const statuses of [[], ['created']] as const) {
+    const list = await listPayments(payments, { merchant_id, statuses }, 100, '')
+    expect(list.payments.map(({ c_id }) => c_id)).toEqual(['admitted'])
+  }
 })

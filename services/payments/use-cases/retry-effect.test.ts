@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { creditLedgerEffect } from '../domain/payment-effects.ts'
-import { newDeposit } from '../payment.fixture.ts'
+import { bindHoldFunds } from '../effects/hold-funds.ts'
+import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
+import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { retryEffect } from './retry-effect.ts'
 
@@ -53,4 +55,18 @@ test('retries once for two callers at the same time, and refuses the later one w
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   expect(refused).toEqual([expect.objectContaining({ code: 8801 })])
   expect(posted()).toBe(1)
+})
+
+// P3
+test('retries the stuck hold of a withdrawal, which is then admitted', async () => {
+  await using fixture = await openPayments()
+  const ledger = scriptedLedger()
+  const hold = bindHoldFunds({ ledger: ledger.client, findRoute: async () => WITHDRAWAL_ROUTE })
+  const withdrawal = newReservation()
+  const [effect] = withdrawal.effects
+  if (!effect) throw new Error('the withdrawal has no effect')
+  const effects = [{ ...effect, tries: 10_000, stuck: true }]
+  await fixture.store.payments.insert({ ...withdrawal, effects, stuck_at: STUCK_AT })
+  const retried = await retryEffect(fixture.deps([hold]), withdrawal.payment_id, effect.id)
+  expect(retried).toMatchObject({ status: 'created' })
 })
