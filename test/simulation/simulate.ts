@@ -79,7 +79,6 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     onCallback: watch.onCallback,
     ...(onLine === undefined ? {} : { onLine }),
   })
-  history.may_read_behind = plan.faults.has('store fails over')
   const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
   const onRejection = (error: unknown): void => {
     problems.push(`a promise was rejected without a handler: ${describe(error)}`)

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/platform/time.ts'
+import { sleep, withTimeout } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
 import type { World } from '../world/world.ts'
@@ -114,11 +114,11 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ],
   [
     'process is killed',
-    (world, choices) => {
-      const place = choices.pick(world.cluster.places)
-      if (place.stop === undefined) return undefined
+    async (world, choices) => {
+      const place = await choosePlace(world, choices)
+      if (place?.stop === undefined) return
       world.cluster.kill(place)
-      return restart(world, place, choices.pick([10, 500, 5_000]))
+      await restart(world, place, choices.pick([10, 500, 5_000]))
     },
   ],
   [
@@ -131,9 +131,10 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ],
   [
     'process is paused',
-    ({ cluster }, choices) => {
-      cluster.pause(choices.pick(cluster.places), choices.pick([100, 2_000, 8_000, 20_000, 45_000]))
-      return undefined
+    async (world, choices) => {
+      const place = await choosePlace(world, choices)
+      if (place === undefined) return
+      world.cluster.pause(place, choices.pick([100, 2_000, 8_000, 20_000, 45_000]))
     },
   ],
   [
@@ -153,6 +154,20 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
     },
   ],
 ]
+
+/** For so long a fault waits for a process that begins something. */
+const ACTIVITY_WAIT_MS = 1_000
+
+/**
+ * The place of a fault: any, or that of the next process that sends a request or a write, while that is on its way. Most
+ * faults at any moment would hit a process that does nothing.
+ */
+async function choosePlace({ cluster, activity }: World, choices: Choices): Promise<Place | undefined> {
+  if (choices.chance(0.5)) return choices.pick(cluster.places)
+  const process = await withTimeout(activity.next(), ACTIVITY_WAIT_MS)
+  await sleep(choices.between(0, choices.pick([1, 10, 1_000])))
+  return cluster.places.find((place) => place.process === process)
+}
 
 /** Sets the clock of a place to an error against the true time. */
 function setClock({ trace, scheduler }: World, { name, clock_error }: Place, offset_ms: number): void {

@@ -27,8 +27,6 @@ export interface History {
   readonly resends: Map<string, string>
   /** The outcome of each command to the ledger that was answered. */
   readonly outcomes: Map<string, string>
-  /** Whether a read may show an earlier status of a payment: a database fails over in this simulation. */
-  may_read_behind: boolean
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The sum of all deposits whose success a callback has announced, by currency. */
@@ -44,7 +42,6 @@ export function createHistory(): History {
     payments: new Map(),
     resends: new Map(),
     outcomes: new Map(),
-    may_read_behind: false,
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

@@ -59,8 +59,7 @@ export function observeStatus(
   began_at: number,
 ): void {
   const earlier = record.statuses[began_at - 1]
-  const is_behind = history.may_read_behind && mayFollow(status, earlier ?? status)
-  if (earlier !== undefined && !mayFollow(earlier, status) && !is_behind) {
+  if (earlier !== undefined && !mayFollow(earlier, status)) {
     history.problems.push(`${record.c_id}: it was ${earlier}, and a later read showed ${status}`)
   }
   record.statuses.push(status)

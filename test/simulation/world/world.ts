@@ -6,6 +6,7 @@ import { useProcessStates } from '#lib/platform/process-state.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { loadRoles } from '../../../roles.ts'
+import { type Activity, createActivity } from '../parts/activity.ts'
 import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
 import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
 import type { WireRequest } from '../parts/http/serve-in-memory.ts'
@@ -16,6 +17,7 @@ import { type Actor, createMachine, type Machine, type SimulatedProcess } from '
 import { createDatabase, type Database } from '../parts/store/database.ts'
 import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
+import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
 import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
 import { type Cluster, createCluster } from './cluster.ts'
@@ -49,6 +51,7 @@ export interface World {
   readonly rpc: RpcNetwork
   readonly http: HttpNetwork
   readonly cluster: Cluster
+  readonly activity: Activity
   readonly provider: Provider
   readonly receivers: Receivers
   readonly operator: ClientOf
@@ -81,19 +84,16 @@ export async function createWorld(
   const machine = createMachine(scheduler)
   const lines = createTrace(observers.onLine)
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
+  const activity = createActivity()
   const http = createHttpNetwork(machine, choicesOf('http'), trace, (request) => {
+    activity.note(machine.current())
     const sender = machine.actorOf(machine.current())
     if (sender !== undefined) observers.onRequest(request, sender)
   })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
   const bus = createSimulatedBus(machine, choicesOf('bus'), trace)
-  const databases = new Map<RoleName, Database>(
-    ALL_ROLES.map((role) => [
-      role,
-      createDatabase(role, (collection, change) =>
-        observers.onChange(role, collection, change, machine.actorOf(stores.client())),
-      ),
-    ]),
+  const databases = createDatabases((role, collection, change) =>
+    observers.onChange(role, collection, change, machine.actorOf(stores.client())),
   )
   const processes = (): readonly SimulatedProcess[] =>
     cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
@@ -122,7 +122,10 @@ export async function createWorld(
     rpc,
     http,
     bus,
-    carry: stores.carry,
+    carry(command, apply) {
+      if (isWrite(command)) activity.note(machine.current())
+      return stores.carry(command, apply)
+    },
     databaseOf,
     variables: {
       MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
@@ -142,6 +145,7 @@ export async function createWorld(
     rpc,
     http,
     cluster,
+    activity,
     provider,
     receivers,
     operator: rpc.outside('operator'),
@@ -150,6 +154,17 @@ export async function createWorld(
       for (const restore of restores) restore()
     },
   }
+}
+
+function createDatabases(
+  onChange: (role: RoleName, collection: string, change: Change) => void,
+): ReadonlyMap<RoleName, Database> {
+  return new Map(
+    ALL_ROLES.map((role) => [
+      role,
+      createDatabase(role, (collection, change) => onChange(role, collection, change)),
+    ]),
+  )
 }
 
 function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choices): readonly (() => void)[] {
