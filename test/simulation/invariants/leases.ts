@@ -22,7 +22,7 @@ interface DocumentWithEffects {
 }
 
 /** What a final status makes pointless, so that any process may drop it together with the transition. */
-const DROPPED_WITH_TRANSITION = ['poll_provider', 'expire_payment']
+const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment']
 
 /** Makes the watch of one simulation. */
 export function createLeaseWatch(): LeaseWatch {
@@ -59,8 +59,10 @@ export function createLeaseWatch(): LeaseWatch {
         idempotency_key.slice(0, separator),
         idempotency_key.slice(separator + 1),
       ]
-      // A poll sends after it has waited for the response to its lookup, and may have been paused meanwhile.
-      if (ends_ms.has(leaseName(process, `${payment_id}:poll:${attempt}`))) return
+      // What follows a lookup may have been paused since its lease was checked.
+      const follows = (kind: string): boolean =>
+        ends_ms.has(leaseName(process, `${payment_id}:${kind}:${attempt}`))
+      if (follows('poll') || follows('repeat')) return
       const end_ms = ends_ms.get(leaseName(process, `${payment_id}:create:${attempt}`))
       if (end_ms === undefined) yield `${process.name} sent the create ${idempotency_key} without a lease`
       else if (end_ms <= now_ms)
