@@ -155,7 +155,7 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ],
 ]
 
-/** For so long a fault waits for a process that begins something. */
+/** A fault waits at most this time for a process that begins something. */
 const ACTIVITY_WAIT_MS = 1_000
 
 /**
