@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
@@ -69,4 +69,24 @@ test('a question about a route uses up no probe', async () => {
 
 test('accounts of the other environment are not there', () => {
   expect(selection.admitAccounts(['a'], 'production')).toEqual([])
+})
+
+describe('an account is there for a route', () => {
+  const found = {
+    account: { connector: 'form' },
+    connector: { operations: ['deposit'] },
+  } as unknown as ConnectedAccount
+  const { hasAccount } = createAccountSelection((id, environment) =>
+    id === 'a' && environment === 'test' ? found : undefined,
+  )
+
+  test.each([
+    ['of its environment, connector and direction', 'a', 'test', 'form', 'in', true],
+    ['whose id is configured', 'b', 'test', 'form', 'in', false],
+    ['of its environment', 'a', 'production', 'form', 'in', false],
+    ['of its connector', 'a', 'test', 'http', 'in', false],
+    ['whose operation the provider performs', 'a', 'test', 'form', 'out', false],
+  ] as const)('%s', (_what, id, environment, connector, direction, expected) => {
+    expect(hasAccount(id, environment, connector, direction)).toBe(expected)
+  })
 })
