@@ -17,7 +17,7 @@ import {
 const BANK = { account: { id: '123456789012' }, ifsc: 'SBIN0001234' }
 const RECEIVER = { bank: BANK }
 const PAYMENT = {
-  identifiers: { c_id: 'payout-1' },
+  identifiers: { c_id: 'withdrawal-1' },
   amount: { value: 150_000, currency: 'INR' },
   receiver: RECEIVER,
 }
@@ -65,7 +65,7 @@ test('sends the request to payments, with every field of the receiver', async ()
     environment: Environment.TEST,
     serviceId: '512',
     direction: Direction.OUT,
-    cId: 'payout-1',
+    cId: 'withdrawal-1',
     amount: { minor: 150_000n, currency: 'INR' },
     description: 'Earnings',
     beneficiary: {
@@ -83,7 +83,7 @@ test('sends the request to payments, with every field of the receiver', async ()
   // N8
   const derived = createHmac('sha256', SECRET).update('service:merchant-webhook-signing:v1').digest('hex')
   const { sealedSecret = '' } = requests[0]?.webhook ?? {}
-  expect(keyring.unseal(sealedSecret, 'webhook:7001:payout-1').reveal()).toBe(derived)
+  expect(keyring.unseal(sealedSecret, 'webhook:7001:withdrawal-1').reveal()).toBe(derived)
 })
 
 test('leaves absent optional fields out of the request, and returns the payment with its operation', async () => {

@@ -79,7 +79,7 @@ export const paymentOut = defineMethod({
     service_id: 512,
     params: {
       payment: {
-        identifiers: { c_id: 'payout-1' },
+        identifiers: { c_id: 'withdrawal-1' },
         amount: { value: 150_000, currency: 'INR' },
         description: 'Earnings of May',
         receiver: {

@@ -38,7 +38,7 @@ export interface PaymentsSystem extends AsyncDisposable {
   /** Creates a withdrawal on a new route, or on the one of `request.serviceId`. */
   withdraw(amount: bigint, options?: PaymentOptions): Promise<Payment>
   /** Creates a route for withdrawals, and returns its `service_id`. */
-  payoutRoute(options?: PaymentOptions): Promise<string>
+  withdrawalRoute(options?: PaymentOptions): Promise<string>
   /** Adds an amount to the available balance in INR. */
   fund(amount: bigint): Promise<unknown>
   /** The balance in INR. */
@@ -118,7 +118,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     merchant_id: merchantId,
     deposit: (minor, more = {}) => create(Direction.IN, minor, more),
     withdraw: (minor, more = {}) => create(Direction.OUT, minor, more),
-    payoutRoute: (more = {}) => createRoute(clients.routes, merchantId, Direction.OUT, more),
+    withdrawalRoute: (more = {}) => createRoute(clients.routes, merchantId, Direction.OUT, more),
     ...fundsOf(clients.ledger, owner),
     payment,
     waitForStatus: (id, status) =>

@@ -162,7 +162,8 @@ describe('a withdrawal above the balance', () => {
 })
 
 describe('a withdrawal beyond a limit of its route', () => {
-  const limited = (payoutLimits: object): Promise<string> => system.payoutRoute({ route: { payoutLimits } })
+  const limited = (payoutLimits: object): Promise<string> =>
+    system.withdrawalRoute({ route: { payoutLimits } })
 
   // P14
   test.each([
@@ -200,7 +201,7 @@ describe('a withdrawal beyond a limit of its route', () => {
 
 describe('many withdrawals at once', () => {
   test('above the balance: exactly as many are accepted as the balance pays for', async () => {
-    const serviceId = await system.payoutRoute()
+    const serviceId = await system.withdrawalRoute()
     const { available, held } = await system.balance()
     const amount = (available / 7_000n) * 1_000n
     const requests = Array.from({ length: 30 }, () => system.withdraw(amount, { request: { serviceId } }))
@@ -224,7 +225,7 @@ describe('many withdrawals at once', () => {
     const { provider } = system
     provider.answer('pending')
     const orders = provider.orders()
-    const serviceId = await system.payoutRoute({ accounts: ['acme'] })
+    const serviceId = await system.withdrawalRoute({ accounts: ['acme'] })
     const c_id = randomHex(8)
     const requests = Array.from({ length: 50 }, () =>
       system.withdraw(AMOUNT, { c_id, request: { serviceId } }),

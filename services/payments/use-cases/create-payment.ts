@@ -54,7 +54,7 @@ export interface CreatePaymentDeps
 }
 
 /** How often a `c_id` that other requests use and free again is tried. */
-const INSERT_TRIES_MAX = 20
+const INSERT_TRIES_MAX = 100
 
 /**
  * Creates a payment: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14). A
