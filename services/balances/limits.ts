@@ -34,7 +34,7 @@ export const CHECKPOINT_INTERVAL_ENTRIES = 16_384
  */
 export const CHECKPOINT_ROWS_PER_ENTRY_MAX = 4
 
-/** Most rows of each kind (accounts, holds) in one document of a checkpoint. It bounds the size of the document. */
+/** Most rows in one document of a checkpoint. It bounds the size of the document. */
 export const CHECKPOINT_PART_ROWS = 1_000
 
 /** Most parts of a checkpoint that are read at the same time. */

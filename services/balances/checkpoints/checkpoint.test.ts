@@ -1,15 +1,18 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Batch } from '../domain/entry.ts'
+import type { Hold } from '../domain/ledger-view.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import { emptyWithdrawalTotals, type WithdrawalTotals } from '../domain/payout-limits.ts'
-import type { ShardSnapshot } from '../domain/shard-state.ts'
+import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
+import type { Checkpoints } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import type { SnapshotPart } from '../store/snapshot-parts.ts'
-import { readCheckpoint, saveCheckpoint } from './checkpoint.ts'
+import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
+import { readCheckpoint, saveChanges, saveCheckpoint } from './checkpoint.ts'
 import { isSameSnapshot } from './compare-snapshots.ts'
 
 const SHARD = 3
+const NO_ROWS = { accounts: [], holds: [], early_releases: [], withdrawal_totals: [] }
 
 const totals: WithdrawalTotals = {
   ...emptyWithdrawalTotals('1', 'INR', 5),
@@ -40,64 +43,169 @@ async function readSnapshot({ checkpoints, journal }: LedgerStore): Promise<Shar
   const getBatch = async (_: number, seq: bigint): Promise<Batch> => ({ hash: `hash ${seq}` }) as Batch
   const checkpoint = await readCheckpoint({ checkpoints, journal: { ...journal, getBatch } }, SHARD)
   if (checkpoint?.status !== 'sound') throw new Error(`no sound checkpoint: ${checkpoint?.problem}`)
-  return checkpoint.snapshot
+  return createShardState(checkpoint.snapshot).snapshot()
 }
+
+const stateAt = (seq: bigint, holds: number): ShardState => createShardState(snapshotAt(seq, holds))
 
 test('reads a checkpoint of many holds as it was saved', async () => {
   await using fixture = await openFixture()
   const snapshot = snapshotAt(7n, 4_500)
-  await saveCheckpoint(fixture.store.checkpoints, snapshot)
+  await saveCheckpoint(fixture.store.checkpoints, createShardState(snapshot))
   expect(isSameSnapshot(await readSnapshot(fixture.store), snapshot)).toBe(true)
 })
 
+/** Checkpoints that keep a list of the parts that were written. */
+function listingParts(checkpoints: Checkpoints): { checkpoints: Checkpoints; written: SnapshotPart[] } {
+  const written: SnapshotPart[] = []
+  const putPart: Checkpoints['putPart'] = async (part) => {
+    written.push(part)
+    await checkpoints.putPart(part)
+  }
+  return { checkpoints: { ...checkpoints, putPart }, written }
+}
+
+/** Which of the parts are still stored. */
+async function storedOf(checkpoints: Checkpoints, parts: readonly SnapshotPart[]): Promise<string[]> {
+  const found = await Promise.all(parts.map((part) => checkpoints.getPart(SHARD, part)))
+  return found.flatMap((part) => part?.id ?? []).sort()
+}
+
+const idsOf = (head: SnapshotHead | undefined): string[] => (head?.parts ?? []).map(({ id }) => id).sort()
+
 test('replaces a checkpoint only by a later one, and deletes the parts of the old one', async () => {
   await using fixture = await openFixture()
-  const { checkpoints } = fixture.store
-  await Promise.all([5n, 9n, 7n, 2n].map((seq) => saveCheckpoint(checkpoints, snapshotAt(seq, 10))))
-  await saveCheckpoint(checkpoints, snapshotAt(8n, 10))
+  const { checkpoints, written } = listingParts(fixture.store.checkpoints)
+  await Promise.all([5n, 9n, 7n, 2n].map((seq) => saveCheckpoint(checkpoints, stateAt(seq, 10))))
+  await saveCheckpoint(checkpoints, stateAt(8n, 10))
   expect((await readSnapshot(fixture.store)).head.seq).toBe(9n)
-  await saveCheckpoint(checkpoints, snapshotAt(10n, 1))
+  await saveCheckpoint(checkpoints, stateAt(10n, 1))
   expect((await readSnapshot(fixture.store)).holds).toHaveLength(1)
-  for (const seq of [2n, 5n, 7n, 8n, 9n]) expect(await checkpoints.getPart(SHARD, seq, 0)).toBeUndefined()
+  expect(await storedOf(checkpoints, written)).toEqual(idsOf(await checkpoints.getHead(SHARD)))
+})
+
+/** Moves a state to the next batch, which changes some holds. */
+function advance(state: ShardState, changed: readonly [string, Hold | undefined][]): void {
+  const nothing = new Map()
+  const batch = { shard: SHARD, format: 1, token: '', previous_hash: '', entries: [] }
+  const seq = state.head().seq + 1n
+  state.append(
+    { ...batch, seq, time: new Date(Number(seq) * 1_000), hash: `hash ${seq}` },
+    {
+      changed_accounts: nothing,
+      changed_holds: new Map(changed),
+      changed_early_releases: nothing,
+      changed_withdrawal_totals: nothing,
+    },
+  )
+}
+
+const holdOf = (id: string): [string, Hold] => [id, { id, merchant_id: '1', currency: 'INR', amount: 1n }]
+
+describe('a checkpoint after another one', () => {
+  test('writes the pages that changed, and has all rows', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints, written } = listingParts(fixture.store.checkpoints)
+    const state = stateAt(7n, 20_000)
+    let head = await saveCheckpoint(checkpoints, state)
+    const rowsOf = (part: SnapshotPart): number =>
+      part.accounts.length + part.holds.length + part.early_releases.length + part.withdrawal_totals.length
+    for (const [looks_for_remains, changed] of [
+      [false, [holdOf('new 1')]],
+      [true, [holdOf('new 2'), ['h5000', undefined]]],
+      [false, [['new 1', undefined]]],
+      [false, []],
+    ] as [boolean, [string, Hold | undefined][]][]) {
+      written.length = 0
+      advance(state, changed)
+      state.mergePages()
+      head = head && (await saveChanges(checkpoints, state, head, looks_for_remains))
+      expect(written.reduce((sum, part) => sum + rowsOf(part), 0)).toBeLessThanOrEqual(2_000)
+      expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
+    }
+    expect(written).toEqual([])
+  })
+
+  test('deletes the parts that it does not need, and what a crashed save left', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints, written } = listingParts(fixture.store.checkpoints)
+    const state = stateAt(7n, 3_500)
+    const first = await saveCheckpoint(checkpoints, state)
+    const lost: SnapshotPart = { shard: SHARD, format: 1, seq: 8n, id: 'lost', ...NO_ROWS }
+    await checkpoints.putPart(lost)
+    advance(state, [holdOf('new')])
+    const second = first && (await saveChanges(checkpoints, state, first, false))
+    expect(await storedOf(checkpoints, written)).toEqual([...idsOf(second), 'lost'].sort())
+    advance(state, [['h3', undefined]])
+    const third = second && (await saveChanges(checkpoints, state, second, true))
+    expect(await storedOf(checkpoints, written)).toEqual(idsOf(third))
+    expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
+  })
+
+  test('is not stored when another process has replaced the one before, whose parts may be gone', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints } = fixture.store
+    const state = stateAt(7n, 3_500)
+    const base = await saveCheckpoint(checkpoints, state)
+    if (base === undefined) throw new Error('the checkpoint was not stored')
+    await saveCheckpoint(checkpoints, stateAt(8n, 10))
+    advance(state, [holdOf('new')])
+    advance(state, [])
+    expect(await saveChanges(checkpoints, state, base, true)).toBeUndefined()
+    expect(isSameSnapshot(await readSnapshot(fixture.store), snapshotAt(8n, 10))).toBe(true)
+    expect(await saveCheckpoint(checkpoints, state)).toMatchObject({ seq: 9n })
+    expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
+  })
+
+  test('of a state that was loaded writes the pages that changed since', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints, written } = listingParts(fixture.store.checkpoints)
+    await saveCheckpoint(checkpoints, stateAt(7n, 3_500))
+    const getBatch = async (_: number, seq: bigint): Promise<Batch> => ({ hash: `hash ${seq}` }) as Batch
+    const { journal } = fixture.store
+    const loaded = await readCheckpoint({ checkpoints, journal: { ...journal, getBatch } }, SHARD)
+    if (loaded?.status !== 'sound') throw new Error('there is no sound checkpoint')
+    const state = createShardState(loaded.snapshot)
+    written.length = 0
+    advance(state, [['h0', undefined]])
+    await saveChanges(checkpoints, state, loaded.stored_head, true)
+    expect(written.map(({ holds }) => holds.length)).toEqual([999])
+    expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
+  })
+
+  test('does not take a page as stored that was changed while it was written', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints } = fixture.store
+    const state = stateAt(7n, 10)
+    const putPart: Checkpoints['putPart'] = async (part) => {
+      if (part.holds.length === 10) advance(state, [holdOf('meanwhile')])
+      await checkpoints.putPart(part)
+    }
+    const first = await saveCheckpoint({ ...checkpoints, putPart }, state)
+    expect((await readSnapshot(fixture.store)).holds).toHaveLength(10)
+    expect(await (first && saveChanges(checkpoints, state, first, false))).toMatchObject({ seq: 8n })
+    expect((await readSnapshot(fixture.store)).holds).toHaveLength(11)
+  })
 })
 
 test('replaces a damaged checkpoint also by an earlier one, but not the one that replaced it meanwhile', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
-  await saveCheckpoint(checkpoints, snapshotAt(9n, 10))
+  await saveCheckpoint(checkpoints, stateAt(9n, 10))
   const damaged = await checkpoints.getHead(SHARD)
-  await saveCheckpoint(checkpoints, snapshotAt(5n, 10), damaged?.version)
+  await saveCheckpoint(checkpoints, stateAt(5n, 10), damaged?.version)
   expect((await readSnapshot(fixture.store)).head.seq).toBe(5n)
-  await saveCheckpoint(checkpoints, snapshotAt(4n, 10), damaged?.version)
+  await saveCheckpoint(checkpoints, stateAt(4n, 10), damaged?.version)
   expect((await readSnapshot(fixture.store)).head.seq).toBe(5n)
-})
-
-test('overwrites a part that a crashed save left', async () => {
-  await using fixture = await openFixture()
-  const { checkpoints } = fixture.store
-  const { accounts, early_releases } = snapshotAt(7n, 10)
-  const rest: SnapshotPart = {
-    shard: SHARD,
-    format: 1,
-    seq: 7n,
-    part: 0,
-    accounts,
-    holds: [],
-    early_releases,
-    withdrawal_totals: [],
-  }
-  await checkpoints.putPart(rest)
-  await saveCheckpoint(checkpoints, snapshotAt(7n, 10))
-  expect((await readSnapshot(fixture.store)).holds).toHaveLength(10)
 })
 
 test('reads the later checkpoint when the one that it began with is replaced meanwhile', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
-  await saveCheckpoint(store.checkpoints, snapshotAt(5n, 10))
-  const getPart: typeof store.checkpoints.getPart = async (shard, seq, part) => {
-    if (seq === 5n) await saveCheckpoint(store.checkpoints, snapshotAt(6n, 20))
-    return await store.checkpoints.getPart(shard, seq, part)
+  await saveCheckpoint(store.checkpoints, stateAt(5n, 10))
+  const getPart: typeof store.checkpoints.getPart = async (shard, key) => {
+    if (key.seq === 5n) await saveCheckpoint(store.checkpoints, stateAt(6n, 20))
+    return await store.checkpoints.getPart(shard, key)
   }
   const snapshot = await readSnapshot({ ...store, checkpoints: { ...store.checkpoints, getPart } })
   expect(isSameSnapshot(snapshot, snapshotAt(6n, 20))).toBe(true)
@@ -109,7 +217,7 @@ test.each([
 ])('a checkpoint is damaged when the journal %s', async (_what, batch) => {
   await using fixture = await openFixture()
   const { checkpoints, journal } = fixture.store
-  await saveCheckpoint(checkpoints, snapshotAt(7n, 3))
+  await saveCheckpoint(checkpoints, stateAt(7n, 3))
   const getBatch = async (): Promise<Batch | undefined> => batch
   expect(await readCheckpoint({ checkpoints, journal: { ...journal, getBatch } }, SHARD)).toMatchObject({
     status: 'damaged',
@@ -155,7 +263,7 @@ test.each<[string, Alteration]>([
 ])('finds that %s was altered', async (_what, alter) => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
-  await saveCheckpoint(checkpoints, snapshotAt(7n, 3))
+  await saveCheckpoint(checkpoints, stateAt(7n, 3))
   const getPart: typeof checkpoints.getPart = async (...key) => {
     const part = await checkpoints.getPart(...key)
     return part && { ...part, ...alter(part) }

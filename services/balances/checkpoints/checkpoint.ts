@@ -1,22 +1,53 @@
-import type { ShardSnapshot } from '../domain/shard-state.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import type { ShardState } from '../domain/shard-state.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import type { SnapshotHead } from '../store/snapshot-parts.ts'
 import { type LoadedSnapshot, loadSnapshot, saveParts } from './stored-snapshot.ts'
 
-/** The stored checkpoint of a shard. A damaged one must not be used. `version` is that of the head document. */
-export type StoredCheckpoint = { readonly version: number; readonly seq: bigint } & LoadedSnapshot
+/** The head document of a checkpoint. */
+export type CheckpointHead = Stored<SnapshotHead>
+
+/** The stored checkpoint of a shard. A damaged one must not be used. `stored_head` may then be malformed. */
+export type StoredCheckpoint = { readonly stored_head: CheckpointHead } & LoadedSnapshot
 
 /**
- * Stores a snapshot as the shard's checkpoint, unless a later one is stored. `damaged_version` is the version of a
- * damaged head, which is replaced whatever its position.
+ * Stores a state as the shard's checkpoint, unless a later one is stored. Returns the head, or `undefined` when another
+ * checkpoint stays. `damaged_version` is the version of a damaged head, which is replaced whatever its position.
  */
 export async function saveCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
-  snapshot: ShardSnapshot,
+  state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
   damaged_version?: number,
-): Promise<void> {
-  const head = await saveParts(checkpoints, snapshot)
-  await checkpoints.advanceHead(head, damaged_version)
-  while (await checkpoints.deletePartsBefore(head.shard, head.seq));
+): Promise<CheckpointHead | undefined> {
+  const { head, markStored } = await saveParts(checkpoints, state)
+  const stored_head = await checkpoints.advanceHead(head, { damaged_version })
+  // Parts of the checkpoint that stays must not be deleted.
+  if (stored_head === undefined) return undefined
+  markStored()
+  await checkpoints.deletePartsBefore(head.shard, head.seq)
+  return stored_head
+}
+
+/**
+ * Replaces the checkpoint `base`, from which the state was loaded or as which it was saved, and writes the changed pages
+ * only. Returns the new head, or `undefined` when another process has replaced `base`. `looks_for_remains`: deletes what
+ * crashed saves left, which needs a read of all parts; otherwise only what `base` had.
+ */
+export async function saveChanges(
+  checkpoints: LedgerStore['checkpoints'],
+  state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
+  base: CheckpointHead,
+  looks_for_remains: boolean,
+): Promise<CheckpointHead | undefined> {
+  const { head, markStored } = await saveParts(checkpoints, state, base)
+  const stored_head = await checkpoints.advanceHead(head, { base_version: base.version })
+  if (stored_head === undefined) return undefined
+  markStored()
+  const { shard, seq } = head
+  const kept = new Set(head.parts.map(({ id }) => id))
+  if (looks_for_remains) await checkpoints.deletePartsBefore(shard, seq, kept)
+  else for (const part of base.parts) if (!kept.has(part.id)) await checkpoints.deletePart(shard, part)
+  return stored_head
 }
 
 /** Reads the shard's checkpoint and checks it. Returns `undefined` when the shard has none. */
@@ -24,31 +55,34 @@ export async function readCheckpoint(
   { checkpoints, journal }: Pick<LedgerStore, 'checkpoints' | 'journal'>,
   shard: number,
 ): Promise<StoredCheckpoint | undefined> {
-  const head = await checkpoints.getHead(shard)
-  if (head === undefined) return undefined
-  const { version } = head
-  // A malformed head can have anything here.
-  const seq = typeof head.seq === 'bigint' ? head.seq : 0n
-  const loaded = await loadSnapshot(checkpoints, journal, head)
+  const stored_head = await checkpoints.getHead(shard)
+  if (stored_head === undefined) return undefined
+  const loaded = await loadSnapshot(checkpoints, journal, stored_head)
   if (loaded.status === 'damaged') {
     // Parts are deleted after a later head was written, so they may be missing only because of a concurrent save.
     const current = await checkpoints.getHead(shard)
-    if (current?.version !== version) return await readCheckpoint({ checkpoints, journal }, shard)
+    if (current?.version !== stored_head.version) return await readCheckpoint({ checkpoints, journal }, shard)
   }
-  return { version, seq, ...loaded }
+  return { stored_head, ...loaded }
+}
+
+/** The batch of a checkpoint; 0 for a malformed one, which can have anything there. */
+export function sequenceOf({ stored_head: { seq } }: StoredCheckpoint): bigint {
+  return typeof seq === 'bigint' ? seq : 0n
 }
 
 /**
- * Replaces the checkpoint that was read, unless it was replaced since. A snapshot of an empty journal needs no checkpoint,
+ * Replaces the checkpoint that was read, unless it was replaced since. The state of an empty journal needs no checkpoint,
  * so then it is only deleted.
  */
 export async function replaceCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
-  { version, seq }: Pick<StoredCheckpoint, 'version' | 'seq'>,
-  snapshot: ShardSnapshot,
+  checkpoint: StoredCheckpoint,
+  state: ShardState,
 ): Promise<void> {
-  const { shard, head } = snapshot
-  if (head.seq > 0n) return await saveCheckpoint(checkpoints, snapshot, version)
+  const { shard } = state
+  const { version } = checkpoint.stored_head
+  if (state.head().seq > 0n) return void (await saveCheckpoint(checkpoints, state, version))
   await checkpoints.deleteHead(shard, version)
-  while (await checkpoints.deletePartsBefore(shard, seq + 1n));
+  await checkpoints.deletePartsBefore(shard, sequenceOf(checkpoint) + 1n)
 }

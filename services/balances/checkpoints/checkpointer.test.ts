@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { Command } from '../domain/command.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
+import type { RowPage } from '../domain/paged-rows.ts'
 import { shardOf } from '../domain/shard.ts'
-import { createShardState, type ShardSnapshot } from '../domain/shard-state.ts'
-import { credit, openFixture } from '../ledger.fixture.ts'
+import { createShardState, type ShardState } from '../domain/shard-state.ts'
+import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
+import { createLedger } from '../ledger.ts'
 import {
   CHECKPOINT_INTERVAL_BATCHES,
   CHECKPOINT_INTERVAL_ENTRIES,
@@ -38,23 +42,25 @@ test('checkpoints are written under steady load', async () => {
   expect(await verifyLedger(store)).toMatchObject({ problems: [] })
 }, 120_000)
 
-/** A checkpointer of a shard with this many accounts. It counts the checkpoints and their rows instead of storing them. */
+/**
+ * A checkpointer of a shard with this many accounts, all of which change with each batch. It counts the checkpoints and
+ * their rows instead of storing them.
+ */
 function countingCheckpointer(accounts: number) {
   const head = { seq: 0n, time_ms: 0, hash: '' }
   const size = { entries: 0 }
   const rows = Array.from({ length: accounts }, (_, index) => emptyAccounts(`m${index}`, 'INR'))
-  const snapshot = (): ShardSnapshot => ({
-    shard: SHARD,
-    head: { ...head },
-    accounts: rows,
-    holds: [],
-    early_releases: [],
-    withdrawal_totals: [],
-  })
-  const state = {
+  const page: RowPage = {
+    count: () => rows.length,
+    rows: () => ({ accounts: rows }),
+    version: () => 0,
+    storedPart: () => undefined,
+    markStored: () => undefined,
+  }
+  const state: ShardState = {
     ...createShardState({ shard: SHARD }),
     head: () => head,
-    snapshot,
+    pages: () => [page],
     rowCount: () => rows.length,
     appendedEntries: () => size.entries,
   }
@@ -66,13 +72,15 @@ function countingCheckpointer(accounts: number) {
     putPart: async (part) => {
       written.rows += part.accounts.length
     },
-    advanceHead: async ({ seq }) => {
-      saved.push(seq)
+    advanceHead: async (saved_head) => {
+      saved.push(saved_head.seq)
+      return { ...saved_head, version: saved.length }
     },
-    deletePartsBefore: async () => false,
+    deletePart: async () => undefined,
+    deletePartsBefore: async () => undefined,
     deleteHead: async () => undefined,
   }
-  const checkpointer = createCheckpointer(state, checkpoints, 0n)
+  const checkpointer = createCheckpointer(state, checkpoints)
   async function append(entries: number): Promise<void> {
     head.seq += 1n
     size.entries += entries
@@ -99,3 +107,34 @@ test('the rows of checkpoints are bounded by the entries, also at the end', asyn
   expect(saved).toEqual([1_250n, 2_500n])
   expect(written.rows).toBeLessThanOrEqual(3_000 * CHECKPOINT_ROWS_PER_ENTRY_MAX)
 })
+
+test('open holds that never end are written once, however many they are', async () => {
+  await using fixture = await openFixture()
+  const written = { rows: 0 }
+  const { store } = fixture
+  const putPart: Checkpoints['putPart'] = async (part) => {
+    written.rows += part.holds.length
+    await store.checkpoints.putPart(part)
+  }
+  const ledger = createLedger({ ...store, checkpoints: { ...store.checkpoints, putPart } }, trustedClock)
+  const submit = (commands: readonly Command[]) =>
+    Promise.all(commands.map((command) => ledger.submit('test', command)))
+  const numbers = Array.from({ length: CHECKPOINT_INTERVAL_ENTRIES }, (_, number) => number)
+  await submit([credit('funds', 1_000_000n)])
+  await submit(numbers.map((number) => hold(`open ${number}`, 1n)))
+  const first_rows = await eventually(
+    async () => written.rows,
+    (rows = 0) => rows >= numbers.length,
+  )
+  for (const round of [1, 2]) {
+    await submit(numbers.slice(0, numbers.length / 2).map((number) => hold(`short ${round} ${number}`, 1n)))
+    await submit(
+      numbers.slice(0, numbers.length / 2).map((number) => resolve('capture', `short ${round} ${number}`)),
+    )
+  }
+  await ledger.stop()
+  expect(first_rows).toBe(numbers.length)
+  // Two more checkpoints and the one at the stop wrote less than a third of the open holds.
+  expect(written.rows - first_rows).toBeLessThan(numbers.length / 3)
+  expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+}, 120_000)

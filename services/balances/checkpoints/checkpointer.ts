@@ -7,7 +7,7 @@ import {
   CHECKPOINT_ROWS_PER_ENTRY_MAX,
 } from '../limits.ts'
 import type { Checkpoints } from '../store/checkpoints.ts'
-import { saveCheckpoint } from './checkpoint.ts'
+import { type CheckpointHead, saveChanges, saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
 
@@ -21,26 +21,29 @@ export interface Checkpointer {
 
 /**
  * Saves a checkpoint every `CHECKPOINT_INTERVAL_BATCHES` or `CHECKPOINT_INTERVAL_ENTRIES`, whichever comes first, while
- * the shard goes on deciding. Its cost is bounded: a checkpoint of many rows waits until there are enough new entries
- * that at most `CHECKPOINT_ROWS_PER_ENTRY_MAX` rows are written per entry. `loaded_seq` is the batch of the checkpoint
- * that the shard was loaded from, 0 for none. `damaged_version` is the version of a damaged checkpoint to be replaced.
+ * the shard goes on deciding. It writes the pages that were changed since the checkpoint before, so open holds that never
+ * end are written once. Its cost is bounded: a checkpoint of many rows waits until there are enough new entries that at
+ * most `CHECKPOINT_ROWS_PER_ENTRY_MAX` rows are written per entry. `loaded` is the head of the checkpoint that the shard
+ * was loaded from. `damaged_version` is the version of a damaged checkpoint to be replaced.
  */
 export function createCheckpointer(
   state: ShardState,
   checkpoints: Checkpoints,
-  loaded_seq: bigint,
+  loaded?: CheckpointHead,
   damaged_version?: number,
 ): Checkpointer {
   const { shard } = state
-  let saved_seq = loaded_seq
+  let base = loaded
+  let saved_seq = loaded?.seq ?? 0n
   let saved_entries = 0
+  let is_first = true
   let saving: Promise<void> | undefined
   let retry: Timer | undefined
   let is_stopped = false
 
   const newEntries = (): number => state.appendedEntries() - saved_entries
 
-  const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= state.rowCount()
+  const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= rowsToWrite(state, base)
 
   function isDue(): boolean {
     const is_interval_over =
@@ -51,10 +54,15 @@ export function createCheckpointer(
 
   async function save(): Promise<void> {
     const entries = state.appendedEntries()
-    const snapshot = state.snapshot()
-    await saveCheckpoint(checkpoints, snapshot, damaged_version)
+    const { seq } = state.head()
+    state.mergePages()
+    // When another process replaced the base, the next checkpoint writes everything, because parts may be gone.
+    base = base
+      ? await saveChanges(checkpoints, state, base, is_first)
+      : await saveCheckpoint(checkpoints, state, damaged_version)
+    is_first = false
     saved_entries = entries
-    saved_seq = snapshot.head.seq
+    saved_seq = seq
   }
 
   async function saveWhileDue(): Promise<void> {
@@ -85,4 +93,10 @@ export function createCheckpointer(
       if (state.head().seq > saved_seq && isAffordable()) await save()
     },
   }
+}
+
+/** The rows that a save would write: those of the pages whose parts `base` does not have. */
+function rowsToWrite(state: ShardState, base: CheckpointHead | undefined): number {
+  if (base === undefined) return state.rowCount()
+  return state.pages().reduce((sum, page) => sum + (page.storedPart() === undefined ? page.count() : 0), 0)
 }

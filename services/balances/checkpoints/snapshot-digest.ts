@@ -2,30 +2,38 @@ import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { Hold } from '../domain/ledger-view.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 import type { WithdrawalTotals } from '../domain/payout-limits.ts'
-import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
+import type { PartReference, SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
 
 /**
  * Digest of the fields of a head and, through the digests of its parts, of all rows. Like the hash chain of the journal,
  * it is computed over JSON with a fixed order of fields, so that it does not depend on how a store keeps documents.
  */
-export function digestOfSnapshot(
-  { shard, format, seq, time, hash, parts }: Omit<SnapshotHead, 'digest'>,
-  part_digests: readonly string[],
-): string {
-  const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts])
-  return sha256Hex([head, ...part_digests].join('\n'))
+export function digestOfSnapshot({
+  shard,
+  format,
+  seq,
+  time,
+  hash,
+  parts,
+}: Omit<SnapshotHead, 'digest'>): string {
+  const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts.length])
+  return sha256Hex([head, ...parts.map(lineOfReference)].join('\n'))
 }
 
 /** Digest of one part and its rows, in their order. */
 export function digestOfPart(part: SnapshotPart): string {
-  const { format, shard, seq, part: number, accounts, holds, early_releases, withdrawal_totals } = part
+  const { format, shard, seq, id, accounts, holds, early_releases, withdrawal_totals } = part
   const counts = [accounts.length, holds.length, early_releases.length, withdrawal_totals.length]
-  const lines = [JSON.stringify([format, shard, String(seq), number, ...counts])]
+  const lines = [JSON.stringify([format, shard, String(seq), id, ...counts])]
   for (const one of accounts) lines.push(lineOfAccounts(one))
   for (const hold of holds) lines.push(lineOfHold(hold))
   for (const hold_id of early_releases) lines.push(JSON.stringify(hold_id))
   for (const totals of withdrawal_totals) lines.push(lineOfTotals(totals))
   return sha256Hex(lines.join('\n'))
+}
+
+function lineOfReference({ seq, id, digest }: PartReference): string {
+  return JSON.stringify([String(seq), id, digest])
 }
 
 function lineOfAccounts(accounts: MerchantAccounts): string {

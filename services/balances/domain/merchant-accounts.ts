@@ -25,6 +25,11 @@ export interface Movement {
   readonly amount: bigint
 }
 
+/** The key of accounts among those of a shard. A currency code has three letters. */
+export function accountsKey(merchant_id: string, currency: string): string {
+  return `${currency}${merchant_id}`
+}
+
 /** The accounts of a merchant without an entry in the currency. */
 export function emptyAccounts(merchant_id: string, currency: string): MerchantAccounts {
   return {

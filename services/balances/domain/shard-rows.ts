@@ -1,9 +1,10 @@
 import type { Hold } from './ledger-view.ts'
-import { emptyAccounts, type MerchantAccounts } from './merchant-accounts.ts'
+import { accountsKey, emptyAccounts, type MerchantAccounts } from './merchant-accounts.ts'
+import { createPagedRows, type RowPage } from './paged-rows.ts'
 import { emptyWithdrawalTotals, type WithdrawalTotals, withdrawalTotalsKey } from './payout-limits.ts'
 import { accountsBytes, earlyReleaseBytes, holdBytes, withdrawalTotalsBytes } from './state-size.ts'
 
-/** The rows of a shard. Their order follows from the journal, so that all processes have the same. */
+/** The rows of a shard, in any order. */
 export interface Rows {
   readonly accounts: readonly MerchantAccounts[]
   readonly holds: readonly Hold[]
@@ -12,9 +13,15 @@ export interface Rows {
   readonly withdrawal_totals: readonly WithdrawalTotals[]
 }
 
+/** Rows of one kind, as one part of a checkpoint stores them. */
+export interface StoredRows extends Rows {
+  /** The id of the part. */
+  readonly id: string
+}
+
 /** The rows that a batch changes. */
 export interface RowChanges {
-  /** The accounts that changed, by an internal key. */
+  /** The accounts that changed, by `accountsKey`. */
   readonly changed_accounts: ReadonlyMap<string, MerchantAccounts>
   /** The holds that changed, by id: the hold when it opened, `undefined` when it closed. */
   readonly changed_holds: ReadonlyMap<string, Hold | undefined>
@@ -33,82 +40,113 @@ export interface ShardRows {
   withdrawalTotals(merchant_id: string, currency: string, service_id: number): WithdrawalTotals
   change(changes: RowChanges): void
   all(): Rows
+  /** The pages that hold the rows. */
+  pages(): readonly RowPage[]
+  /** Moves the rows of sparse pages together. */
+  mergePages(): void
   count(): number
   /** The approximate memory of the rows. */
   sizeBytes(): number
 }
 
-/** Creates the rows of a shard. */
-export function createShardRows({
-  accounts = [],
-  holds = [],
-  early_releases = [],
-  withdrawal_totals = [],
-}: Partial<Rows>): ShardRows {
-  const merchants = new Map<string, Map<string, MerchantAccounts>>()
-  const open_holds = new Map<string, Hold>()
-  const released_early = new Set<string>()
-  const totals_by_key = new Map<string, WithdrawalTotals>()
-  let account_rows = 0
-  let size_bytes = 0
+function createTables() {
+  const accounts = createPagedRows<MerchantAccounts>({
+    keyOf: ({ merchant_id, currency }) => accountsKey(merchant_id, currency),
+    sizeOf: accountsBytes,
+    toRows: (rows) => ({ accounts: rows }),
+  })
+  const holds = createPagedRows<Hold>({
+    keyOf: ({ id }) => id,
+    sizeOf: holdBytes,
+    toRows: (rows) => ({ holds: rows }),
+  })
+  const early_releases = createPagedRows<string>({
+    keyOf: (hold_id) => hold_id,
+    sizeOf: earlyReleaseBytes,
+    toRows: (rows) => ({ early_releases: rows }),
+  })
+  const withdrawal_totals = createPagedRows<WithdrawalTotals>({
+    keyOf: withdrawalTotalsKey,
+    sizeOf: withdrawalTotalsBytes,
+    toRows: (rows) => ({ withdrawal_totals: rows }),
+  })
+  return { accounts, holds, early_releases, withdrawal_totals }
+}
 
-  function setAccounts(changed: MerchantAccounts): void {
-    const currencies = merchants.get(changed.merchant_id) ?? new Map<string, MerchantAccounts>()
-    if (currencies.size === 0) merchants.set(changed.merchant_id, currencies)
-    if (!currencies.has(changed.currency)) {
-      account_rows += 1
-      size_bytes += accountsBytes(changed)
+/** Creates the rows of a shard from stored parts, or from lists. */
+export function createShardRows(from: Partial<Rows> | readonly StoredRows[]): ShardRows {
+  const { accounts, holds, early_releases, withdrawal_totals } = createTables()
+  const tables = [accounts, holds, early_releases, withdrawal_totals]
+  const keys_of_merchants = new Map<string, string[]>()
+
+  function indexAccounts({ merchant_id, currency }: MerchantAccounts): void {
+    const keys = keys_of_merchants.get(merchant_id)
+    if (keys) keys.push(accountsKey(merchant_id, currency))
+    else keys_of_merchants.set(merchant_id, [accountsKey(merchant_id, currency)])
+  }
+
+  function setAccounts(key: string, changed: MerchantAccounts): void {
+    if (accounts.get(key) === undefined) indexAccounts(changed)
+    accounts.set(key, changed)
+  }
+
+  function addParts(parts: readonly StoredRows[]): void {
+    for (const part of parts) {
+      part.accounts.forEach(indexAccounts)
+      accounts.load(part.accounts, part.id)
+      holds.load(part.holds, part.id)
+      early_releases.load(part.early_releases, part.id)
+      withdrawal_totals.load(part.withdrawal_totals, part.id)
     }
-    currencies.set(changed.currency, changed)
   }
 
-  function setHold(id: string, hold: Hold | undefined): void {
-    const before = open_holds.get(id)
-    if (before) size_bytes -= holdBytes(before)
-    if (hold) {
-      open_holds.set(id, hold)
-      size_bytes += holdBytes(hold)
-    } else open_holds.delete(id)
+  function addLists(lists: Partial<Rows>): void {
+    for (const one of lists.accounts ?? []) setAccounts(accountsKey(one.merchant_id, one.currency), one)
+    for (const hold of lists.holds ?? []) holds.set(hold.id, hold)
+    for (const hold_id of lists.early_releases ?? []) early_releases.set(hold_id, hold_id)
+    for (const totals of lists.withdrawal_totals ?? [])
+      withdrawal_totals.set(withdrawalTotalsKey(totals), totals)
   }
 
-  function setEarlyRelease(hold_id: string, is_waiting: boolean): void {
-    if (is_waiting === released_early.has(hold_id)) return
-    if (is_waiting) released_early.add(hold_id)
-    else released_early.delete(hold_id)
-    size_bytes += is_waiting ? earlyReleaseBytes(hold_id) : -earlyReleaseBytes(hold_id)
-  }
-
-  function setWithdrawalTotals(key: string, totals: WithdrawalTotals): void {
-    if (!totals_by_key.has(key)) size_bytes += withdrawalTotalsBytes(totals)
-    totals_by_key.set(key, totals)
-  }
-
-  for (const one of accounts) setAccounts(one)
-  for (const hold of holds) setHold(hold.id, hold)
-  for (const hold_id of early_releases) setEarlyRelease(hold_id, true)
-  for (const totals of withdrawal_totals) setWithdrawalTotals(withdrawalTotalsKey(totals), totals)
+  if (isListOfParts(from)) addParts(from)
+  else addLists(from)
   return {
     accounts: (merchant_id, currency) =>
-      merchants.get(merchant_id)?.get(currency) ?? emptyAccounts(merchant_id, currency),
-    accountsOf: (merchant_id) => [...(merchants.get(merchant_id)?.values() ?? [])],
-    hold: (id) => open_holds.get(id),
-    isReleasedEarly: (hold_id) => released_early.has(hold_id),
+      accounts.get(accountsKey(merchant_id, currency)) ?? emptyAccounts(merchant_id, currency),
+    accountsOf: (merchant_id) =>
+      (keys_of_merchants.get(merchant_id) ?? []).flatMap((key) => accounts.get(key) ?? []),
+    hold: holds.get,
+    isReleasedEarly: (hold_id) => early_releases.get(hold_id) !== undefined,
     withdrawalTotals: (merchant_id, currency, service_id) =>
-      totals_by_key.get(withdrawalTotalsKey({ merchant_id, currency, service_id })) ??
+      withdrawal_totals.get(withdrawalTotalsKey({ merchant_id, currency, service_id })) ??
       emptyWithdrawalTotals(merchant_id, currency, service_id),
     change({ changed_accounts, changed_holds, changed_early_releases, changed_withdrawal_totals }) {
-      for (const changed of changed_accounts.values()) setAccounts(changed)
-      for (const [id, hold] of changed_holds) setHold(id, hold)
-      for (const [hold_id, is_waiting] of changed_early_releases) setEarlyRelease(hold_id, is_waiting)
-      for (const [key, totals] of changed_withdrawal_totals) setWithdrawalTotals(key, totals)
+      for (const [key, changed] of changed_accounts) setAccounts(key, changed)
+      for (const [id, hold] of changed_holds) {
+        if (hold) holds.set(id, hold)
+        else holds.delete(id)
+      }
+      for (const [hold_id, is_waiting] of changed_early_releases) {
+        if (is_waiting) early_releases.set(hold_id, hold_id)
+        else early_releases.delete(hold_id)
+      }
+      for (const [key, totals] of changed_withdrawal_totals) withdrawal_totals.set(key, totals)
     },
     all: () => ({
-      accounts: [...merchants.values()].flatMap((currencies) => [...currencies.values()]),
-      holds: [...open_holds.values()],
-      early_releases: [...released_early],
-      withdrawal_totals: [...totals_by_key.values()],
+      accounts: accounts.rows(),
+      holds: holds.rows(),
+      early_releases: early_releases.rows(),
+      withdrawal_totals: withdrawal_totals.rows(),
     }),
-    count: () => account_rows + open_holds.size + released_early.size + totals_by_key.size,
-    sizeBytes: () => size_bytes,
+    pages: () => tables.flatMap((table) => table.pages()),
+    mergePages() {
+      for (const table of tables) table.mergePages()
+    },
+    count: () => tables.reduce((sum, table) => sum + table.count(), 0),
+    sizeBytes: () => tables.reduce((sum, table) => sum + table.sizeBytes(), 0),
   }
+}
+
+function isListOfParts(from: Partial<Rows> | readonly StoredRows[]): from is readonly StoredRows[] {
+  return Array.isArray(from)
 }

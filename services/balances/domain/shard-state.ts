@@ -2,12 +2,13 @@ import { applyEntry } from './apply-entry.ts'
 import type { Batch, BatchPosition, Entry, RecordedEntry } from './entry.ts'
 import { EMPTY_JOURNAL, type JournalHead } from './hash-chain.ts'
 import type { Hold, LedgerView } from './ledger-view.ts'
-import type { MerchantAccounts } from './merchant-accounts.ts'
+import { accountsKey, type MerchantAccounts } from './merchant-accounts.ts'
+import type { RowPage } from './paged-rows.ts'
 import { type WithdrawalTotals, withdrawalTotalsKey } from './payout-limits.ts'
 import { createRecentEntries } from './recent-entries.ts'
-import { createShardRows, type RowChanges, type Rows } from './shard-rows.ts'
+import { createShardRows, type RowChanges, type Rows, type StoredRows } from './shard-rows.ts'
 
-/** The state of a shard after one batch, without the recent entries. A checkpoint stores it. */
+/** The state of a shard after one batch, without the recent entries, as lists of rows. */
 export interface ShardSnapshot extends Rows {
   readonly shard: number
   readonly head: JournalHead
@@ -28,6 +29,10 @@ export interface ShardState extends LedgerView {
   /** Removes all recent entries, which are only a cache. A processor that is deciding must not lose them. */
   forgetRecentEntries(): void
   snapshot(): ShardSnapshot
+  /** The pages that hold the rows. A checkpoint stores them. */
+  pages(): readonly RowPage[]
+  /** Moves the rows of sparse pages together. */
+  mergePages(): void
   /** The number of rows in a snapshot. */
   rowCount(): number
   /** The approximate memory of this state, recent entries included. */
@@ -42,9 +47,13 @@ export interface BatchDraft extends LedgerView, RowChanges {
   record(entry: Entry): void
 }
 
+/** A snapshot, or a part of one. Stored parts make pages that need not be written again. */
+export type ShardSource = Pick<ShardSnapshot, 'shard'> &
+  Partial<ShardSnapshot> & { readonly parts?: readonly StoredRows[] }
+
 /** Creates the state of a shard from a snapshot, or the empty state when only the shard is given. */
-export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<ShardSnapshot>): ShardState {
-  const rows = createShardRows(from)
+export function createShardState(from: ShardSource): ShardState {
+  const rows = createShardRows(from.parts ?? from)
   const recent = createRecentEntries()
   let head = from.head ?? EMPTY_JOURNAL
   let appended_entries = 0
@@ -69,6 +78,8 @@ export function createShardState(from: Pick<ShardSnapshot, 'shard'> & Partial<Sh
     trimRecentEntries: recent.trim,
     forgetRecentEntries: recent.clear,
     snapshot: () => ({ shard: from.shard, head, ...rows.all() }),
+    pages: rows.pages,
+    mergePages: rows.mergePages,
     rowCount: rows.count,
     sizeBytes: () => rows.sizeBytes() + recent.sizeBytes(),
     appendedEntries: () => appended_entries,
@@ -98,7 +109,7 @@ export function createBatchDraft(base: LedgerView, { shard, seq, time }: BatchPo
     changed_early_releases,
     changed_withdrawal_totals,
     accounts: (merchant_id, currency) =>
-      changed_accounts.get(`${currency}${merchant_id}`) ?? base.accounts(merchant_id, currency),
+      changed_accounts.get(accountsKey(merchant_id, currency)) ?? base.accounts(merchant_id, currency),
     hold: (id) => (changed_holds.has(id) ? changed_holds.get(id) : base.hold(id)),
     isReleasedEarly: (hold_id) => changed_early_releases.get(hold_id) ?? base.isReleasedEarly(hold_id),
     withdrawalTotals: (merchant_id, currency, service_id) =>
@@ -110,7 +121,7 @@ export function createBatchDraft(base: LedgerView, { shard, seq, time }: BatchPo
         draft,
         entry,
       )
-      if (accounts) changed_accounts.set(`${accounts.currency}${accounts.merchant_id}`, accounts)
+      if (accounts) changed_accounts.set(accountsKey(accounts.merchant_id, accounts.currency), accounts)
       if (opened_hold) changed_holds.set(opened_hold.id, opened_hold)
       if (closed_hold_id) changed_holds.set(closed_hold_id, undefined)
       if (early_release) changed_early_releases.set(early_release.hold_id, early_release.is_waiting)

@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
@@ -146,18 +146,18 @@ async function loadShardState(
   const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
   if (damaged) {
     log.error(
-      { shard, seq: damaged.seq, reason: damaged.problem },
+      { shard, seq: sequenceOf(damaged), reason: damaged.problem },
       'a damaged checkpoint was ignored and the whole journal is replayed; run StartVerification with fromFirstBatch to replace it',
     )
   }
-  const snapshot = checkpoint?.status === 'sound' ? checkpoint.snapshot : undefined
-  const state = createShardState(snapshot ?? { shard })
+  const sound = checkpoint?.status === 'sound' ? checkpoint : undefined
+  const state = createShardState(sound?.snapshot ?? { shard })
   await catchUp(state, store.journal, state.trimRecentEntries)
   const checkpointer = createCheckpointer(
     state,
     store.checkpoints,
-    snapshot?.head.seq ?? 0n,
-    damaged?.version,
+    sound?.stored_head,
+    damaged?.stored_head.version,
   )
   return { state, checkpointer }
 }

@@ -12,10 +12,14 @@ import {
 export interface Checkpoints extends SnapshotPartCollection {
   getHead(shard: number): Promise<Stored<SnapshotHead> | undefined>
   /**
-   * Makes this the shard's checkpoint unless the stored one is the same or a later one. The stored one is replaced
-   * in any case while it has the version `damaged_version`.
+   * Makes this the shard's checkpoint and returns it as stored; `undefined` when another one stays. With `base_version`
+   * it replaces that version of the head only: parts of a checkpoint that was replaced since may be gone. Otherwise it
+   * replaces an earlier checkpoint, and any that has the version `damaged_version`.
    */
-  advanceHead(head: SnapshotHead, damaged_version?: number): Promise<void>
+  advanceHead(
+    head: SnapshotHead,
+    replaced: { readonly base_version?: number | undefined; readonly damaged_version?: number | undefined },
+  ): Promise<Stored<SnapshotHead> | undefined>
   /** Deletes the head unless it has another version by now. */
   deleteHead(shard: number, version: number): Promise<void>
 }
@@ -35,11 +39,16 @@ function createCheckpoints(heads: Collection<SnapshotHead>, parts: SnapshotPartC
   return {
     ...parts,
     getHead: (shard) => heads.get({ shard, format }),
-    async advanceHead(head, damaged_version) {
-      await upsert(heads, { shard: head.shard, format }, (current) => {
-        const is_kept = current && current.seq >= head.seq && current.version !== damaged_version
-        return is_kept ? undefined : head
+    async advanceHead(head, { base_version, damaged_version }) {
+      let is_advanced = false
+      const stored = await upsert(heads, { shard: head.shard, format }, (current) => {
+        is_advanced =
+          base_version === undefined
+            ? !current || current.seq < head.seq || current.version === damaged_version
+            : current?.version === base_version
+        return is_advanced ? head : undefined
       })
+      return is_advanced ? stored : undefined
     },
     deleteHead: (shard, version) => deleteUnchanged(heads, { shard, format }, version),
   }

@@ -95,7 +95,7 @@ export const hasSnapshotHeadForm: Check = hasForm({
   seq: isBigint,
   time: isTime,
   hash: isText,
-  parts: isInteger,
+  parts: listOf(hasForm({ seq: isBigint, id: isText, digest: isText })),
   digest: isText,
 })
 
@@ -104,7 +104,7 @@ export const hasSnapshotPartForm: Check = hasForm({
   shard: isInteger,
   format: isInteger,
   seq: isBigint,
-  part: isInteger,
+  id: isText,
   accounts: listOf(hasForm(ACCOUNTS)),
   holds: listOf(hasForm(HOLD)),
   early_releases: listOf(isText),

@@ -1,6 +1,6 @@
 import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/store.ts'
-import type { Rows } from '../domain/shard-rows.ts'
+import type { StoredRows } from '../domain/shard-rows.ts'
 import { deleteUnchanged } from './guarded-writes.ts'
 
 /**
@@ -9,6 +9,18 @@ import { deleteUnchanged } from './guarded-writes.ts'
  */
 export const SNAPSHOT_FORMAT = 1
 
+/** Names a part and the batch of the snapshot that it was written for. Later snapshots may contain it too. */
+export interface PartKey {
+  readonly seq: bigint
+  readonly id: string
+}
+
+/** A part of a snapshot, as its head lists it. */
+export interface PartReference extends PartKey {
+  /** SHA-256 over the fields and the rows of the part. */
+  readonly digest: string
+}
+
 /** Describes a stored snapshot of a shard after one batch. Its rows are in the part documents. */
 export interface SnapshotHead {
   readonly shard: number
@@ -16,31 +28,30 @@ export interface SnapshotHead {
   readonly seq: bigint
   readonly time: Date
   readonly hash: string
-  /** The number of part documents. */
-  readonly parts: number
-  /** SHA-256 over the other fields and all rows. A snapshot that does not match it is not used. */
+  readonly parts: readonly PartReference[]
+  /** SHA-256 over the other fields and, by their digests, all rows. A snapshot that does not match it is not used. */
   readonly digest: string
 }
 
-/** One document with some of the rows of a snapshot. `part` counts from 0. */
-export interface SnapshotPart extends Rows {
+/** One document with some rows of one kind. It never changes. */
+export interface SnapshotPart extends StoredRows {
   readonly shard: number
   readonly format: number
   readonly seq: bigint
-  readonly part: number
 }
 
 /** The stored parts of snapshots of `SNAPSHOT_FORMAT`. */
 export interface SnapshotPartCollection {
-  getPart(shard: number, seq: bigint, part: number): Promise<SnapshotPart | undefined>
-  /** Writes a part, also over one that a crashed or concurrent save left at the same place. */
+  getPart(shard: number, key: PartKey): Promise<SnapshotPart | undefined>
+  /** Writes a part under its id, which no other part has. */
   putPart(part: SnapshotPart): Promise<void>
-  /** Deletes some parts of snapshots before `seq`. Returns whether there may be more of them. */
-  deletePartsBefore(shard: number, seq: bigint): Promise<boolean>
+  deletePart(shard: number, key: PartKey): Promise<void>
+  /** Deletes the parts that were written for snapshots before `seq`, except those with the ids `kept`. */
+  deletePartsBefore(shard: number, seq: bigint, kept?: ReadonlySet<string>): Promise<void>
 }
 
-/** Most parts deleted at a time. */
-const DELETES_MAX = 100
+/** Parts read at a time in order to delete them. It bounds the memory. */
+const PARTS_PER_DELETE = 16
 
 /** Opens a collection of snapshot parts. */
 export async function openSnapshotParts(store: Store, name: string): Promise<SnapshotPartCollection> {
@@ -48,20 +59,29 @@ export async function openSnapshotParts(store: Store, name: string): Promise<Sna
   const parts = await store.collection<SnapshotPart>({
     name,
     partition: ['shard'],
-    key: ['shard', 'format', 'seq', 'part'],
+    key: ['shard', 'format', 'seq', 'id'],
   })
   return {
-    getPart: (shard, seq, part) => parts.get({ shard, format, seq, part }),
+    getPart: (shard, { seq, id }) => parts.get({ shard, format, seq, id }),
     async putPart(part) {
-      const { shard, seq, part: number } = part
-      await upsert(parts, { shard, format, seq, part: number }, () => part)
+      const { shard, seq, id } = part
+      await upsert(parts, { shard, format, seq, id }, () => part)
     },
-    async deletePartsBefore(shard, seq) {
-      const old = await parts.find('key', { equals: [shard, format], to: seq }, { limit: DELETES_MAX })
-      await Promise.all(
-        old.map(({ part, seq, version }) => deleteUnchanged(parts, { shard, format, seq, part }, version)),
-      )
-      return old.length === DELETES_MAX
+    async deletePart(shard, { seq, id }) {
+      const part = await parts.get({ shard, format, seq, id })
+      if (part) await deleteUnchanged(parts, { shard, format, seq, id }, part.version)
+    },
+    async deletePartsBefore(shard, seq, kept = new Set()) {
+      const range = { equals: [shard, format], to: seq }
+      let page = await parts.find('key', range, { limit: PARTS_PER_DELETE })
+      while (page.length > 0) {
+        const old = page.filter(({ id }) => !kept.has(id))
+        await Promise.all(
+          old.map(({ id, seq, version }) => deleteUnchanged(parts, { shard, format, seq, id }, version)),
+        )
+        const after = { ...page.at(-1) }
+        page = await parts.find('key', range, { limit: PARTS_PER_DELETE, after })
+      }
     },
   }
 }

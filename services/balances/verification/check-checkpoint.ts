@@ -1,7 +1,7 @@
 import type { StoredCheckpoint } from '../checkpoints/checkpoint.ts'
 import { isSameSnapshot } from '../checkpoints/compare-snapshots.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
-import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
+import { createShardState, type ShardSource, type ShardState } from '../domain/shard-state.ts'
 import { type ReplayDeps, replayJournal } from './replay-journal.ts'
 
 /** What is wrong with a checkpoint, such as `differs from the journal`. A sound one must not be ahead of `verified`. */
@@ -15,7 +15,7 @@ export async function problemOfCheckpoint(
 }
 
 /** Whether a checkpoint, completed by the batches after it as a load of the shard does, gives the verified state. */
-async function leadsTo(deps: ReplayDeps, checkpoint: ShardSnapshot, verified: ShardState): Promise<boolean> {
+async function leadsTo(deps: ReplayDeps, checkpoint: ShardSource, verified: ShardState): Promise<boolean> {
   const state = createShardState(checkpoint)
   try {
     await replayJournal(deps, state, verified.head().seq, async (batch) => {

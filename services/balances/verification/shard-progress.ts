@@ -61,7 +61,7 @@ export function createShardProgress(
   ): Promise<boolean> {
     const { seq, hash } = state.head()
     const is_marked = keeps_lease ? isMarkDue(state) : isMarkAffordable(state)
-    if (is_marked) mark = { snapshot: await saveParts(verifications.mark_parts, state.snapshot()), entries }
+    if (is_marked) mark = { snapshot: (await saveParts(verifications.mark_parts, state)).head, entries }
     const saved = await verifications.putShard(
       {
         shard,
@@ -80,7 +80,7 @@ export function createShardProgress(
     if (saved === undefined) return false
     version = saved.version
     saved_at_ms = clock.monotonic_ms()
-    if (is_marked) while (await verifications.mark_parts.deletePartsBefore(shard, seq));
+    if (is_marked) await verifications.mark_parts.deletePartsBefore(shard, seq)
     return true
   }
 

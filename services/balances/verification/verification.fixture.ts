@@ -7,6 +7,7 @@ import { shardOf } from '../domain/shard.ts'
 import { credit } from '../ledger.fixture.ts'
 import type { Journal } from '../store/journal.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import type { SnapshotHead, SnapshotPart, SnapshotPartCollection } from '../store/snapshot-parts.ts'
 import { getVerification, type VerificationProgress } from '../use-cases/get-verification.ts'
 import { startVerification } from '../use-cases/start-verification.ts'
 import { createVerifier } from './verifier.ts'
@@ -28,6 +29,18 @@ export async function verifyLedger(store: LedgerStore, from_first_batch = true):
   } finally {
     await verifier.stop()
   }
+}
+
+/** The part of a stored snapshot that has its accounts. */
+export async function partOfAccounts(
+  parts: SnapshotPartCollection,
+  head: SnapshotHead | undefined,
+): Promise<SnapshotPart> {
+  for (const key of head?.parts ?? []) {
+    const part = await parts.getPart(head?.shard ?? 0, key)
+    if (part && part.accounts.length > 0) return part
+  }
+  throw new Error('there is no stored account')
 }
 
 /** Resolves when the present verification is finished. */

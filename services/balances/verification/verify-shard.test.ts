@@ -4,6 +4,7 @@ import { saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Entry } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
+import { createShardState } from '../domain/shard-state.ts'
 import {
   credit,
   hold,
@@ -15,7 +16,7 @@ import {
 } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
-import { verifyLedger } from './verification.fixture.ts'
+import { partOfAccounts, verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -58,20 +59,17 @@ describe('finds, and replaces when it began at the first batch,', () => {
     [
       'a checkpoint with a wrong balance',
       async ({ store }) => {
-        const checkpoint = await soundCheckpoint(store, SHARD)
-        const accounts = checkpoint.snapshot.accounts.map((one) => ({
-          ...one,
-          available: one.available + 1n,
-        }))
-        await saveCheckpoint(store.checkpoints, { ...checkpoint.snapshot, accounts }, checkpoint.version)
+        const { snapshot, stored_head } = await soundCheckpoint(store, SHARD)
+        const rows = createShardState(snapshot).snapshot()
+        const accounts = rows.accounts.map((one) => ({ ...one, available: one.available + 1n }))
+        await saveCheckpoint(store.checkpoints, createShardState({ ...rows, accounts }), stored_head.version)
       },
       /the checkpoint at batch 5 differs from the journal/,
     ],
     [
       'a checkpoint with an altered row',
       async ({ store: { checkpoints } }) => {
-        const part = await checkpoints.getPart(SHARD, 5n, 0)
-        if (part === undefined) throw new Error('there is no checkpoint')
+        const part = await partOfAccounts(checkpoints, await checkpoints.getHead(SHARD))
         const accounts = part.accounts.map((one) => ({ ...one, available: 999_999n }))
         await checkpoints.putPart({ ...part, accounts })
       },
@@ -88,7 +86,8 @@ describe('finds, and replaces when it began at the first batch,', () => {
       'a checkpoint ahead of the journal',
       async ({ store }) => {
         const { snapshot } = await soundCheckpoint(store, SHARD)
-        await saveCheckpoint(store.checkpoints, { ...snapshot, head: { ...snapshot.head, seq: 9n } })
+        const ahead = { ...snapshot, head: { ...snapshot.head, seq: 9n } }
+        await saveCheckpoint(store.checkpoints, createShardState(ahead))
       },
       /the checkpoint at batch 9 is of a batch that is not in the journal/,
     ],
@@ -100,9 +99,8 @@ describe('finds, and replaces when it began at the first batch,', () => {
     for (const from_first_batch of [false, false, true])
       expect(await verifyLedger(store, from_first_batch)).toMatchObject(damaged)
     expect(await verifyLedger(store, false)).toEqual({ entries: 5n, problems: [] })
-    expect(await soundCheckpoint(store, SHARD)).toMatchObject({
-      snapshot: { accounts: [{ available: 50n }] },
-    })
+    const { snapshot } = await soundCheckpoint(store, SHARD)
+    expect(createShardState(snapshot).accountsOf('1000')).toMatchObject([{ available: 50n }])
   })
 })
 

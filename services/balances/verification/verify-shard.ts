@@ -1,6 +1,6 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { readCheckpoint, replaceCheckpoint } from '../checkpoints/checkpoint.ts'
+import { readCheckpoint, replaceCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
@@ -81,12 +81,13 @@ async function verifyJournal(
 
   if (!(await verifyUntil(end_seq))) return false
   const checkpoint = await readCheckpoint(store, state.shard)
-  if (checkpoint?.status === 'sound' && !(await verifyUntil(checkpoint.seq))) return false
+  const checkpoint_seq = checkpoint ? sequenceOf(checkpoint) : 0n
+  if (checkpoint?.status === 'sound' && !(await verifyUntil(checkpoint_seq))) return false
   const problem = checkpoint && (await problemOfCheckpoint(deps, checkpoint, state))
   if (checkpoint && problem) {
-    report('checkpoint')(checkpoint.seq, `the checkpoint at batch ${checkpoint.seq} ${problem}`)
+    report('checkpoint')(checkpoint_seq, `the checkpoint at batch ${checkpoint_seq} ${problem}`)
     // Other verifications rest on a mark, which may share the fault of a checkpoint that was saved together with it.
-    if (from_first_batch) await replaceCheckpoint(store.checkpoints, checkpoint, state.snapshot())
+    if (from_first_batch) await replaceCheckpoint(store.checkpoints, checkpoint, state)
   }
   checkAccounts(state.snapshot(), report('journal'))
   return true

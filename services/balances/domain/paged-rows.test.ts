@@ -1,0 +1,87 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { CHECKPOINT_PART_ROWS } from '../limits.ts'
+import { createPagedRows, type PagedRows, type RowPage } from './paged-rows.ts'
+
+const createTexts = (): PagedRows<string> =>
+  createPagedRows<string>({
+    keyOf: (text) => text.split('=')[0] ?? '',
+    sizeOf: (text) => (text.split('=')[0] ?? '').length,
+    toRows: (rows) => ({ early_releases: rows }),
+  })
+
+const textsOf = (page: RowPage): readonly string[] => page.rows().early_releases ?? []
+
+/** Stores the changed pages as a checkpoint does. Returns the number of rows that it wrote. */
+function save(rows: PagedRows<string>, parts: Map<string, readonly string[]>): number {
+  let written = 0
+  rows.mergePages()
+  const kept = new Set<string>()
+  for (const page of rows.pages()) {
+    const stored = page.storedPart()
+    const id = stored ?? `part ${parts.size} ${kept.size} ${Math.random()}`
+    if (stored === undefined) {
+      parts.set(id, textsOf(page))
+      page.markStored(id, page.version())
+      written += page.count()
+    }
+    kept.add(id)
+  }
+  for (const id of parts.keys()) if (!kept.has(id)) parts.delete(id)
+  return written
+}
+
+const sorted = (texts: Iterable<string>): string[] => [...texts].sort()
+
+test('the stored pages have all rows after any changes, are few, and make the same rows again', () => {
+  const range = fc.record({
+    from: fc.integer({ min: 0, max: 4_000 }),
+    count: fc.integer({ min: 1, max: 2_500 }),
+    step: fc.integer({ min: 1, max: 40 }),
+  })
+  const change = fc.record({
+    kind: fc.constantFrom('set', 'set', 'delete', 'save', 'load'),
+    range,
+  })
+  const property = fc.property(fc.array(change, { minLength: 1, maxLength: 25 }), (changes) => {
+    const model = new Map<string, string>()
+    const parts = new Map<string, readonly string[]>()
+    let rows = createTexts()
+    for (const [number, { kind, range }] of changes.entries()) {
+      for (let at = range.from; at < range.from + range.count; at += range.step) {
+        if (kind === 'set') {
+          rows.set(`${at}`, `${at}=${number}`)
+          model.set(`${at}`, `${at}=${number}`)
+        } else if (kind === 'delete') {
+          rows.delete(`${at}`)
+          model.delete(`${at}`)
+        }
+      }
+      if (kind === 'save' || kind === 'load') {
+        save(rows, parts)
+        expect(sorted([...parts.values()].flat())).toEqual(sorted(model.values()))
+        expect(parts.size).toBeLessThanOrEqual((2 * model.size) / CHECKPOINT_PART_ROWS + 1)
+        expect(save(rows, parts)).toBe(0)
+      }
+      if (kind === 'load') {
+        rows = createTexts()
+        for (const [id, texts] of parts) rows.load(texts, id)
+        expect(save(rows, parts)).toBe(0)
+      }
+      expect(rows.count()).toBe(model.size)
+      expect(rows.sizeBytes()).toBe([...model.keys()].reduce((sum, key) => sum + key.length, 0))
+      expect(sorted(rows.rows())).toEqual(sorted(model.values()))
+    }
+  })
+  fc.assert(property, { numRuns: 150 })
+})
+
+test('a page that was changed while it was stored is stored again', () => {
+  const rows = createTexts()
+  rows.set('a', 'a=1')
+  const [page] = rows.pages()
+  const version = page?.version() ?? 0
+  rows.set('a', 'a=2')
+  page?.markStored('part', version)
+  expect(page?.storedPart()).toBeUndefined()
+})
