@@ -187,6 +187,9 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
         payment_id: h_id,
       })
       expect(entries).toMatchObject([{ kind: 'LEDGER_ENTRY_KIND_HOLD', amount: { minor: String(value) } }])
+      // P8: it stays open, however often it is polled.
+      const { payment } = (await alpha.status(c_id)).body.result
+      expect(payment.status).toMatchObject({ status: 'processing', final: false, success: null })
     })
 
     // P3, E14

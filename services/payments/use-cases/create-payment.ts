@@ -60,8 +60,7 @@ const INSERT_TRIES_MAX = 100
  * Creates a payment: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14). A
  * withdrawal is sent when the ledger has placed its hold. Refusals come in the order of E9: those of `findPermittedRoute`,
  * 6009 for a `c_id` that was used before, 7002 when all accounts are known to be down, then those of the ledger, after
- * which nothing is stored but a record (P3).
- * Throws `Unavailable` when the ledger does not decide in time.
+ * which only a record is left (P3). Throws `Unavailable` when the ledger does not decide in time.
  */
 export async function createPayment(
   deps: CreatePaymentDeps,
@@ -79,7 +78,7 @@ export async function createPayment(
   return payment
 }
 
-/** Inserts the payment. Throws 6009 when an admitted payment has its `c_id`; a refused withdrawal gives it free. */
+/** Inserts the payment. Throws 6009 when an admitted payment has its `c_id`; a refused withdrawal frees it. */
 async function insertPayment(
   deps: CreatePaymentDeps,
   { policy }: CreatePaymentRequest,
