@@ -31,6 +31,7 @@ import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindRecordAnomaly } from './effects/record-anomaly.ts'
 import { bindReleaseHold } from './effects/release-hold.ts'
 import { bindRepeatCreate } from './effects/repeat-create.ts'
+import { bindReportOpen } from './effects/report-open.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
@@ -163,6 +164,7 @@ function bindEffects({
     bindPollProvider(provider_calls),
     bindRepeatCreate(provider_calls),
     bindExpirePayment(provider_calls),
+    bindReportOpen(),
     bindHoldFunds({ ledger, findRoute }),
     bindCaptureHold(ledger),
     bindReleaseHold(ledger),

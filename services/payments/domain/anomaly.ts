@@ -38,6 +38,9 @@ export interface AnomalyResolution {
   readonly at: Date
 }
 
+/** No payment has more anomalies, however many amounts its provider reports. */
+const ANOMALIES_MAX = 20
+
 /** What a provider reported and the system must not decide on; it waits for the operator. */
 export interface Anomaly {
   readonly merchant_id: string
@@ -73,6 +76,12 @@ export function newAnomalyEffect(
   return anomalyEffect(payment, kind, `reported ${result.kind}${amount}`, { attempt_number, at })
 }
 
+/** Makes the effect for a withdrawal without a result after 24 hours (P8). */
+export function newOpenTooLongAnomaly(payment: Payment, at: Date): Effect {
+  const { number: attempt_number } = payment.attempt
+  return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', { attempt_number, at })
+}
+
 /** Makes the effect for an attempt with an unknown result that the provider does not know and that cannot be sent again. */
 export function newNotFoundAnomaly(
   payment: Payment,
@@ -92,4 +101,17 @@ function anomalyEffect(
   const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
   const description = `${report} while the payment was ${status}`
   return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description, reported_at: at }, { at })
+}
+
+/** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
+export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
+  const { anomalies = [] } = payment
+  if (anomalies.includes(anomaly.id) || anomalies.length >= ANOMALIES_MAX) return payment
+  return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
+}
+
+/** Adds an effect unless the payment has it already. */
+export function addEffect(payment: Payment, effect: Effect): Payment {
+  if (payment.effects.some(({ id }) => id === effect.id)) return payment
+  return { ...payment, effects: [...payment.effects, effect] }
 }

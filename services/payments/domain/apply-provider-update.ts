@@ -1,16 +1,12 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import type { Effect } from '#lib/patterns/effects/effect.ts'
-import { type AnomalyKind, newAnomalyEffect, newNotFoundAnomaly } from './anomaly.ts'
+import { type AnomalyKind, addAnomaly, addEffect, newAnomalyEffect, newNotFoundAnomaly } from './anomaly.ts'
 import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition } from './transition-table.ts'
-
-/** No payment has more anomalies, however many amounts its provider reports. */
-const ANOMALIES_MAX = 20
 
 /** What a provider call or a callback reported about one attempt, and when. */
 export interface ProviderUpdate {
@@ -100,18 +96,6 @@ function isRequestedAmount({ amount, currency }: Payment, paid: ProviderSuccess)
 
 function withAnomaly(payment: Payment, kind: AnomalyKind, update: ProviderUpdate): Payment {
   return addAnomaly(payment, newAnomalyEffect(payment, kind, update))
-}
-
-/** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
-function addAnomaly(payment: Payment, anomaly: Effect): Payment {
-  const { anomalies = [] } = payment
-  if (anomalies.includes(anomaly.id) || anomalies.length >= ANOMALIES_MAX) return payment
-  return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
-}
-
-function addEffect(payment: Payment, effect: Effect): Payment {
-  if (payment.effects.some(({ id }) => id === effect.id)) return payment
-  return { ...payment, effects: [...payment.effects, effect] }
 }
 
 function succeed(payment: Payment, result: ProviderSuccess, update: ProviderUpdate): Payment {

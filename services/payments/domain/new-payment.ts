@@ -5,6 +5,7 @@ import {
   discardRefusedEffect,
   expirePaymentEffect,
   holdFundsEffect,
+  reportOpenEffect,
 } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 
@@ -29,10 +30,15 @@ export function beginWithdrawal(fields: NewPaymentFields): ReservingWithdrawal {
   return { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects }
 }
 
+/** When a withdrawal that has no result yet is reported to the operator. It never expires (P8). */
+const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
+
 /** The withdrawal after the ledger has placed its hold: its life for the merchant begins. Pure. */
 export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Payment {
   const admitted = created({ ...withdrawal, attempt: { ...withdrawal.attempt, created_at: at } }, at)
-  return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects] }
+  const due_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
+  const report = reportOpenEffect.newEffect(admitted, {}, { at, due_at })
+  return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects, report] }
 }
 
 /** The withdrawal after the ledger has refused its hold with `error_code`: it is to be deleted. Pure. */

@@ -33,6 +33,14 @@ export const expirePaymentEffect = defineEffect({
   id: ({ payment_id }: Payment) => `${payment_id}:expire`,
 })
 
+/** The effect that reports a withdrawal to the operator which is open after 24 hours (P8). */
+export const reportOpenEffect = defineEffect({
+  kind: 'report_open',
+  lane: 'independent',
+  data: {},
+  id: ({ payment_id }: Payment) => `${payment_id}:report_open`,
+})
+
 /** The effect that credits a successful deposit to the merchant's available balance. */
 export const creditLedgerEffect = defineEffect({
   kind: 'credit_ledger',

@@ -9,6 +9,7 @@ import {
   pollProviderEffect,
   releaseHoldEffect,
   repeatCreateEffect,
+  reportOpenEffect,
 } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
@@ -48,9 +49,11 @@ export function transition(
   return { ...changed, effects: [...kept, ...effectsOf(changed, at)] }
 }
 
-/** Polls, repeated creates and the expiry have no purpose once the payment is final. */
+/** Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. */
 function isForUnfinishedPayment(effect: Effect): boolean {
-  return [pollProviderEffect, repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect))
+  return [pollProviderEffect, repeatCreateEffect, expirePaymentEffect, reportOpenEffect].some(({ matches }) =>
+    matches(effect),
+  )
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */

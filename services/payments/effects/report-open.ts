@@ -1,0 +1,21 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/platform/time.ts'
+import { addAnomaly, newOpenTooLongAnomaly } from '../domain/anomaly.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { reportOpenEffect } from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
+
+const LEASE_MS = 5_000
+/** The effect calls nothing outside, so only crashes use up its tries. */
+const TRIES_MAX = 20
+
+/** Leaves a withdrawal that is still open to the operator, as an anomaly. It is polled further (P8). */
+export function bindReportOpen(): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(reportOpenEffect, {
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    run: async () => (payment) =>
+      isFinal(payment.status) ? payment : addAnomaly(payment, newOpenTooLongAnomaly(payment, now())),
+  })
+}
