@@ -162,11 +162,17 @@ function statementKey({ merchant_id, payment_id, currency }: Omit<Statement, 'sh
 
 function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 'statements'> {
   const statements = new Set<string>()
-  for (const { merchant_id, payment_id, currency } of entries) {
-    statements.add(statementKey({ merchant_id }))
-    // The entry of an early release has no currency.
-    if (currency !== '') statements.add(statementKey({ merchant_id, currency }))
+  let last: Entry | undefined
+  for (const entry of entries) {
+    const { merchant_id, payment_id, currency } = entry
+    // A busy merchant has many entries in a row. Their common keys are made once.
+    if (last?.merchant_id !== merchant_id || last.currency !== currency) {
+      statements.add(statementKey({ merchant_id }))
+      // The entry of an early release has no currency.
+      if (currency !== '') statements.add(statementKey({ merchant_id, currency }))
+    }
     if (payment_id !== undefined) statements.add(statementKey({ merchant_id, payment_id }))
+    last = entry
   }
   return { ids: entries.map(({ id }) => id), statements: [...statements] }
 }
