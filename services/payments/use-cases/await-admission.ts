@@ -2,12 +2,12 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { dueEffects } from '#lib/patterns/effects/lease-due.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
-import { currentRequest } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { clock, now, sleep } from '#lib/platform/time.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
+import { waitUntilMs } from './wait-limit.ts'
 
 /** What waiting for an admission needs. */
 export interface AdmissionDeps {
@@ -17,8 +17,6 @@ export interface AdmissionDeps {
 
 /** The longest wait, also for a caller with more time. It exceeds the lease of the hold, so that a crash is bridged. */
 const WAIT_MS = 10_000
-/** Kept of the caller's deadline, so that it gets the answer of this process. */
-const ANSWER_MS = 200
 /** From about the time of a hold to a pause that costs little. */
 const PAUSE = { first_ms: 2, max_ms: 100 }
 
@@ -31,7 +29,7 @@ export async function awaitAdmission(
   { payments, runner }: AdmissionDeps,
   met: Stored<StoredPayment>,
 ): Promise<Stored<Payment> | undefined> {
-  const until_ms = waitUntilMs()
+  const until_ms = waitUntilMs(WAIT_MS)
   let current: Stored<StoredPayment> | undefined = met
   for (let reads = 1; current?.payment_id === met.payment_id; reads += 1) {
     if (isAdmitted(current)) return current
@@ -61,10 +59,4 @@ async function completeIfLeft(
     withdrawal,
   )
   if (leased) await runner.runEffects(leased)
-}
-
-function waitUntilMs(): number {
-  const longest_ms = clock.monotonic_ms() + WAIT_MS
-  const deadline_ms = currentRequest()?.deadline_ms
-  return deadline_ms === undefined ? longest_ms : Math.min(longest_ms, deadline_ms - ANSWER_MS)
 }

@@ -4,6 +4,7 @@ import { QueueEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_ser
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
@@ -93,9 +94,27 @@ test('is refused for now while the ledger entry of the status is not posted', as
   const { version } = await payments.insert(succeeded)
   const named = { ...request, c_id: 'just-paid' }
   const before = queued.length
+  const running = createAdjustableClock()
+  running.setRate(100)
+  const restoreClock = useClock(running)
   await expect(notify('early', false, named)).rejects.toThrow(Unavailable)
+  restoreClock()
   expect(queued).toHaveLength(before)
   await payments.replace({ ...succeeded, effects: [] }, version)
   await notify('early', false, named)
+  expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
+})
+
+// P9
+test('waits for the ledger entry of the status, which is posted soon', async () => {
+  const { payments } = fixture.store
+  const succeeded = transition(newDeposit({ c_id: 'paid-now' }), 'success', { at: CREDITED_AT })
+  const { version } = await payments.insert(succeeded)
+  const before = queued.length
+  const restoreClock = useClock(createAdjustableClock())
+  const notified = notify('soon', false, { ...request, c_id: 'paid-now' })
+  await payments.replace({ ...succeeded, effects: [] }, version)
+  await notified
+  restoreClock()
   expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
 })

@@ -5,7 +5,6 @@ import {
   type NotifyPaymentResponse,
   NotifyPaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Idempotency, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import type { IdempotencyKey } from '#lib/patterns/idempotency/record.ts'
 import { now } from '#lib/platform/time.ts'
@@ -14,6 +13,7 @@ import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition-table.ts'
 import type { AdmissionDeps } from './await-admission.ts'
+import { awaitLedgerEntry } from './await-ledger-entry.ts'
 import { findPayment, type PaymentQuery } from './find-payment.ts'
 
 /** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
@@ -72,16 +72,15 @@ function idempotencyKey(
 
 /**
  * Makes the notifier deliver a snapshot of the payment, under the event of its status, and returns the delivery ids. The
- * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once. Throws
- * `Unavailable` while the ledger entry of the status is not posted: no callback may announce money before (P9).
+ * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once. Waits
+ * until the ledger entry of the status is posted (P9). Throws `Unavailable` when that takes too long.
  */
 export async function queueStatusEvent(
-  { notifier }: NotificationDeps,
+  { payments, notifier }: NotificationDeps,
   payment: Payment,
   id: SeededId,
 ): Promise<readonly string[]> {
-  if (payment.effects.some(({ lane }) => lane === 'money'))
-    throw new Unavailable('the ledger entry of the payment is not posted yet')
+  await awaitLedgerEntry(payments, payment)
   const event_key = `${payment.payment_id}:${id('event')}`
   // `processing` has no event of its own, so the last event was that of the creation (P15).
   const event = EVENT_OF[payment.status] ?? 'payment.created'
