@@ -9,7 +9,7 @@ import {
 } from './entry.ts'
 import type { Hold } from './ledger-view.ts'
 import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
-import { addWithdrawal, refusalByLimits, type WithdrawalCount, withdrawalCount } from './payout-limits.ts'
+import { addWithdrawal, refusalsByLimits, type WithdrawalCount, withdrawalCount } from './payout-limits.ts'
 import type { BatchDraft } from './shard-state.ts'
 
 /**
@@ -85,7 +85,7 @@ function withdrawalOf(
   const { merchant_id, currency, amount, limits } = command
   const before = draft.withdrawalTotals(merchant_id, currency, limits.service_id)
   const count = withdrawalCount(limits, before, period, time)
-  return { count, refused_code: refusalByLimits(limits, addWithdrawal(before, count, amount), amount) }
+  return { count, refused_code: refusalsByLimits(limits, addWithdrawal(before, count, amount), amount)[0] }
 }
 
 /**

@@ -112,18 +112,20 @@ export function removeWithdrawal(
 }
 
 /**
- * The code with which the limits refuse a withdrawal; `totals` include it. The order is that of E9: daily 6006, monthly
+ * The codes of the limits that refuse a withdrawal; `totals` include it. The order is that of E9: daily 6006, monthly
  * 6005, the others 6035. A total that would exceed 64 bits is refused like one above its limit.
  */
-export function refusalByLimits(
+export function refusalsByLimits(
   limits: PayoutLimits,
   totals: WithdrawalTotals,
   amount: bigint,
-): ErrorCode | undefined {
-  if (exceeds(totals.day_total, limits.daily)) return 6006
-  if (exceeds(totals.month_total, limits.monthly)) return 6005
-  if (exceeds(amount, limits.maximum) || exceeds(totals.period_total, limits.since_settlement)) return 6035
-  return undefined
+): ErrorCode[] {
+  const codes: ErrorCode[] = []
+  if (exceeds(totals.day_total, limits.daily)) codes.push(6006)
+  if (exceeds(totals.month_total, limits.monthly)) codes.push(6005)
+  if (exceeds(amount, limits.maximum) || exceeds(totals.period_total, limits.since_settlement))
+    codes.push(6035)
+  return codes
 }
 
 /** Whether no total is negative or exceeds 64 bits. */

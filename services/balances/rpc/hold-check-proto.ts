@@ -23,12 +23,12 @@ export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironm
 
 /** Writes how a hold would be decided. */
 export function holdCheckToProto({
-  refused_code,
+  refused_codes,
   available,
   totals,
 }: HoldCheck): MessageInitShape<typeof CheckHoldResponseSchema> {
   return {
-    refusedCode: refused_code ?? 0,
+    refusedCodes: [...refused_codes],
     available,
     ...(totals && { totals: totalsToProto(totals) }),
   }

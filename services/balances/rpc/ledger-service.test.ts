@@ -66,9 +66,9 @@ describe('LedgerService', () => {
     const check = (minor: bigint) =>
       ledger.checkHold({ ...owner, amount: { minor, currency: 'INR' }, limits })
     const totals = { count: { serviceId: '7' }, dayTotal: 40n, monthTotal: 40n, periodTotal: 40n }
-    expect(await check(20n)).toMatchObject({ refusedCode: 0, available: 60n, totals })
-    expect(await check(21n)).toMatchObject({ refusedCode: 6006, available: 60n, totals })
-    expect(await check(61n)).toMatchObject({ refusedCode: 6004, available: 60n, totals })
+    expect(await check(20n)).toMatchObject({ refusedCodes: [], available: 60n, totals })
+    expect(await check(21n)).toMatchObject({ refusedCodes: [6006], available: 60n, totals })
+    expect(await check(61n)).toMatchObject({ refusedCodes: [6004, 6006], available: 60n, totals })
     expect(await ledger.placeHold({ ...holdOf('i', 20n), limits })).toMatchObject({
       entry: { refusedCode: 0, sequence: 3n },
     })
