@@ -41,6 +41,7 @@ import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
+import type { ExplainRouteDeps } from './use-cases/explain-route.ts'
 import {
   createProviderCallbackReceiver,
   providerCallbackPath,
@@ -105,14 +106,16 @@ export const role: Role = {
       keyOf: keyOfPayment,
       effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute }),
     })
+    const selection = createAccountSelection(findAccount)
     const create_deps: CreatePaymentDeps = {
       payments,
       runner,
       withdrawal_refusals: store.withdrawal_refusals,
       findRoute,
-      ...createAccountSelection(findAccount),
+      ...selection,
       nextNumericId: numeric_ids.next,
     }
+    const explain_deps: ExplainRouteDeps = { findRoute, findAccount, ledger, ...selection }
     const notification_deps = {
       payments,
       runner,
@@ -123,7 +126,7 @@ export const role: Role = {
     await registry_cache.start()
     return {
       services: [
-        createPaymentRpc(store, refreshStale, create_deps, notification_deps),
+        createPaymentRpc(store, refreshStale, create_deps, notification_deps, explain_deps),
         createProviderAccountRpc(connectors.accounts),
       ],
       async open() {

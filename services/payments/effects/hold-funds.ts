@@ -1,5 +1,3 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { HoldLimitsSchema } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
@@ -8,7 +6,7 @@ import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import { holdIdOf, type StoredPayment } from '../domain/payment.ts'
 import { holdFundsEffect } from '../domain/payment-effects.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
-import { LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
+import { holdLimitsToProto, LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
 
 /** Short pauses, because the merchant gets 2002 until the ledger has decided. */
 const BACKOFF = { first_ms: 200, max_ms: 10_000 }
@@ -41,7 +39,7 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
           amount: { minor: withdrawal.amount, currency: withdrawal.currency },
           paymentId: withdrawal.payment_id,
           reason: 'withdrawal',
-          limits: limitsToProto(route),
+          limits: holdLimitsToProto(route),
         },
         LEDGER_CALL,
       )
@@ -56,12 +54,4 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
       }
     },
   })
-}
-
-function limitsToProto({
-  service_id,
-  withdrawal_limits: limits,
-}: PaymentRoute): MessageInitShape<typeof HoldLimitsSchema> {
-  const { timezone, maximum, daily, monthly, since_settlement: sinceSettlement } = limits
-  return { serviceId: service_id, timezone, maximum, daily, monthly, sinceSettlement }
 }

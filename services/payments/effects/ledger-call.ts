@@ -1,5 +1,7 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
-import type { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import type { HoldLimitsSchema, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
 
 /** The ledger, as effects call it. It gives each id one result permanently, so a repeated call moves nothing. */
 export type LedgerClient = Client<typeof LedgerService>
@@ -12,3 +14,12 @@ export const LEDGER_CALL = { timeoutMs: 3_000 }
  * half a day before the effect is stuck.
  */
 export const LEDGER_EFFECT_LIMITS = { lease_ms: 5_000, tries_max: 300 }
+
+/** The limits by which the ledger decides about a withdrawal on this route. */
+export function holdLimitsToProto({
+  service_id,
+  withdrawal_limits: limits,
+}: PaymentRoute): MessageInitShape<typeof HoldLimitsSchema> {
+  const { timezone, maximum, daily, monthly, since_settlement: sinceSettlement } = limits
+  return { serviceId: service_id, timezone, maximum, daily, monthly, sinceSettlement }
+}

@@ -10,6 +10,7 @@ import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
+import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
 import { findPayment } from '../use-cases/find-payment.ts'
 import { getPayment } from '../use-cases/get-payment.ts'
 import { listAnomalies } from '../use-cases/list-anomalies.ts'
@@ -28,6 +29,7 @@ import {
   optional,
   paymentQueryFromProto,
 } from './payment-from-proto.ts'
+import { routeExplanationToProto, routeQuestionFromProto } from './route-explanation-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -42,6 +44,7 @@ const PERMISSIONS = {
   listWithdrawalRefusals: ['operator', 'internal'],
   listStuckEffects: ['operator'],
   retryEffect: ['operator'],
+  explainRoute: ['operator', 'internal'],
 } as const
 
 /** Makes the RPC service for payments, with the callers that each method permits. */
@@ -50,6 +53,7 @@ export function createPaymentRpc(
   refreshStale: RefreshStalePayment,
   create_deps: CreatePaymentDeps,
   notification_deps: NotificationDeps,
+  explain_deps: ExplainRouteDeps,
 ): RpcService {
   return rpcService(PaymentService, PERMISSIONS, {
     async createPayment(request) {
@@ -108,6 +112,9 @@ export function createPaymentRpc(
       const effect_id = requiredText(request.effectId, 'effect_id')
       const payment = await retryEffect(create_deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
+    },
+    async explainRoute(request) {
+      return routeExplanationToProto(await explainRoute(explain_deps, routeQuestionFromProto(request)))
     },
   })
 }

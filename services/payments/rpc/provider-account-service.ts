@@ -1,24 +1,10 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import {
-  CircuitState as CircuitStateProto,
-  type ProviderAccountSchema,
-} from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
-import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import type { CircuitState } from '../circuit-breaker/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
+import { accountToProto } from './provider-account-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = { listProviderAccounts: ['operator', 'internal'] } as const
-
-const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
-  closed: CircuitStateProto.CLOSED,
-  open: CircuitStateProto.OPEN,
-  half_open: CircuitStateProto.HALF_OPEN,
-})
 
 /** Makes the RPC service that shows the provider accounts and their circuit breakers. */
 export function createProviderAccountRpc(connected: readonly ConnectedAccount[]): RpcService {
@@ -28,23 +14,4 @@ export function createProviderAccountRpc(connected: readonly ConnectedAccount[])
       return { accounts: accounts.map(accountToProto) }
     },
   })
-}
-
-function accountToProto({
-  account,
-  breaker,
-}: ConnectedAccount): MessageInitShape<typeof ProviderAccountSchema> {
-  const { state, since, failures, last_failure } = breaker.status()
-  return {
-    accountId: account.account_id,
-    environment: environmentToProto(account.environment),
-    connector: account.connector,
-    circuitState: CIRCUIT_STATES.toProto(state),
-    circuitChangeTime: timestampFromDate(since),
-    failures,
-    ...(last_failure && {
-      lastFailure: last_failure.reason,
-      lastFailureTime: timestampFromDate(last_failure.at),
-    }),
-  }
 }

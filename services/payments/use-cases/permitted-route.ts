@@ -24,14 +24,30 @@ export async function findPermittedRoute(
   if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
   if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
-  const { provider_accounts } = route
-  const are_configured = provider_accounts.every((account) =>
-    deps.hasAccount(account, environment, route.connector, route.direction),
-  )
-  if (!route.enabled || !are_configured || provider_accounts.length === 0) throw new PublicError(1002)
-  if (amount < 1n || amount > AMOUNT_MAX || amount < route.minimum_amount)
-    throw fieldError(6001, 'params.payment.amount.value')
+  if (!route.enabled || !areAccountsConfigured(deps, route)) throw new PublicError(1002)
+  if (!isAmountPermitted(route, amount)) throw fieldError(6001, 'params.payment.amount.value')
   if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
   if (beneficiary) checkBankAccount(route.currency, beneficiary)
   return route
+}
+
+/** Whether a route has provider accounts, and this process knows them all. */
+export function areAccountsConfigured(
+  { hasAccount }: Pick<PermittedRouteDeps, 'hasAccount'>,
+  { provider_accounts, environment, connector, direction }: PaymentRoute,
+): boolean {
+  return (
+    provider_accounts.length > 0 &&
+    provider_accounts.every((account) => hasAccount(account, environment, connector, direction))
+  )
+}
+
+/** Whether a payment may have this amount (E6), whatever its route. */
+export function isAmountPossible(amount: bigint): boolean {
+  return amount >= 1n && amount <= AMOUNT_MAX
+}
+
+/** Whether a payment on this route may have this amount (E6, P14). */
+export function isAmountPermitted({ minimum_amount }: PaymentRoute, amount: bigint): boolean {
+  return isAmountPossible(amount) && amount >= minimum_amount
 }

@@ -1,0 +1,97 @@
+import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
+import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/ledger-call.ts'
+import {
+  areAccountsConfigured,
+  isAmountPermitted,
+  isAmountPossible,
+  type PermittedRouteDeps,
+} from './permitted-route.ts'
+
+/** A payment that a merchant could make. `amount` is in minor units of the route's currency. */
+export interface RouteQuestion {
+  readonly merchant_id: string
+  readonly service_id: string
+  readonly amount: bigint
+}
+
+/** Which rules refuse the payment, and what that follows from. */
+export interface RouteExplanation {
+  /** The codes of all rules that refuse the payment, in the order of E9: the merchant gets the first. */
+  readonly refused_codes: readonly ErrorCode[]
+  /** Absent when the merchant has no such route. */
+  readonly route?: PaymentRoute
+  /** The accounts of the route in its order; without `connected` when this process has no such account for it. */
+  readonly accounts: readonly { readonly account_id: string; readonly connected?: ConnectedAccount }[]
+  /** Absent for deposits, and for an amount that no payment can have. */
+  readonly funds?: CheckHoldResponse
+}
+
+/** What explaining a route needs. */
+export interface ExplainRouteDeps extends PermittedRouteDeps, Pick<AccountSelection, 'areAllDown'> {
+  readonly findAccount: FindAccount
+  readonly ledger: Pick<LedgerClient, 'checkHold'>
+}
+
+/**
+ * Says whether a payment would be accepted now. It asks what `createPayment` asks, in the same functions and in the same
+ * decision of the ledger, and changes nothing: no hold is placed, and no probe of a circuit breaker is used up.
+ */
+export async function explainRoute(
+  deps: ExplainRouteDeps,
+  question: RouteQuestion,
+): Promise<RouteExplanation> {
+  const { merchant_id, service_id, amount } = question
+  const route = await deps.findRoute(service_id)
+  if (route?.merchant_id !== merchant_id) return { refused_codes: [1004], accounts: [] }
+  const is_withdrawal = route.direction === 'out'
+  const funds = is_withdrawal && isAmountPossible(amount) && (await checkHold(deps.ledger, route, amount))
+  const refused_codes = [
+    ...refusalsByRoute(deps, route, amount),
+    ...(funds ? funds.refusedCodes.map(errorCodeOf) : []),
+  ]
+  return { refused_codes, route, accounts: accountsOf(deps, route), ...(funds && { funds }) }
+}
+
+function refusalsByRoute(deps: ExplainRouteDeps, route: PaymentRoute, amount: bigint): ErrorCode[] {
+  const has_accounts = areAccountsConfigured(deps, route)
+  const codes: ErrorCode[] = []
+  if (!route.enabled || !has_accounts) codes.push(1002)
+  if (!isAmountPermitted(route, amount)) codes.push(6001)
+  if (has_accounts && deps.areAllDown(route.provider_accounts, route.environment)) codes.push(7002)
+  return codes
+}
+
+function checkHold(
+  ledger: ExplainRouteDeps['ledger'],
+  route: PaymentRoute,
+  minor: bigint,
+): Promise<CheckHoldResponse> {
+  const { merchant_id: merchantId, environment, currency } = route
+  const amount = { minor, currency }
+  const limits = holdLimitsToProto(route)
+  return ledger.checkHold(
+    { merchantId, environment: environmentToProto(environment), amount, limits },
+    LEDGER_CALL,
+  )
+}
+
+function accountsOf(
+  { hasAccount, findAccount }: ExplainRouteDeps,
+  { provider_accounts, environment, connector, direction }: PaymentRoute,
+): RouteExplanation['accounts'] {
+  return provider_accounts.map((account_id) => {
+    const is_configured = hasAccount(account_id, environment, connector, direction)
+    const connected = is_configured ? findAccount(account_id, environment) : undefined
+    return { account_id, ...(connected && { connected }) }
+  })
+}
+
+function errorCodeOf(code: number): ErrorCode {
+  if (!isErrorCode(code)) throw new TypeError(`the ledger refuses with the unknown code ${code}`)
+  return code
+}
