@@ -17,7 +17,7 @@ import {
 } from './domain/shard-state.ts'
 import { openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
-import { commands, MERCHANTS } from './ledger-commands.fixture.ts'
+import { commands, MERCHANTS, withdrawals } from './ledger-commands.fixture.ts'
 import { createModel, type LedgerModel } from './ledger-model.fixture.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
@@ -87,40 +87,46 @@ function decideBatch(
   return { batch: sealBatch(position, hash, draft.entries, 'token'), draft }
 }
 
-test('decideCommand agrees with the model, and a replay of the batches gives the same state', () => {
-  const property = fc.property(
-    commands({ min: 1, max: 120 }),
-    fc.integer({ min: 1, max: 20 }),
-    fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 10, maxLength: 30 }),
-    (list, size, hours) => {
-      const model = createModel()
-      const state = createShardState({ shard: SHARD })
-      const journal: Batch[] = []
-      let loaded = createShardState({ shard: SHARD })
-      let time_ms = Date.UTC(2026, 9, 30)
-      for (let from = 0; from < list.length; from += size) {
-        time_ms += (hours[(from / size) % hours.length] ?? 0) * 360_000
-        const decided = decideBatch(state, list.slice(from, from + size), new Date(time_ms), model)
-        if (decided === undefined) continue
-        const { batch, draft } = decided
-        state.append(batch, draft)
-        journal.push(batch)
-        expectModelBalances(state, model)
-        loaded.append(batch)
-        expect(isSameSnapshot(loaded.snapshot(), state.snapshot())).toBe(true)
-        expect(loaded.rowCount()).toBe(rowsOf(loaded.snapshot()))
-        if (journal.length % 3 === 0) loaded = createShardState(loaded.snapshot())
-      }
-      const replayed = createShardState({ shard: SHARD })
-      for (const batch of journal) {
-        assertFollows(replayed.head(), batch)
-        replayed.append(batch)
-      }
-      expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
-    },
-  )
-  fc.assert(property, { numRuns: 400 })
-})
+test.each([
+  ['all kinds of commands', commands({ min: 1, max: 120 }), 400],
+  ['withdrawals with limits', withdrawals({ min: 20, max: 200 }), 150],
+] as const)(
+  'decideCommand agrees with the model on %s, and a replay of the batches gives the same state',
+  (_, drawn, numRuns) => {
+    const property = fc.property(
+      drawn,
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 10, maxLength: 30 }),
+      (list, size, hours) => {
+        const model = createModel()
+        const state = createShardState({ shard: SHARD })
+        const journal: Batch[] = []
+        let loaded = createShardState({ shard: SHARD })
+        let time_ms = Date.UTC(2026, 9, 30)
+        for (let from = 0; from < list.length; from += size) {
+          time_ms += (hours[(from / size) % hours.length] ?? 0) * 360_000
+          const decided = decideBatch(state, list.slice(from, from + size), new Date(time_ms), model)
+          if (decided === undefined) continue
+          const { batch, draft } = decided
+          state.append(batch, draft)
+          journal.push(batch)
+          expectModelBalances(state, model)
+          loaded.append(batch)
+          expect(isSameSnapshot(loaded.snapshot(), state.snapshot())).toBe(true)
+          expect(loaded.rowCount()).toBe(rowsOf(loaded.snapshot()))
+          if (journal.length % 3 === 0) loaded = createShardState(loaded.snapshot())
+        }
+        const replayed = createShardState({ shard: SHARD })
+        for (const batch of journal) {
+          assertFollows(replayed.head(), batch)
+          replayed.append(batch)
+        }
+        expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
+      },
+    )
+    fc.assert(property, { numRuns })
+  },
+)
 
 function rowsOf({ accounts, holds, early_releases, withdrawal_totals }: ShardSnapshot): number {
   return accounts.length + holds.length + early_releases.length + withdrawal_totals.length
