@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { OperationType, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import {
+  AnomalyKind,
+  OperationType,
+  type Payment,
+  PaymentStatus,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
@@ -289,9 +294,12 @@ describe('a callback about a withdrawal', () => {
     expect(await provider.report({ ...order, kind: 'deposit' })).toBe(404)
     expect(await provider.report(order, { status: 'declined' })).toBe(200)
     expect(await provider.report(order)).toBe(200)
-    await eventually(
+    const anomalies = await eventually(
       () => system.anomalies(payment.paymentId),
-      (found) => found?.length === 1,
+      (found) => found?.length === 2,
+    )
+    expect(new Set(anomalies.map(({ kind }) => kind))).toEqual(
+      new Set([AnomalyKind.UNMATCHED_REPORT, AnomalyKind.CONTRADICTS_FINAL_STATUS]),
     )
     await expectEndedOnce(payment, 'payment.failed', RELEASE)
   })
