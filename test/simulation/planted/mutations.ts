@@ -238,12 +238,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "if (settings.status === 'disabled' && settings.version === 'v1')",
   },
   {
-    name: 'the sandbox forgets the key of an operation',
-    file: 'services/sandbox/store/operations.ts',
-    search: "key: ['idempotency_key', 'account_id'],",
-    replace: "key: ['idempotency_key', 'account_id', 'provider_id'],",
-  },
-  {
     name: 'a used nonce is accepted',
     file: 'gateway/auth/replay.ts',
     search: "if (result === 'reused') throw new PublicError(3000)",

@@ -93,7 +93,8 @@ export function drawMerchant(choices: Choices, number: number): MerchantSpec {
     provider_accounts: choices.pick([['sandbox'], ['sandbox', 'sandbox-down'], ['sandbox-down', 'sandbox']]),
     minimum_amount: choices.pick([0, 100]),
     has_numeric_ids: choices.chance(0.3),
-    expires_in_seconds: choices.pick([5, 10, 15]),
+    // The last one is longer than the lease of a create, so that another process continues after a crash.
+    expires_in_seconds: choices.pick([5, 10, 15, 60]),
     ...(choices.chance(0.3) ? { digits: SCENARIOS } : {}),
   }))
   return { routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
