@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { now } from '#lib/platform/time.ts'
-import { createAtProviderEffect, discardRefusedEffect, holdFundsEffect } from '../domain/payment-effects.ts'
+import {
+  createAtProviderEffect,
+  discardRefusedEffect,
+  holdFundsEffect,
+  reportOpenEffect,
+} from '../domain/payment-effects.ts'
 import { publishEventEffect } from '../domain/payment-event.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
@@ -53,7 +58,11 @@ test('a withdrawal that the ledger admits is created, announced and sent to its 
   expect(payment).toMatchObject({ status: 'created', transition_number: 1 })
   expect(payment.history).toEqual([{ status: 'created', at: payment.updated_at, amount: payment.amount }])
   expect(payment.attempt.created_at).toEqual(payment.updated_at)
-  expect(kindsOf(payment)).toEqual([createAtProviderEffect.kind, publishEventEffect.kind])
+  expect(kindsOf(payment)).toEqual([
+    createAtProviderEffect.kind,
+    publishEventEffect.kind,
+    reportOpenEffect.kind,
+  ])
 })
 
 // P3

@@ -10,10 +10,14 @@ export type LedgerClient = Client<typeof LedgerService>
 export const LEDGER_CALL = { timeoutMs: 3_000 }
 
 /**
- * The limits of an effect that calls the ledger. With pauses of 2.5 min on average, the ledger may be unavailable for
- * half a day before the effect is stuck.
+ * The limits of an effect that calls the ledger. Money must be posted soon after the ledger is back, so pauses are at most
+ * 30 s. With 15 s on average, the ledger may be unavailable for half a day before the effect is stuck.
  */
-export const LEDGER_EFFECT_LIMITS = { lease_ms: 5_000, tries_max: 300 }
+export const LEDGER_EFFECT_LIMITS = {
+  lease_ms: 5_000,
+  tries_max: 3_000,
+  backoff: { first_ms: 1_000, max_ms: 30_000 },
+}
 
 /** The limits by which the ledger decides about a withdrawal on this route. */
 export function holdLimitsToProto({
