@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events'
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { MongoClient, MongoServerError } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { createMongoCalls } from './calls.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../../test/support/manual-clock.ts'
+import { createMongoCalls, type Deadline, type MongoCalls } from './calls.ts'
 
 const client = new MongoClient('mongodb://127.0.0.1:1')
 afterEach(() => client.close())
@@ -24,6 +25,14 @@ function writer(...failures: readonly Error[]): { write(): Promise<string>; trie
     },
     tries: () => tries,
   }
+}
+
+/** A write that a test ends. `result` is what it resolves to or its error. */
+interface HangingWrite {
+  readonly result: Promise<unknown>
+  hasStarted(): boolean
+  finish(): void
+  fail(error: Error): void
 }
 
 const deadlock = (code: number): MongoServerError =>
@@ -77,24 +86,97 @@ describe('the limits of a call', () => {
     expect(write.writeConcern).toEqual({ w: 'majority', journal: true, wtimeoutMS: expect.any(Number) })
     expect(write.writeConcern.wtimeoutMS).toBeLessThan(1_000)
   })
+})
 
-  test('leave connections to reads while writes hang', async () => {
-    const calls = createMongoCalls(client, 200, 10)
-    let started = 0
-    const hanging = Array.from({ length: 20 }, () =>
-      calls
-        .write(() => {
-          started += 1
-          send()
-          return new Promise<never>(() => {})
-        })
-        .catch((error: unknown) => error),
-    )
+describe('the connections that writes may use, 8 of 10', () => {
+  const timeoutMs = 200
+  let clock: InstalledClock
+  let calls: MongoCalls
+  beforeEach(() => {
+    clock = installManualClock()
+    calls = createMongoCalls(client, timeoutMs, 10)
+  })
+  afterEach(() => clock[Symbol.dispose]())
+
+  /** Starts writes that hang until they are ended. */
+  function hang(count: number, deadline?: Deadline): readonly HangingWrite[] {
+    return Array.from({ length: count }, () => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>()
+      let started = false
+      const work = (): Promise<string> => {
+        started = true
+        send()
+        return promise
+      }
+      const result = calls.write(work, deadline).catch((error: unknown) => error)
+      return { result, hasStarted: () => started, finish: () => resolve('written'), fail: reject }
+    })
+  }
+
+  const startedOf = (writes: readonly HangingWrite[]): number =>
+    writes.filter((write) => write.hasStarted()).length
+
+  test('leave the others to reads while writes hang', async () => {
+    const writes = hang(20)
     expect(await calls.read(async () => 'read')).toBe('read')
-    expect(started).toBe(8)
-    const failures = await Promise.all(hanging)
+    await clock.advance(timeoutMs)
+    const failures = await Promise.all(writes.map(({ result }) => result))
     expect(failures.filter((failure) => failure instanceof Ambiguous)).toHaveLength(8)
     expect(failures.filter((failure) => failure instanceof Unavailable)).toHaveLength(20)
-    expect(started).toBe(8)
+    expect(startedOf(writes)).toBe(8)
+  })
+
+  test('are free again after writes that succeeded, failed or reached their deadline', async () => {
+    const first = hang(8)
+    await settled()
+    for (const [index, write] of first.entries()) {
+      if (index < 3) write.finish()
+      else if (index < 6) write.fail(new MongoServerError({ code: 13, message: 'not permitted' }))
+    }
+    await clock.advance(timeoutMs)
+    const second = hang(8)
+    await settled()
+    expect(startedOf(second)).toBe(8)
+    for (const write of second) write.finish()
+    expect(await Promise.all(second.map(({ result }) => result))).toEqual(Array(8).fill('written'))
+  })
+
+  test('go to the writes that wait, the first one first', async () => {
+    const holders = hang(8)
+    const waiting = hang(2)
+    await settled()
+    expect(startedOf(waiting)).toBe(0)
+    for (const [index, started] of [
+      [0, [true, false]],
+      [1, [true, true]],
+    ] as const) {
+      holders[index]?.finish()
+      await settled()
+      expect(waiting.map((write) => write.hasStarted())).toEqual(started)
+    }
+    // Those that waited count too.
+    const more = hang(1)
+    await settled()
+    expect(startedOf(more)).toBe(0)
+  })
+
+  test('are not waited for beyond the deadline of the write, nor kept for it', async () => {
+    const deadline = calls.startDeadline()
+    await clock.advance(timeoutMs / 2)
+    const holders = hang(8)
+    const [late] = hang(1, deadline)
+    const next = hang(1)
+    let failure: unknown
+    void late?.result.then((result) => {
+      failure = result
+    })
+    await clock.advance(timeoutMs / 2)
+    expect(failure).toBeInstanceOf(Unavailable)
+    expect(failure).not.toBeInstanceOf(Ambiguous)
+    expect(startedOf(next)).toBe(0)
+    holders[0]?.finish()
+    await settled()
+    expect(startedOf(next)).toBe(1)
+    expect(late?.hasStarted()).toBe(false)
   })
 })
