@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now } from '#lib/platform/time.ts'
 import { planRegistration } from './embedded/catalog.ts'
 import { createCollection } from './embedded/collection.ts'
@@ -16,8 +17,6 @@ const SWEEP_INTERVAL_MS = 1_000
 export interface EmbeddedOptions {
   readonly directory: string
   readonly timeout_ms: number
-  /** Called for background faults, such as a failed deletion of expired documents, which is repeated later. */
-  readonly onFault: (error: unknown) => void
 }
 
 /**
@@ -25,7 +24,7 @@ export interface EmbeddedOptions {
  * resolves and safe against `kill -9`; several processes may open the same directory.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
-  const { directory, timeout_ms, onFault } = options
+  const { directory, timeout_ms } = options
   const environment = await openEnvironment(directory, timeout_ms)
   const expiring = new Map<string, Expiring>()
   let closed = false
@@ -33,7 +32,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
     SWEEP_INTERVAL_MS,
     () => deleteExpired(environment, [...expiring.values()]),
     (error) => {
-      if (!closed) onFault(error)
+      if (closed) return
+      log.error(
+        { path: directory, error },
+        'the embedded store failed to delete expired documents; it tries again',
+      )
     },
   )
 

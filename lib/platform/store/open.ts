@@ -28,8 +28,6 @@ export interface StoreOptions {
   readonly schema?: 'create' | 'verify'
   /** How long to wait for a MongoDB that does not answer yet; by default not at all. */
   readonly start_wait?: StartWait
-  /** Called for faults of background work. By default they become process warnings. */
-  readonly onFault?: (error: unknown) => void
 }
 
 /**
@@ -37,7 +35,7 @@ export interface StoreOptions {
  * reached or the directory cannot be written.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { database, mongodb_uri, directory, timeout_ms = TIMEOUT_MS, onFault = warn } = options
+  const { database, mongodb_uri, directory, timeout_ms = TIMEOUT_MS } = options
   const { connections_max = MONGODB_CONNECTIONS, schema = 'create', start_wait = { limit_ms: 0 } } = options
   if (!DATABASE_NAME.test(database))
     throw new TypeError(`${JSON.stringify(database)} is not a valid name for a database`)
@@ -51,9 +49,5 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')
   }
   const { openEmbedded } = await import('./embedded.ts')
-  return await openEmbedded({ directory: join(directory, database), timeout_ms, onFault })
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error))
+  return await openEmbedded({ directory: join(directory, database), timeout_ms })
 }
