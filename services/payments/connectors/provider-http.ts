@@ -6,8 +6,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
 import type { AccountOf, Credential } from './provider-account.ts'
 
-/** The largest accepted body of a provider's response or callback. */
-export const PROVIDER_BODY_MAX_BYTES = 64 * 1024
+const RESPONSE_MAX_BYTES = 64 * 1024
 
 /** The parts of a request that a signature can cover. `path` is the request target as it is sent. */
 export interface SignedContent {
@@ -77,7 +76,7 @@ export function createProviderHttp<E extends Environment>(
           headers: { 'content-type': content_type, ...authenticate(credential, parts) },
           ...(body === undefined ? {} : { body: bytes }),
           timeout_ms,
-          response_max_bytes: PROVIDER_BODY_MAX_BYTES,
+          response_max_bytes: RESPONSE_MAX_BYTES,
           ...(signal === undefined ? {} : { signal }),
         })
         return { kind: 'response', http_status: response.status, body: response.body }

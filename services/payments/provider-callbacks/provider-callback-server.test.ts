@@ -30,8 +30,10 @@ function post(agent: Agent, body: Buffer): Promise<number | undefined> {
   })
 }
 
-test('refuses a body that is too large with 413 and serves the next request at once', async () => {
+test('refuses a body of over 64 KiB with 413 and serves the next request at once', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  await expect(post(agent, Buffer.alloc(64 * 1024))).resolves.toBe(200)
+  await expect(post(agent, Buffer.alloc(64 * 1024 + 1))).resolves.toBe(413)
   await expect(post(agent, Buffer.alloc(200_000))).resolves.toBe(413)
   await expect(post(agent, Buffer.from('{}'))).resolves.toBe(200)
   agent.destroy()

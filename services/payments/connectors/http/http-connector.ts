@@ -6,12 +6,7 @@ import type { CallResult, LookupResult, NotSent, Unknown } from '../../domain/ca
 import type { OperationName, ProviderOrder } from '../connector.ts'
 import { type ConnectorDefinition, defineConnector, type ProviderCalls } from '../define-connector.ts'
 import type { AccountOf } from '../provider-account.ts'
-import {
-  PROVIDER_BODY_MAX_BYTES,
-  type ProviderHttp,
-  protocolViolation,
-  type SignedContent,
-} from '../provider-http.ts'
+import { type ProviderHttp, protocolViolation, type SignedContent } from '../provider-http.ts'
 import {
   isIdempotencyKey,
   OPERATIONS_PATH,
@@ -102,7 +97,6 @@ function connectHttp<E extends Environment>(
         }),
       ),
     parseCallback({ method, path, headers, body }) {
-      if (body.length > PROVIDER_BODY_MAX_BYTES) return undefined
       const request = { account_id, method, path, body }
       return verifySignedRequest(credentials.key, request, headers) ? parseReport(body) : undefined
     },
