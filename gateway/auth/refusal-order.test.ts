@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { clock, useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { clock } from '#lib/platform/time.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   createTestGateway,
@@ -106,11 +106,11 @@ const merged = <T extends object>(first: T | undefined, second: T | undefined): 
   ({ ...first, ...second }) as T
 
 let kept: Awaited<ReturnType<typeof openTestStore>>
-let restoreClock: () => void
+let stopped: InstalledClock
 
 /** Stops the clock, so that the day and the buckets that are used up here stay used up. */
 beforeAll(async () => {
-  restoreClock = useClock(createManualClock(clock.now_ms()))
+  stopped = installManualClock(clock.now_ms())
   kept = await openTestStore()
   const { v1, resend } = PATHS
   const limits = [
@@ -125,7 +125,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  restoreClock()
+  stopped[Symbol.dispose]()
   await kept[Symbol.asyncDispose]()
 })
 

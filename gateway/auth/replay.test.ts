@@ -2,8 +2,8 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
-import { clock, useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { clock } from '#lib/platform/time.ts'
+import { installManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { freshPair, type ReplayPair } from '../../test/support/public-client.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
@@ -48,13 +48,8 @@ describe.each(PATHS)('a replay pair on %s', (name, requestWith, options) => {
   const open = () => createTestGateway({ ...options, store: test_store.store })
   /** Runs with a manual clock that starts at a whole second. */
   const withClock = async (work: (manual: ManualClock) => Promise<void>) => {
-    const manual = createManualClock(Math.floor(clock.now_ms() / 1000) * 1000)
-    const restore = useClock(manual)
-    try {
-      await work(manual)
-    } finally {
-      restore()
-    }
+    using manual = installManualClock(Math.floor(clock.now_ms() / 1000) * 1000)
+    await work(manual)
   }
   const pairOf = (age_s: number): ReplayPair => ({
     ...freshPair(),

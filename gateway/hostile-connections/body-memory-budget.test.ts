@@ -5,9 +5,8 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/platform/telemetry/log.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { BALANCE, PING, portOf, requestText, sendBytes } from '../http/socket.fixture.ts'
@@ -18,10 +17,8 @@ const LONG_PING = PING.padEnd(256 * 1024)
 const LONG_BALANCE = BALANCE.padEnd(MIB)
 const sockets: Socket[] = []
 let app: FastifyInstance
-let restoreClock = (): void => {}
 
 afterEach(async () => {
-  restoreClock()
   for (const socket of sockets.splice(0)) socket.destroy()
   await app?.close()
 })
@@ -72,7 +69,7 @@ function sendWithoutReading(text: string): void {
 
 test('counts complete bodies of callers that are not authenticated yet', async () => {
   // A clock that does not move: on a slow machine the lookup would time out before the last body arrives.
-  restoreClock = useClock(createManualClock(Date.now()))
+  using _ = installManualClock(Date.now())
   const lookup = Promise.withResolvers<object>()
   const lines: Record<string, unknown>[] = []
   app = await createTestGateway({

@@ -4,9 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { listen } from '#lib/platform/process/listen.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { createConnectionLimit } from './connection-limit.ts'
 
 const LIMITS = {
@@ -17,11 +16,11 @@ const LIMITS = {
   unauthenticated_grace_ms: 1_000,
 }
 
-let manual: ManualClock
+let manual: InstalledClock
 const closing: (() => unknown)[] = []
 beforeEach(() => {
-  manual = createManualClock()
-  closing.push(useClock(manual))
+  manual = installManualClock()
+  closing.push(() => manual[Symbol.dispose]())
 })
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../test/support/manual-clock.ts'
+import { installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { PING, portOf, type RequestHead, requestText, sendBytes } from '../http/socket.fixture.ts'
 
@@ -85,7 +84,7 @@ test.each([
   'a client that sends all of %s before reading gets the response',
   async (_what, head: RequestHead, code) => {
     // Stopped, because sending can take longer than the lingering close on a slow machine.
-    const restoreClock = useClock(createManualClock())
+    using _ = installManualClock()
     const socket = connect({ port: portOf(app), host: '127.0.0.1' })
     await once(socket, 'connect')
     const failed: unknown[] = []
@@ -100,7 +99,6 @@ test.each([
       received += text
     })
     if (!socket.closed) await once(socket, 'close')
-    restoreClock()
     expect(failed).toEqual([])
     expect(received).toContain(`"code":${code}`)
   },

@@ -2,25 +2,22 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { PING, portOf, requestText } from '../http/socket.fixture.ts'
 
 let app: FastifyInstance
-let manual: ManualClock
-let restore: () => void
+let manual: InstalledClock
 
 beforeEach(async () => {
   app = await createTestGateway()
   await app.listen({ port: 0, host: '127.0.0.1' })
-  manual = createManualClock()
-  restore = useClock(manual)
+  manual = installManualClock()
 })
 
 afterEach(async () => {
-  restore()
+  manual[Symbol.dispose]()
   app.server.closeAllConnections()
   await app.close()
 })

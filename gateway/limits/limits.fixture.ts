@@ -5,8 +5,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
+import { installManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { type GatewayStore, openGatewayStore } from '../store.ts'
 import { createLimits, type LimitedCaller, type Limits } from './limits.ts'
 
@@ -51,8 +50,7 @@ export interface LimitsFixture extends GatewayStoreFixture {
 /** Opens empty collections, and sets the clock. */
 export async function openLimitsFixture(): Promise<LimitsFixture> {
   const gateway_store = await openGatewayStoreFixture()
-  const clock = createManualClock()
-  const restoreClock = useClock(clock)
+  const clock = installManualClock()
   const started: Limits[] = []
   return {
     ...gateway_store,
@@ -64,7 +62,7 @@ export async function openLimitsFixture(): Promise<LimitsFixture> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(started.map((limits) => limits.close()))
-      restoreClock()
+      clock[Symbol.dispose]()
       await gateway_store[Symbol.asyncDispose]()
     },
   }

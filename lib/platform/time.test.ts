@@ -1,16 +1,14 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { clock, every, now, sleep, useClock, withTimeout } from './time.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import { clock, every, now, sleep, withTimeout } from './time.ts'
 
-let manual: ManualClock
-let restore: () => void
+let manual: InstalledClock
 
 beforeEach(() => {
-  manual = createManualClock()
-  restore = useClock(manual)
+  manual = installManualClock()
 })
-afterEach(() => restore())
+afterEach(() => manual[Symbol.dispose]())
 
 /** Returns a function that says whether the promise has resolved by now. */
 function watch(work: Promise<unknown>): () => boolean {
@@ -111,7 +109,7 @@ describe('every', () => {
 })
 
 test('a delay that is over already is 0, because Node.js warns of a negative one', () => {
-  restore()
+  manual[Symbol.dispose]()
   const setTimer = jest.spyOn(globalThis, 'setTimeout')
   clock.after(-1.5, () => {}).cancel()
   clock.after(20, () => {}).cancel()

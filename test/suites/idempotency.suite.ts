@@ -8,7 +8,7 @@ import { isUuid } from '#lib/platform/ids.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock, installManualClock } from '../support/manual-clock.ts'
 import {
   CRASH_POINTS,
   type IdempotencySystem,
@@ -116,21 +116,15 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       ['never ended', () => new Promise<Uint8Array>(() => {})],
     ])('keeps a key until the end of its lifetime when its work %s, and no longer', async (what, work) => {
       const lifetime_ms = 3_600_000
-      const clock = createManualClock(now().getTime())
-      const restore = useClock(clock)
-      try {
-        const first = run(work, 'hash', lifetime_ms)
-        if (what === 'has a result') await first
-        else
-          await Promise.race([first.catch(() => {}), eventually(recorded, (record) => record !== undefined)])
-        clock.stepWall(lifetime_ms - 1)
-        await expect(mutate('another')).rejects.toEqual(CODE_1013)
-        if (what === 'has a result') expect(await run(never)).toBe(await first)
-        clock.stepWall(1)
-        await mutate('another')
-      } finally {
-        restore()
-      }
+      using clock = installManualClock(now().getTime())
+      const first = run(work, 'hash', lifetime_ms)
+      if (what === 'has a result') await first
+      else await Promise.race([first.catch(() => {}), eventually(recorded, (record) => record !== undefined)])
+      clock.stepWall(lifetime_ms - 1)
+      await expect(mutate('another')).rejects.toEqual(CODE_1013)
+      if (what === 'has a result') expect(await run(never)).toBe(await first)
+      clock.stepWall(1)
+      await mutate('another')
     })
 
     test('gives a freed key with a lifetime a new lifetime', async () => {
@@ -215,23 +209,18 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     })
 
     test('frees the key of a crashed execution after the longest time that work can take', async () => {
-      const clock = createManualClock(now().getTime())
-      const restore = useClock(clock)
-      try {
-        const begun = Promise.withResolvers<void>()
-        void run(() => {
-          begun.resolve()
-          return new Promise(() => {})
-        })
-        await begun.promise
-        await expect(refuse()).rejects.toBe(refusal)
-        await expect(mutate('another')).rejects.toEqual(CODE_1013)
-        clock.stepWall(3_600_000)
-        await expect(refuse()).rejects.toBe(refusal)
-        await mutate('another')
-      } finally {
-        restore()
-      }
+      using clock = installManualClock(now().getTime())
+      const begun = Promise.withResolvers<void>()
+      void run(() => {
+        begun.resolve()
+        return new Promise(() => {})
+      })
+      await begun.promise
+      await expect(refuse()).rejects.toBe(refusal)
+      await expect(mutate('another')).rejects.toEqual(CODE_1013)
+      clock.stepWall(3_600_000)
+      await expect(refuse()).rejects.toBe(refusal)
+      await mutate('another')
     })
 
     test('does not let a slow execution, which was taken for crashed, end the next mutation of its key', async () => {

@@ -6,14 +6,13 @@ import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credent
 import { ownerOfCredentialSecret, ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { v1Scheme } from '../../gateway/auth/v1-scheme.ts'
 import { V2_SCHEME } from '../../gateway/auth/v2-scheme.ts'
 import { createTestGateway, keyring, send, type TestResponse } from '../../gateway/gateway.fixture.ts'
 import { sealWebhook } from '../../gateway/methods/payment-webhook.ts'
 import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../support/manual-clock.ts'
 import {
   type CallbackVector,
   type RequestVector,
@@ -26,11 +25,11 @@ import {
 /** The time of the vectors' timestamps. */
 const VECTORS_AT_MS = 1_795_219_200_000
 
-let restoreClock: () => void
+let clock: InstalledClock
 beforeAll(() => {
-  restoreClock = useClock(createManualClock(VECTORS_AT_MS))
+  clock = installManualClock(VECTORS_AT_MS)
 })
-afterAll(() => restoreClock())
+afterAll(() => clock[Symbol.dispose]())
 
 /** Sends a vector's request to a gateway whose registry has only the credential of the vector. */
 async function sendToGateway(

@@ -3,7 +3,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
 import { withDueTimes } from './effect.ts'
 import {
@@ -139,8 +139,7 @@ test('a hanging effect takes no place in the lane of another effect of its docum
 })
 
 test('a lease that its writer never uses gives its room back when it expires', async () => {
-  const clock = createManualClock()
-  restoreClock = useClock(clock)
+  using clock = installManualClock()
   const runner = fixture.runner([
     pollEffect.bind<Item>({ ...idleHandler, lease_ms: 1_000, budget: oneEach() }),
   ])

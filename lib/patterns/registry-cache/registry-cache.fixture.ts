@@ -2,8 +2,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
 import type { RegistryCache } from './registry-cache.ts'
 
@@ -19,8 +18,7 @@ export interface RegistryCacheFixture extends AsyncDisposable {
 
 /** Opens the bus and sets the clock. */
 export function openRegistryCaches(): RegistryCacheFixture {
-  const clock = createManualClock()
-  const restoreClock = useClock(clock)
+  const clock = installManualClock()
   const bus = createMemoryBus()
   const started: RegistryCache[] = []
   return {
@@ -38,7 +36,7 @@ export function openRegistryCaches(): RegistryCacheFixture {
     async [Symbol.asyncDispose]() {
       for (const registry_cache of started) await registry_cache.stop()
       await bus.close()
-      restoreClock()
+      clock[Symbol.dispose]()
     },
   }
 }

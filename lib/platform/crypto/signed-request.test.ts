@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { Secret } from './secret.ts'
 import { claimedAccount, type ReceivedHeaders, signRequest, verifySignedRequest } from './signed-request.ts'
 
@@ -11,8 +10,8 @@ const request = {
   path: '/provider/v1/operations/k1',
   body: Buffer.alloc(0),
 }
-const clock = createManualClock(1_700_000_000_000)
-afterAll(useClock(clock))
+const clock = installManualClock(1_700_000_000_000)
+afterAll(() => clock[Symbol.dispose]())
 
 describe('a signed request', () => {
   const headers = signRequest(key, request)

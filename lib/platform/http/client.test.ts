@@ -2,26 +2,29 @@ import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { type HostileServer, pour, startHostileServer } from '../../../test/support/hostile-server.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import {
+  type InstalledClock,
+  installManualClock,
+  type ManualClock,
+} from '../../../test/support/manual-clock.ts'
 import { allowAnyAddress, allowPublicAddresses } from './address-policy.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
 import { HttpFailure, UnresolvedNameError } from './http-failure.ts'
 import type { HttpRequest } from './send-request.ts'
 
 const closers: (() => Promise<void>)[] = []
-const restores: (() => void)[] = []
+const installed: InstalledClock[] = []
 afterEach(async () => {
-  for (const restore of restores.splice(0)) restore()
+  for (const clock of installed.splice(0)) clock[Symbol.dispose]()
   await Promise.all(closers.splice(0).map((close) => close()))
 })
 
 /** Stops the clock of requests, so that a test advances it when they have got as far as they can. */
 function stopClock(): ManualClock {
-  const clock = createManualClock()
-  restores.push(useClock(clock))
+  const clock = installManualClock()
+  installed.push(clock)
   return clock
 }
 

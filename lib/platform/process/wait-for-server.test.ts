@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { clock, useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { clock } from '#lib/platform/time.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { waitForServer } from './wait-for-server.ts'
 
 const server = { name: 'MongoDB', isMissing: (error: unknown) => error instanceof Unavailable }
@@ -18,21 +18,16 @@ test('tries again until the server answers', async () => {
 })
 
 test('throws the last error when the time is over', async () => {
-  const manual = createManualClock()
-  const restore = useClock(manual)
-  try {
-    let tries = 0
-    const connect = () => {
-      tries += 1
-      return Promise.reject(new Unavailable(`try ${tries}`))
-    }
-    const failed = waitForServer(server, { limit_ms: 300 }, connect).catch((error: unknown) => error)
-    await manual.advance(300)
-    expect(await failed).toMatchObject({ message: `try ${tries}` })
-    expect(tries).toBeGreaterThan(1)
-  } finally {
-    restore()
+  using manual = installManualClock()
+  let tries = 0
+  const connect = () => {
+    tries += 1
+    return Promise.reject(new Unavailable(`try ${tries}`))
   }
+  const failed = waitForServer(server, { limit_ms: 300 }, connect).catch((error: unknown) => error)
+  await manual.advance(300)
+  expect(await failed).toMatchObject({ message: `try ${tries}` })
+  expect(tries).toBeGreaterThan(1)
 })
 
 test('does not wait without a limit, nor for a server that answered with an error', async () => {

@@ -8,8 +8,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
@@ -201,18 +200,16 @@ describe('UpdateCredential', () => {
 })
 
 describe('RotateSecret', () => {
-  let clock: ManualClock
-  let restore: () => void
+  let clock: InstalledClock
   let applicationId: string
   let first: string
   beforeEach(async () => {
-    clock = createManualClock()
-    restore = useClock(clock)
+    clock = installManualClock()
     const { credential, secret } = await credentials().createCredential(valid())
     applicationId = credential?.applicationId ?? ''
     first = secret
   })
-  afterEach(() => restore())
+  afterEach(() => clock[Symbol.dispose]())
 
   const rotate = (overlapSeconds: number) => credentials().rotateSecret({ applicationId, overlapSeconds })
 

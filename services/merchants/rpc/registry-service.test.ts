@@ -18,15 +18,13 @@ import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { createRegistryCache, type RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
 const clock_guard = createSwitchedClockGuard()
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 const running: RegistryCache[] = []
 
 beforeAll(async () => {
@@ -34,12 +32,11 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
 })
 afterEach(async () => {
   for (const registry_cache of running.splice(0)) await registry_cache.stop()
-  restore()
+  clock[Symbol.dispose]()
 })
 
 /** Creates a merchant with one credential, one route and one endpoint. */

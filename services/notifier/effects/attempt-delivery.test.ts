@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
 import { newAttemptEffect } from '../domain/attempt.ts'
 import { type AttemptDeliveryDeps, bindAttemptDelivery } from './attempt-delivery.ts'
@@ -88,21 +87,16 @@ describe('an attempt', () => {
     ['merchants', new PublicError(2002)],
     ['the store', new Unavailable('unavailable')],
   ])('is postponed by 10 s and not counted while %s is unavailable', async (_name, error) => {
-    const clock = createManualClock(AT.getTime())
-    const restore = useClock(clock)
-    try {
-      const { posted, after } = await attempt({ findSecret: () => Promise.reject(error) })
-      expect(posted).toEqual([])
-      expect(after).toMatchObject({
-        status: 'pending',
-        attempts: [],
-        effects: [
-          { id: ATTEMPT.id, kind: 'attempt_delivery', tries: 0, due_at: new Date(AT.getTime() + 10_000) },
-        ],
-      })
-    } finally {
-      restore()
-    }
+    using _ = installManualClock(AT.getTime())
+    const { posted, after } = await attempt({ findSecret: () => Promise.reject(error) })
+    expect(posted).toEqual([])
+    expect(after).toMatchObject({
+      status: 'pending',
+      attempts: [],
+      effects: [
+        { id: ATTEMPT.id, kind: 'attempt_delivery', tries: 0, due_at: new Date(AT.getTime() + 10_000) },
+      ],
+    })
   })
 
   test('rejects on an internal fault, so that the fault counts as a try of the effect and not as an attempt', async () => {
