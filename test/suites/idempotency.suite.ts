@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import { eventually } from '../support/eventually.ts'
-import { createManualClock, installManualClock } from '../support/manual-clock.ts'
+import { installManualClock } from '../support/manual-clock.ts'
 import {
   CRASH_POINTS,
   type IdempotencySystem,
@@ -224,8 +224,7 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
     })
 
     test('does not let a slow execution, which was taken for crashed, end the next mutation of its key', async () => {
-      const clock = createManualClock(now().getTime())
-      const restore = useClock(clock)
+      using clock = installManualClock(now().getTime())
       /** An execution that works until the test lets it end. */
       const begin = async (result: string, hash?: string) => {
         const begun = Promise.withResolvers<void>()
@@ -237,18 +236,14 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
         await begun.promise
         return { outcome, end: () => ended.resolve(Buffer.from(result)) }
       }
-      try {
-        const slow = await begin('of the slow one')
-        clock.stepWall(3_600_000)
-        await expect(refuse()).rejects.toBe(refusal)
-        const next = await begin('of the next one', 'another')
-        slow.end()
-        await expect(slow.outcome).rejects.toThrow('is gone')
-        next.end()
-        expect(await next.outcome).toBe('of the next one')
-      } finally {
-        restore()
-      }
+      const slow = await begin('of the slow one')
+      clock.stepWall(3_600_000)
+      await expect(refuse()).rejects.toBe(refusal)
+      const next = await begin('of the next one', 'another')
+      slow.end()
+      await expect(slow.outcome).rejects.toThrow('is gone')
+      next.end()
+      expect(await next.outcome).toBe('of the next one')
     })
 
     test('derives one version 7 UUID per label, with the time of the first try', async () => {
