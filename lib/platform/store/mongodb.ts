@@ -46,8 +46,13 @@ export async function openMongodb({
   const ping = async (): Promise<void> => {
     await calls.read((options) => db.command({ ping: 1, ...options }))
   }
+  /** A first connection that failed leaves the client closed for ever, unless it is asked to connect again. */
+  const connectAndPing = async (): Promise<void> => {
+    await calls.read(() => client.connect())
+    await ping()
+  }
   try {
-    await waitForServer({ name: 'MongoDB', isMissing }, start_wait, ping)
+    await waitForServer({ name: 'MongoDB', isMissing }, start_wait, connectAndPing)
   } catch (error) {
     await client.close()
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : error

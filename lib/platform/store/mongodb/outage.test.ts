@@ -74,6 +74,20 @@ if ('skip' in proxy) {
       expect(later).toMatchObject({ rank: 2 })
     })
 
+    test('a store that is opened while the server is missing connects when it answers', async () => {
+      await proxy.cut()
+      const start_wait = { limit_ms: HANG_LIMIT_MS }
+      const opening = openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS, start_wait })
+      // When an attempt that began later has failed, the first connection has failed too.
+      expect(await failureOf(openStore({ database, mongodb_uri, timeout_ms: TIMEOUT_MS }))).toBeInstanceOf(
+        Unavailable,
+      )
+      await proxy.restore()
+      const opened = await opening
+      await untilAnswered(() => opened.ping())
+      await opened.close()
+    })
+
     test('a write without a response is Ambiguous, a read without a response is Unavailable', async () => {
       const { version } = await prepared.insert(KEY)
       await untilAnswered(() => Promise.all(Array.from({ length: 8 }, () => items.get(KEY))))
