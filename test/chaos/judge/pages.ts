@@ -1,11 +1,16 @@
-/** Reads all pages of a list. */
+import { sleep } from '#lib/platform/time.ts'
+
+const READ_TRIES_MAX = 30
+const READ_PAUSE_MS = 1_000
+
+/** Reads all pages of a list. A page that the system cannot read now is read again, for half a minute. */
 export async function readAll<T>(
   readPage: (page_token: string) => Promise<{ readonly items: readonly T[]; readonly nextPageToken: string }>,
 ): Promise<readonly T[]> {
   const all: T[] = []
   let page_token = ''
   do {
-    const { items, nextPageToken } = await readPage(page_token)
+    const { items, nextPageToken } = await persist(() => readPage(page_token))
     all.push(...items)
     page_token = nextPageToken
   } while (page_token !== '')
@@ -25,4 +30,15 @@ export async function mapConcurrently<T, R>(
   }
   await Promise.all(Array.from({ length: concurrency }, work))
   return results
+}
+
+async function persist<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await read()
+    } catch (error) {
+      if (tries === READ_TRIES_MAX) throw error
+      await sleep(READ_PAUSE_MS)
+    }
+  }
 }
