@@ -46,7 +46,7 @@ export async function openMongodb({
   const ping = async (): Promise<void> => {
     await calls.read((options) => db.command({ ping: 1, ...options }))
   }
-  /** A first connection that failed leaves the client closed for ever, unless it is asked to connect again. */
+  /** After a first connection that failed, the client remains closed unless it is asked to connect again. */
   const connectAndPing = async (): Promise<void> => {
     await calls.read(() => client.connect())
     await ping()
