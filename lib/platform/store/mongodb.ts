@@ -47,8 +47,10 @@ export async function openMongodb({
     await calls.read((options) => db.command({ ping: 1, ...options }))
   }
   /** After a first connection that failed, the client remains closed unless it is asked to connect again. */
+  let tries = 0
   const connectAndPing = async (): Promise<void> => {
-    await calls.read(() => client.connect())
+    tries += 1
+    if (tries > 1) await calls.read(() => client.connect())
     await ping()
   }
   try {

@@ -65,9 +65,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a requested callback does not wait for the ledger',
-    file: 'services/payments/use-cases/notify-payment.ts',
-    search: "if (payment.effects.some(({ lane }) => lane === 'money'))",
-    replace: 'if (payment.effects.length > 1_000)',
+    file: 'services/payments/use-cases/await-ledger-entry.ts',
+    search: 'let waiting = posting.length > 0',
+    replace: 'let waiting = posting.length > 1_000',
   },
   {
     name: 'a repeated c_id is answered as a success',
@@ -78,8 +78,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the minimum amount itself is refused',
     file: 'services/payments/use-cases/permitted-route.ts',
-    search: 'amount < route.minimum_amount)',
-    replace: 'amount <= route.minimum_amount)',
+    search: 'amount >= minimum_amount',
+    replace: 'amount > minimum_amount',
   },
   {
     name: 'an h_id is not read linearizably',
