@@ -5,6 +5,7 @@ import type { FuzzSetup } from './requests.ts'
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const DEPTH_MAX = 32
+const VALUES_MAX = 10_000
 
 /**
  * Decides independently of the gateway whether a body may succeed. Only read-only methods may. It is exact about strict
@@ -46,7 +47,7 @@ export function strictObject(body: Buffer): Record<string, unknown> | undefined 
   const text = body.toString()
   if (depthOf(text) > DEPTH_MAX) return undefined
   const value = parseJson(text)
-  if (!isRecord(value)) return undefined
+  if (!isRecord(value) || valuesOf(value) > VALUES_MAX) return undefined
   const keys = [...text.matchAll(STRING)].filter(([, colon]) => colon !== undefined).length
   return keysOf(value) === keys ? value : undefined
 }
@@ -60,6 +61,12 @@ function depthOf(text: string): number {
     deepest = Math.max(deepest, depth)
   }
   return deepest
+}
+
+/** Counts a value and all values within it. */
+function valuesOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((sum: number, inner) => sum + valuesOf(inner), 1)
 }
 
 /** Counts the keys that JSON.parse kept. It keeps one of several equal keys, so a duplicate lowers the count. */
