@@ -46,8 +46,8 @@ export async function openMongodb({
   const ping = async (): Promise<void> => {
     await calls.read((options) => db.command({ ping: 1, ...options }))
   }
-  /** After a first connection that failed, the client remains closed unless it is asked to connect again. */
   let tries = 0
+  /** After a first connection that failed, the client remains closed unless it is asked to connect again. */
   const connectAndPing = async (): Promise<void> => {
     tries += 1
     if (tries > 1) await calls.read(() => client.connect())

@@ -28,11 +28,11 @@ function isAnomalyKind(value: unknown): value is AnomalyKind {
  * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says that
  * nothing is left to do.
  */
-export const RESOLUTION_KINDS = ['dismissed', 'paid', 'not_paid'] as const
+export type ResolutionKind = 'dismissed' | 'paid' | 'not_paid'
 
 /** The operator's decision on an anomaly. */
 export interface AnomalyResolution {
-  readonly kind: (typeof RESOLUTION_KINDS)[number]
+  readonly kind: ResolutionKind
   readonly operation_id: string
   readonly note: string
   readonly at: Date

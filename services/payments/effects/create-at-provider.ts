@@ -20,8 +20,8 @@ const CREATES_PER_ACCOUNT_MAX = 2_500
 const ATTEMPT_MIN_MS = 2_000
 
 /**
- * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only the poll may
- * send the create again, within the connector's `idempotency_window_ms`.
+ * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only
+ * `repeatCreateEffect` may send the create again, within the connector's `idempotency_window_ms`.
  */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
   return bindPaymentEffect(createAtProviderEffect, {
