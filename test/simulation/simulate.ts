@@ -1,3 +1,5 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
@@ -12,6 +14,7 @@ import {
 import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
 import { createWatch } from './invariants/watch.ts'
+import { holdsMatchWithdrawals, limitsHold } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { runCustomer } from './workload/customer.ts'
@@ -25,6 +28,7 @@ import {
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runTreasurer } from './workload/treasurer.ts'
+import { runWithdrawals } from './workload/withdrawals.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
 
 /** The result of one seed. */
@@ -48,6 +52,8 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   shownStatusesAreTrue,
   booksAgree,
   creditsMatchPayments,
+  holdsMatchWithdrawals,
+  limitsHold,
   journalReplays,
   checkpointsFollow,
   outcomesAreRecorded,
@@ -58,6 +64,12 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
 
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
 const END_MS = 3_600_000
+
+/** What a merchant may withdraw in each currency before a deposit succeeds. */
+const FUNDS = 2_000_000n
+
+/** How many customers there are for each recipient of withdrawals. */
+const CUSTOMERS_PER_RECIPIENT = 3
 
 /** How a seed is simulated. */
 export interface SeedOptions {
@@ -145,9 +157,28 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
   await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
   const merchants: SimulatedMerchant[] = []
   for (let number = 0; number < plan.merchants; number += 1) {
-    merchants.push(await createMerchant(world.operator, choices, number, drawMerchant(choices, number)))
+    const merchant = await createMerchant(world.operator, choices, number, drawMerchant(choices, number))
+    await fund(world, merchant)
+    merchants.push(merchant)
   }
   return merchants
+}
+
+/** Gives a merchant funds for its first withdrawals. */
+async function fund(
+  { operator }: World,
+  { merchant_id, withdrawal_routes }: SimulatedMerchant,
+): Promise<void> {
+  for (const { currency } of withdrawal_routes) {
+    await operator(BalanceService).adjust({
+      merchantId: merchant_id,
+      environment: Environment.TEST,
+      currency,
+      amount: { minor: FUNDS, currency },
+      reason: 'the first funds',
+      operationId: `funds-${currency}`,
+    })
+  }
 }
 
 /** What makes requests, and what they are compared with. */
@@ -168,6 +199,12 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
     }),
   )
+  const recipients = merchants.flatMap((merchant, index) =>
+    Array.from({ length: Math.ceil(plan.customers / CUSTOMERS_PER_RECIPIENT) }, (_, number) => {
+      const choices = world.choicesOf(`withdrawals ${index} ${number}`)
+      return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
+    }),
+  )
   const treasurers = merchants.map(({ merchant_id }, index) => {
     const choices = world.choicesOf(`treasurer ${index}`)
     const { operator, rpc } = world
@@ -179,11 +216,14 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
   const operators = merchants.map((merchant, index) => {
     const choices = world.choicesOf(`operator ${index}`)
     return plan.has_operator
-      ? runOperator({ clientOf: world.operator, choices, isOpen }, merchant)
+      ? runOperator(
+          { clientOf: world.operator, choices, isOpen, operations: () => world.provider.operations() },
+          merchant,
+        )
       : undefined
   })
   const faults = injectFaults(world, plan, () => !isOpen())
-  await Promise.all([...customers, ...treasurers, ...operators, faults])
+  await Promise.all([...customers, ...recipients, ...treasurers, ...operators, faults])
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
   for (const merchant of merchants) await reopen(world.operator, merchant)

@@ -35,6 +35,7 @@ const MERCHANT: SimulatedMerchant = {
   merchant_id: MERCHANT_ID,
   credentials: [{ application_id: 1, api_version: 'v1', secret: 'api secret', secrets: ['api secret'] }],
   routes: [],
+  withdrawal_routes: [],
   endpoints: [ENDPOINT],
   access_codes: new Set(),
 }
@@ -54,7 +55,10 @@ export function soundFacts(): ChangeableFacts {
     service_id: 1,
     currency: 'INR',
     webhook_origin: undefined,
+    direction: 'in' as const,
     open_creates: 0,
+    creates: 1,
+    clients: 0,
   }
   const paid = { ...common, c_id: 'c1', amount: AMOUNT, h_id: 'h1', is_accepted: true, created_responses: 1 }
   const refused = {
@@ -108,6 +112,7 @@ export function soundFacts(): ChangeableFacts {
     operations: [
       {
         ...{
+          kind: 'deposit' as const,
           account_id: 'sandbox',
           idempotency_key: 'p1:1',
           provider_id: 'o1',

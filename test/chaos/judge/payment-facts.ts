@@ -1,5 +1,6 @@
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { StuckEffect } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { StoredPayment } from '../../simulation/invariants/judge.ts'
 import { type History, recordKey } from '../../simulation/workload/history.ts'
@@ -17,7 +18,8 @@ export function storedPayments(
     const { paymentId: payment_id, merchantId: merchant_id, cId: c_id, hId: h_id, amount } = payment
     const webhook_origin = history.payments.get(recordKey(merchant_id, c_id))?.webhook_origin
     return {
-      ...{ payment_id, merchant_id, c_id, h_id },
+      ...{ payment_id, merchant_id, c_id, h_id, service_id: payment.serviceId },
+      direction: DIRECTIONS.fromProto(payment.direction) ?? 'in',
       amount: amount?.minor ?? 0n,
       currency: amount?.currency ?? '',
       status: PAYMENT_STATUSES.fromProto(payment.status) ?? '',

@@ -85,11 +85,11 @@ const CHANGES: readonly (readonly [
     },
     'still has the effect credit_ledger p1:3, stuck: true',
   ],
-  ['no credit', ({ entries }) => entries.shift(), 'p1 is success and has 0 entries'],
+  ['no credit', ({ entries }) => entries.shift(), 'p1 is success and has 0 credits'],
   [
     'two credits',
     ({ entries }) => entries.push({ ...first(entries), entryId: 'p1:again', sequence: 3n }),
-    'p1 is success and has 2 entries',
+    'p1 is success and has 2 credits',
     { doubled: 1 },
   ],
   [

@@ -27,6 +27,8 @@ export type Invariant = (evidence: Evidence) => Iterable<string>
 export interface StoredPayment {
   readonly merchant_id: string
   readonly c_id: string
+  readonly direction: 'in' | 'out'
+  readonly service_id: string
   readonly payment_id: string
   readonly h_id: string
   readonly amount: bigint

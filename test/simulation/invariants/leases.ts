@@ -22,7 +22,7 @@ interface DocumentWithEffects {
 }
 
 /** What a final status makes pointless, so that any process may drop it together with the transition. */
-const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment']
+const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment', 'report_open']
 
 /** Makes the watch of one simulation. */
 export function createLeaseWatch(): LeaseWatch {

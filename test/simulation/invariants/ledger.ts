@@ -1,7 +1,7 @@
-import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
+import { documentsOf, type Evidence, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
 
 /** An entry of the journal. */
-interface JournalEntry {
+export interface JournalEntry {
   readonly id: string
   readonly kind: string
   readonly merchant_id: string
@@ -13,11 +13,15 @@ interface JournalEntry {
   readonly refused_code?: number
   readonly available: bigint
   readonly held: bigint
+  /** Only settlements have it. */
+  readonly period?: number
 }
 
-interface JournalBatch {
+/** A batch of the journal of a shard. */
+export interface JournalBatch {
   readonly shard: number
   readonly seq: bigint
+  readonly time: Date
   readonly entries: readonly JournalEntry[]
 }
 
@@ -26,7 +30,8 @@ export function entriesOf({ databases }: Pick<Evidence, 'databases'>): readonly 
   return batchesOf(databases).flatMap(({ entries }) => entries)
 }
 
-function batchesOf(databases: Evidence['databases']): readonly JournalBatch[] {
+/** The batches of all shards, each shard in its order. */
+export function batchesOf(databases: Evidence['databases']): readonly JournalBatch[] {
   return documentsOf<JournalBatch>(databases, 'balances', 'journal').toSorted(
     (one, other) => one.shard - other.shard || Number(one.seq - other.seq),
   )
@@ -87,18 +92,41 @@ export const outcomesAreRecorded: Invariant = function* (evidence) {
   }
 }
 
-/** Each successful payment has one credit over its amount, and no other payment has any. */
+/** What the ledger must have recorded about a payment before its status is announced (P9). */
+const ENTRY_OF: Readonly<Record<'in' | 'out', Readonly<Record<string, string>>>> = {
+  in: { success: 'transfer' },
+  out: {
+    created: 'hold',
+    processing: 'hold',
+    success: 'capture',
+    error: 'release',
+    canceled: 'release',
+  },
+}
+
+/** Whether the entries of a payment include the one that its status demands. */
+export function hasEntryOf(
+  entries: readonly JournalEntry[],
+  { direction, status }: Pick<StoredPayment, 'direction' | 'status'>,
+): boolean {
+  const demanded = ENTRY_OF[direction][status]
+  const isDemanded = ({ kind, refused_code }: JournalEntry): boolean =>
+    kind === demanded && refused_code === undefined
+  return demanded === undefined || entries.some(isDemanded)
+}
+
+/** Each successful deposit has one credit over its amount, and no other payment has any. */
 export const creditsMatchPayments: Invariant = function* (evidence) {
   const credits = new Map<string, JournalEntry[]>()
   for (const entry of entriesOf(evidence)) {
     if (entry.kind !== 'transfer' || entry.payment_id === undefined) continue
     credits.set(entry.payment_id, [...(credits.get(entry.payment_id) ?? []), entry])
   }
-  for (const { payment_id, status, amount, currency, merchant_id } of paymentsOf(evidence)) {
+  for (const { payment_id, direction, status, amount, currency, merchant_id } of paymentsOf(evidence)) {
     const entries = credits.get(payment_id) ?? []
     credits.delete(payment_id)
-    if (entries.length !== (status === 'success' ? 1 : 0)) {
-      yield `${payment_id} is ${status} and has ${entries.length} entries`
+    if (entries.length !== (direction === 'in' && status === 'success' ? 1 : 0)) {
+      yield `${payment_id} is ${status} and has ${entries.length} credits`
     }
     for (const entry of entries) {
       const is_right =

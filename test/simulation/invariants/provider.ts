@@ -20,18 +20,24 @@ export const booksAgree: Invariant = function* (evidence) {
 }
 
 function* compare(
-  { payment_id, amount, currency, status }: StoredPayment,
+  { payment_id, direction, amount, currency, status }: StoredPayment,
   operations: readonly ProviderOperation[],
   has_anomaly: boolean,
 ): Iterable<string> {
   const paid = operations.filter((operation) => operation.status === 'success')
   if (paid.length > 1) yield `${payment_id} was paid ${paid.length} times`
+  const accounts = new Set(operations.map(({ account_id }) => account_id))
+  if (direction === 'out' && accounts.size > 1)
+    yield `the withdrawal ${payment_id} is at the accounts ${[...accounts]}`
   const [operation] = paid
   if (status === 'success') {
     if (operation === undefined) yield `${payment_id} is success, and the provider was never paid`
     else if (BigInt(operation.amount) !== amount || operation.currency !== currency) {
       yield `${payment_id} is success over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
     }
+  } else if (direction === 'out' && operation !== undefined) {
+    // Its funds were given back, or will be.
+    yield `the withdrawal ${payment_id} is ${status}, and the provider paid it`
   } else if (operation?.is_success_acknowledged === true && !has_anomaly) {
     yield `${payment_id} is ${status}, the provider's success was acknowledged, and there is no anomaly`
   }

@@ -5,6 +5,7 @@ import { type History, recordKey } from '../workload/history.ts'
 import { mayFollow, observePayment } from '../workload/observe.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
+import { hasEntryOf, type JournalEntry } from './ledger.ts'
 
 /** The invariants that hold at every moment. */
 export interface Watch {
@@ -25,6 +26,7 @@ const PERMANENT = ['balances.journal', 'notifier.events']
 
 /** The fields of a payment that never change. */
 const FIXED = [
+  'direction',
   'merchant_id',
   'environment',
   'c_id',
@@ -39,7 +41,9 @@ const FIXED = [
 export function createWatch(history: History): Watch {
   const problems: string[] = []
   const payment_ids = new Map<string, string>()
-  const credited = new Set<string>()
+  /** The entries of each payment, as far as they are committed. */
+  const entries_of = new Map<string, JournalEntry[]>()
+  const refusals = new Set<string>()
   const leases = createLeaseWatch()
   return {
     problems,
@@ -49,14 +53,21 @@ export function createWatch(history: History): Watch {
       if (PERMANENT.includes(name) && before !== undefined) problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
       if (name === 'payments.payments') {
-        problems.push(...paymentProblems(change))
+        problems.push(...paymentProblems(change, refusals))
         const payment = after as unknown as StoredPayment | undefined
         if (payment !== undefined)
           payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
       }
       if (name === 'balances.journal' && after !== undefined) {
-        const { entries } = after as unknown as { entries: readonly { payment_id?: string }[] }
-        for (const entry of entries) if (entry.payment_id !== undefined) credited.add(entry.payment_id)
+        const { entries } = after as unknown as { entries: readonly JournalEntry[] }
+        for (const entry of entries) {
+          if (entry.payment_id === undefined) continue
+          entries_of.set(entry.payment_id, [...(entries_of.get(entry.payment_id) ?? []), entry])
+        }
+      }
+      if (name === 'payments.withdrawal_refusals' && after !== undefined) {
+        if (before !== undefined) problems.push(`${name} ${key} was changed`)
+        refusals.add((after as unknown as { payment_id: string }).payment_id)
       }
     },
     onRequest({ method, path, body }, sender) {
@@ -70,33 +81,53 @@ export function createWatch(history: History): Watch {
       const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
       if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
       observePayment(history, record, payment)
-      if (payment.status.status !== 'success') return
-      history.announce(record)
+      const { status } = payment.status
+      if (status === 'success') history.announce(record)
       const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
-      if (!credited.has(payment_id ?? '')) {
-        problems.push(`the callback ${id} arrived before the ledger had its entry`)
+      const entries = entries_of.get(payment_id ?? '') ?? []
+      if (!hasEntryOf(entries, { direction: record.direction, status })) {
+        problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)
       }
     },
   }
 }
 
 /** What is wrong with one change of a payment. */
-function* paymentProblems({ key, before: old_body, after: new_body }: Change): Iterable<string> {
+function* paymentProblems(
+  { key, before: old_body, after: new_body }: Change,
+  refusals: ReadonlySet<string>,
+): Iterable<string> {
   const [before, after] = [old_body, new_body] as unknown as (StoredPayment | undefined)[]
-  if (after === undefined) return yield `the payment ${key} was deleted`
-  if (before === undefined) {
-    if (after.status !== 'created') yield `the payment ${key} begins as ${after.status}`
+  if (after === undefined) {
+    if (before?.status !== 'refused') yield `the payment ${key} was deleted`
+    else if (!refusals.has(before.payment_id)) yield `the refused ${key} was deleted without a record of it`
     return
   }
-  if (!mayFollow(before.status, after.status))
-    yield `the payment ${key} went from ${before.status} to ${after.status}`
+  if (before === undefined) {
+    const first = after.direction === 'in' ? 'created' : 'reserving'
+    if (after.status !== first) yield `the payment ${key} begins as ${after.status}`
+    return
+  }
+  if (!mayBecome(before, after)) yield `the payment ${key} went from ${before.status} to ${after.status}`
   for (const field of FIXED) {
     if (old_body?.[field] !== new_body?.[field]) yield `the payment ${key} changed its ${field}`
   }
   const steps = after.transition_number - before.transition_number
-  if (steps !== (before.status === after.status ? 0 : 1))
-    yield `the payment ${key} made ${steps} transitions at once`
+  const is_same = before.status === after.status || after.status === 'refused'
+  if (steps !== (is_same ? 0 : 1)) yield `the payment ${key} made ${steps} transitions at once`
   if (before.history.some(({ status }, index) => after.history[index]?.status !== status)) {
     yield `the payment ${key} changed its history`
   }
+}
+
+/** What a withdrawal may become that the ledger has not admitted, and that no merchant sees. */
+const BEFORE_ADMISSION: Readonly<Record<string, readonly string[]>> = {
+  reserving: ['reserving', 'created', 'refused'],
+  refused: ['refused'],
+}
+
+function mayBecome(before: StoredPayment, after: StoredPayment): boolean {
+  const next = before.direction === 'out' ? BEFORE_ADMISSION[before.status] : undefined
+  if (before.direction === 'out' && after.status === 'declined') return false
+  return next === undefined ? mayFollow(before.status, after.status) : next.includes(after.status)
 }

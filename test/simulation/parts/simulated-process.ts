@@ -60,8 +60,11 @@ export interface Machine {
 /** Longer than any process needs from a decision to the end of the write that follows. */
 const STEADY_CLOCK_MS = 10_000
 
-/** The true wall time at the start of every simulation. */
-export const WALL_START_MS = Date.UTC(2026, 10, 21)
+/**
+ * The true wall time at the start of every simulation: a few seconds before the end of a day and a month in the time zone
+ * of the merchants, so that withdrawals count on both sides of it.
+ */
+export const WALL_START_MS = Date.UTC(2026, 10, 30, 18, 29, 56)
 
 const processes = new AsyncLocalStorage<SimulatedProcess | undefined>()
 

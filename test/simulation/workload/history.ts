@@ -2,6 +2,7 @@
 export interface PaymentRecord {
   readonly merchant_id: string
   readonly c_id: string
+  readonly direction: 'in' | 'out'
   readonly service_id: number
   readonly amount: number
   readonly currency: string
@@ -14,6 +15,10 @@ export interface PaymentRecord {
   refused_code?: number
   /** How many creates under this `c_id` got no conclusive response. */
   open_creates: number
+  /** How many creates were sent. */
+  creates: number
+  /** How many clients may still send a create. */
+  clients: number
   /** How many creates succeeded: at most one may. */
   created_responses: number
   /** The statuses in the order in which responses showed them. */
@@ -31,6 +36,8 @@ export interface History {
   readonly problems: string[]
   /** The sum of all deposits whose success a callback has announced, by currency. */
   creditedOf(merchant_id: string): ReadonlyMap<string, number>
+  /** The sum of all withdrawals that were asked for, whether they were accepted or not. */
+  withdrawnOf(merchant_id: string, currency: string): number
   /** Records that a callback announced a success. */
   announce(record: PaymentRecord): void
 }
@@ -38,8 +45,9 @@ export interface History {
 /** Makes an empty history. */
 export function createHistory(): History {
   const announced = new Set<PaymentRecord>()
+  const payments = new Map<string, PaymentRecord>()
   return {
-    payments: new Map(),
+    payments,
     resends: new Map(),
     outcomes: new Map(),
     problems: [],
@@ -47,10 +55,20 @@ export function createHistory(): History {
     creditedOf(merchant_id) {
       const sums = new Map<string, number>()
       for (const record of announced) {
-        if (record.merchant_id !== merchant_id) continue
+        if (record.merchant_id !== merchant_id || record.direction !== 'in') continue
         sums.set(record.currency, (sums.get(record.currency) ?? 0) + record.amount)
       }
       return sums
+    },
+    withdrawnOf(merchant_id, currency) {
+      let sum = 0
+      for (const record of payments.values()) {
+        const { direction, amount } = record
+        if (direction !== 'out' || record.merchant_id !== merchant_id || record.currency !== currency)
+          continue
+        sum += amount
+      }
+      return sum
     },
   }
 }

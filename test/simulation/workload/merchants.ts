@@ -1,10 +1,11 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { Direction, HIdFormat, type PayoutLimitsSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
@@ -22,7 +23,7 @@ export interface SimulatedCredential {
   readonly is_revoked?: boolean
 }
 
-/** A route for deposits. */
+/** A route of a merchant. */
 export interface SimulatedRoute {
   readonly service_id: number
   readonly currency: string
@@ -35,6 +36,22 @@ export interface SimulatedRoute {
   may_be_closed: boolean
 }
 
+/** The limits of a route for withdrawals, in minor units; 0 means no limit. */
+export interface SimulatedLimits {
+  readonly maximum: number
+  readonly daily: number
+  readonly monthly: number
+  readonly since_settlement: number
+}
+
+/** A route for withdrawals. */
+export interface SimulatedWithdrawalRoute extends SimulatedRoute {
+  /** The limits that it had or may have had. The first are those of its creation. */
+  readonly limits: SimulatedLimits[]
+  /** The bank account of all recipients. */
+  readonly bank: object
+}
+
 /** A route to create. */
 export interface RouteSpec extends Pick<SimulatedRoute, 'currency' | 'method' | 'digits'> {
   readonly minimum_amount: number
@@ -43,9 +60,16 @@ export interface RouteSpec extends Pick<SimulatedRoute, 'currency' | 'method' | 
   readonly expires_in_seconds: number
 }
 
+/** A route for withdrawals to create. */
+export interface WithdrawalRouteSpec extends RouteSpec {
+  readonly limits: SimulatedLimits
+  readonly bank: object
+}
+
 /** What a merchant gets, and the origins of its receivers. */
 export interface MerchantSpec {
   readonly routes: readonly RouteSpec[]
+  readonly withdrawal_routes?: readonly WithdrawalRouteSpec[]
   readonly origins: readonly string[]
 }
 
@@ -69,6 +93,7 @@ export interface SimulatedMerchant {
   readonly merchant_id: string
   readonly credentials: readonly SimulatedCredential[]
   readonly routes: readonly SimulatedRoute[]
+  readonly withdrawal_routes: readonly SimulatedWithdrawalRoute[]
   readonly endpoints: readonly SimulatedEndpoint[]
   /** The codes with which all its requests may be refused, because of what the operator did. */
   readonly access_codes: Set<number>
@@ -86,6 +111,16 @@ export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://rece
 /** Ordinary amounts, and those with which the sandbox does something else. */
 const SCENARIOS = [100, 200, 300, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 913, 915]
 
+/** The digits that leave an operation open permanently. Withdrawals do not expire, so none may have them. */
+const OPEN_DIGITS = 905
+
+const WITHDRAWAL_SCENARIOS = SCENARIOS.filter((digits) => digits !== OPEN_DIGITS)
+
+/** An amount of which the sandbox ends a withdrawal: the next smaller one instead of one that it leaves open. */
+export function endingAmount(amount: number): number {
+  return amount % 1_000 === OPEN_DIGITS ? amount - 1 : amount
+}
+
 /** Draws the routes of a simulated merchant. */
 export function drawMerchant(choices: Choices, number: number): MerchantSpec {
   const routes = METHODS.map((pair) => ({
@@ -97,7 +132,61 @@ export function drawMerchant(choices: Choices, number: number): MerchantSpec {
     expires_in_seconds: choices.pick([5, 10, 15, 60]),
     ...(choices.chance(0.3) ? { digits: SCENARIOS } : {}),
   }))
-  return { routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
+  const withdrawal_routes = drawWithdrawalRoutes(choices)
+  return { routes, withdrawal_routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
+}
+
+/** One route with limits, and one whose first account is down when the sandbox is the provider. */
+function drawWithdrawalRoutes(choices: Choices): readonly WithdrawalRouteSpec[] {
+  const common = (): Omit<RouteSpec, 'method' | 'currency' | 'provider_accounts'> => ({
+    minimum_amount: choices.pick([0, 100]),
+    has_numeric_ids: choices.chance(0.3),
+    expires_in_seconds: 0,
+    ...(choices.chance(0.3) ? { digits: WITHDRAWAL_SCENARIOS } : {}),
+  })
+  return [
+    {
+      ...common(),
+      method: 'imps',
+      currency: 'INR',
+      provider_accounts: ['sandbox'],
+      limits: drawLimits(choices),
+      bank: { account: { id: '123456789012' }, ifsc: 'SBIN0001234' },
+    },
+    {
+      ...common(),
+      method: 'bank_transfer',
+      currency: 'LKR',
+      provider_accounts: ['sandbox-down', 'sandbox'],
+      limits: { maximum: 0, daily: 0, monthly: 0, since_settlement: 0 },
+      bank: { account: { id: '123456789' } },
+    },
+  ]
+}
+
+/** Draws limits that the withdrawals of a simulation reach. */
+export function drawLimits(choices: Choices): SimulatedLimits {
+  return {
+    maximum: choices.pick([0, 150_000, 300_000]),
+    daily: choices.pick([0, 400_000, 1_000_000]),
+    monthly: choices.pick([0, 500_000, 1_200_000]),
+    since_settlement: choices.pick([0, 300_000, 800_000]),
+  }
+}
+
+/** Limits in the form of the RPC. */
+export function limitsMessage({
+  maximum,
+  daily,
+  monthly,
+  since_settlement,
+}: SimulatedLimits): MessageInitShape<typeof PayoutLimitsSchema> {
+  return {
+    maximum: BigInt(maximum),
+    daily: BigInt(daily),
+    monthly: BigInt(monthly),
+    sinceSettlement: BigInt(since_settlement),
+  }
 }
 
 /** Creates a merchant with credentials of both versions, its routes and its endpoints, as the operator does. */
@@ -105,7 +194,7 @@ export async function createMerchant(
   clientOf: ClientOf,
   choices: Choices,
   number: number,
-  { routes, origins }: MerchantSpec,
+  { routes, withdrawal_routes = [], origins }: MerchantSpec,
 ): Promise<SimulatedMerchant> {
   const { merchant } = await clientOf(MerchantService).createMerchant({
     name: `merchant ${number}`,
@@ -119,7 +208,8 @@ export async function createMerchant(
       await createCredential(clientOf, merchantId, 'v1'),
       await createCredential(clientOf, merchantId, 'v2'),
     ],
-    routes: await createRoutes(clientOf, merchantId, routes),
+    routes: await createDepositRoutes(clientOf, merchantId, routes),
+    withdrawal_routes: await createWithdrawalRoutes(clientOf, merchantId, withdrawal_routes),
     endpoints: await createEndpoints(clientOf, choices, merchantId, origins),
     access_codes: new Set(),
   }
@@ -139,32 +229,52 @@ async function createCredential(
   return { application_id: Number(credential?.applicationId), api_version, secret, secrets: [secret] }
 }
 
-async function createRoutes(
+async function createDepositRoutes(
   clientOf: ClientOf,
   merchantId: string,
   specs: readonly RouteSpec[],
 ): Promise<readonly SimulatedRoute[]> {
   const routes: SimulatedRoute[] = []
-  for (const spec of specs) {
-    const { provider_accounts, has_numeric_ids, expires_in_seconds, minimum_amount, ...shown } = spec
-    const { method, currency } = shown
-    const { route } = await clientOf(RouteService).createRoute({
-      merchantId,
-      environment: Environment.TEST,
-      direction: Direction.IN,
-      method,
-      currency,
-      connector: 'sandbox',
-      providerAccounts: [...provider_accounts],
-      hIdFormat: has_numeric_ids ? HIdFormat.NUMERIC : HIdFormat.UUID,
-      expiresInSeconds: expires_in_seconds,
-      minimumAmount: BigInt(minimum_amount),
-      purpose: 'normal',
-    })
-    const service_id = Number(route?.serviceId)
-    routes.push({ service_id, ...shown, minimum_amounts: [minimum_amount], may_be_closed: false })
+  for (const spec of specs)
+    routes.push(await createRoute(clientOf, merchantId, spec, { direction: Direction.IN }))
+  return routes
+}
+
+async function createWithdrawalRoutes(
+  clientOf: ClientOf,
+  merchantId: string,
+  specs: readonly WithdrawalRouteSpec[],
+): Promise<readonly SimulatedWithdrawalRoute[]> {
+  const routes: SimulatedWithdrawalRoute[] = []
+  for (const { limits, bank, ...spec } of specs) {
+    const fields = { direction: Direction.OUT, payoutLimits: limitsMessage(limits) }
+    routes.push({ ...(await createRoute(clientOf, merchantId, spec, fields)), limits: [limits], bank })
   }
   return routes
+}
+
+async function createRoute(
+  clientOf: ClientOf,
+  merchantId: string,
+  { provider_accounts, has_numeric_ids, expires_in_seconds, minimum_amount, ...shown }: RouteSpec,
+  fields: Pick<MessageInitShape<typeof CreateRouteRequestSchema>, 'direction' | 'payoutLimits'>,
+): Promise<SimulatedRoute> {
+  const { method, currency } = shown
+  const { route } = await clientOf(RouteService).createRoute({
+    ...fields,
+    merchantId,
+    environment: Environment.TEST,
+    method,
+    currency,
+    connector: 'sandbox',
+    providerAccounts: [...provider_accounts],
+    hIdFormat: has_numeric_ids ? HIdFormat.NUMERIC : HIdFormat.UUID,
+    expiresInSeconds: expires_in_seconds,
+    minimumAmount: BigInt(minimum_amount),
+    purpose: 'normal',
+  })
+  const service_id = Number(route?.serviceId)
+  return { service_id, ...shown, minimum_amounts: [minimum_amount], may_be_closed: false }
 }
 
 async function createEndpoints(

@@ -1,3 +1,4 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -5,16 +6,20 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import { sleep } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
-import type { SimulatedMerchant } from './merchants.ts'
+import type { ProviderOperation } from '../world/provider/operation.ts'
+import { drawLimits, limitsMessage, type SimulatedMerchant } from './merchants.ts'
 
 /** What the acts of the operator need. */
 export interface OperatorDeps {
   readonly clientOf: ClientOf
   readonly choices: Choices
+  /** The operations in the provider's books. */
+  readonly operations: () => Iterable<ProviderOperation>
   /** Whether acts may still begin. */
   readonly isOpen: () => boolean
 }
@@ -25,7 +30,7 @@ const OVERLAP_SECONDS = 86_400
 /** Between two acts. */
 const PAUSE_MAX_MS = 1_500
 
-type Act = (deps: Pick<OperatorDeps, 'clientOf' | 'choices'>, merchant: SimulatedMerchant) => Promise<unknown>
+type Act = (deps: Omit<OperatorDeps, 'isOpen'>, merchant: SimulatedMerchant) => Promise<unknown>
 
 /**
  * Changes the registration of a merchant while it makes requests, looks for work that waits for the operator, and checks
@@ -51,7 +56,9 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [1, rotateEndpointSecret],
   [1, switchEnvironment],
   [2, retryStuckEffects],
-  [1, listAnomalies],
+  [2, resolveAnomalies],
+  [2, changeLimits],
+  [1, settleAccount],
   [2, ({ clientOf }) => clientOf(VerificationService).startVerification({ fromFirstBatch: true })],
 ]
 
@@ -73,7 +80,7 @@ async function switchCredential({ clientOf, choices }: Parameters<Act>[0], merch
 }
 
 async function changeRoute({ clientOf, choices }: Parameters<Act>[0], merchant: SimulatedMerchant) {
-  const route = choices.pick(merchant.routes)
+  const route = choices.pick([...merchant.routes, ...merchant.withdrawal_routes])
   const enabled = choices.chance(0.7)
   const minimum_amount = choices.pick([0, 100, 10_000])
   const providerAccounts = choices.pick([
@@ -124,8 +131,46 @@ async function retryStuckEffects({ clientOf }: Parameters<Act>[0]): Promise<void
   for (const { paymentId, effectId } of effects) await payments.retryEffect({ paymentId, effectId })
 }
 
-async function listAnomalies({ clientOf }: Parameters<Act>[0]): Promise<void> {
-  await clientOf(PaymentService).listAnomalies({})
+async function changeLimits({ clientOf, choices }: Parameters<Act>[0], merchant: SimulatedMerchant) {
+  if (merchant.withdrawal_routes.length === 0) return
+  const route = choices.pick(merchant.withdrawal_routes)
+  const limits = drawLimits(choices)
+  route.limits.push(limits)
+  await clientOf(RouteService).updateRoute({
+    serviceId: String(route.service_id),
+    payoutLimits: limitsMessage(limits),
+  })
+}
+
+async function settleAccount(
+  { clientOf, choices }: Parameters<Act>[0],
+  { merchant_id: merchantId, withdrawal_routes }: SimulatedMerchant,
+) {
+  if (withdrawal_routes.length === 0) return
+  const { currency } = choices.pick(withdrawal_routes)
+  const operationId = `settlement-${choices.integer(1, 5)}`
+  await clientOf(BalanceService).settle({ merchantId, environment: Environment.TEST, currency, operationId })
+}
+
+/** Decides as the provider's books say, which the operator asks for. What is open there is left to the polls. */
+async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Act>[0]): Promise<void> {
+  const payments = clientOf(PaymentService)
+  const { anomalies } = await payments.listAnomalies({ openOnly: true })
+  for (const { anomalyId, paymentId } of anomalies) {
+    if (choices.chance(0.5)) continue
+    const of_payment = [...operations()].filter(({ idempotency_key }) =>
+      idempotency_key.startsWith(`${paymentId}:`),
+    )
+    const resolution = of_payment.some(({ status }) => status === 'success')
+      ? AnomalyResolutionKind.PAID
+      : of_payment.length > 0 && of_payment.every(({ status }) => status !== 'pending')
+        ? AnomalyResolutionKind.NOT_PAID
+        : AnomalyResolutionKind.DISMISSED
+    await payments
+      .resolveAnomaly({ anomalyId, resolution, operationId: `resolve-${anomalyId}`, note: 'simulated' })
+      // The payment may have ended meanwhile.
+      .catch(() => {})
+  }
 }
 
 /**
@@ -133,14 +178,14 @@ async function listAnomalies({ clientOf }: Parameters<Act>[0]): Promise<void> {
  * stopped, so nothing may fail.
  */
 export async function reopen(clientOf: ClientOf, merchant: SimulatedMerchant): Promise<void> {
-  const { merchant_id: merchantId, credentials, routes, endpoints } = merchant
+  const { merchant_id: merchantId, credentials, routes, withdrawal_routes, endpoints } = merchant
   await clientOf(MerchantService).updateMerchant({ merchantId, environments: [Environment.TEST] })
   for (const credential of credentials) {
     const applicationId = String(credential.application_id)
     await clientOf(CredentialService).updateCredential({ applicationId, status: CredentialStatus.ACTIVE })
     credential.secret = credential.secrets.at(-1) ?? credential.secret
   }
-  for (const { service_id } of routes) {
+  for (const { service_id } of [...routes, ...withdrawal_routes]) {
     await clientOf(RouteService).updateRoute({ serviceId: String(service_id), enabled: true })
   }
   for (const { endpoint_id: endpointId } of endpoints) {

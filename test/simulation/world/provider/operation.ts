@@ -1,5 +1,6 @@
 /** An operation in the provider's own books. It is the judge of what was paid. */
 export interface ProviderOperation {
+  readonly kind: 'deposit' | 'withdrawal'
   readonly account_id: string
   readonly idempotency_key: string
   readonly provider_id: string
@@ -7,6 +8,7 @@ export interface ProviderOperation {
   readonly currency: string
   readonly method: string
   readonly callback_url: string
+  /** Infinite for a withdrawal, which does not expire. */
   readonly expires_ms: number
   status: 'pending' | 'success' | 'declined' | 'canceled'
   completed_ms?: number
@@ -23,9 +25,9 @@ export interface ProviderReport {
 
 /** The report of an operation with its present status. */
 export function reportOf(operation: ProviderOperation): ProviderReport {
-  const { idempotency_key, provider_id, status, amount, currency, completed_ms } = operation
+  const { kind, idempotency_key, provider_id, status, amount, currency, completed_ms } = operation
   return {
-    kind: 'deposit',
+    kind,
     idempotency_key,
     provider_id,
     status,

@@ -48,18 +48,22 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
 
   function create(account_id: string, { body }: WireRequest): WireResponse {
     const order = JSON.parse(Buffer.from(body).toString())
-    const { idempotency_key, amount, currency, method, callback_url } = order
+    const { kind, idempotency_key, amount, currency, method, callback_url } = order
     const name = `${account_id} ${idempotency_key}`
     const existing = operations.get(name)
     if (existing !== undefined) {
       const is_same =
-        existing.amount === amount && existing.currency === currency && existing.method === method
+        existing.kind === kind &&
+        existing.amount === amount &&
+        existing.currency === currency &&
+        existing.method === method
       if (!not_found.has(name)) onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
       if (is_same) return json(200, { accepted: true, ...reportOf(existing) })
       onProblem(`the key ${idempotency_key} was sent for two different operations`)
       return json(409, { accepted: false, code: 1013 })
     }
     const operation: ProviderOperation = {
+      kind,
       account_id,
       idempotency_key,
       provider_id: `p-${operations.size + 1}`,
@@ -67,7 +71,7 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
       currency,
       method,
       callback_url,
-      expires_ms: Date.parse(order.expires_at),
+      expires_ms: kind === 'deposit' ? Date.parse(order.expires_at) : Number.POSITIVE_INFINITY,
       status: 'pending',
       is_success_acknowledged: false,
     }
@@ -123,7 +127,8 @@ function createDecision(
       [70, 'success'],
       [10, 'declined'],
       [8, 'canceled'],
-      [4, 'pending'],
+      // A withdrawal that stayed open would never be final.
+      [operation.kind === 'deposit' ? 4 : 0, 'pending'],
     ])
     const at_once = choices.chance(0.2)
     if (result === 'pending') return

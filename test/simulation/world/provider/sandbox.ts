@@ -6,6 +6,7 @@ import type { Provider } from './provider.ts'
 
 /** An operation as the sandbox stores it. */
 interface SandboxOperation {
+  readonly kind: 'deposit' | 'withdrawal'
   readonly account_id: string
   readonly idempotency_key: string
   readonly provider_id: string
