@@ -14,7 +14,7 @@ import {
 import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
 import { createWatch } from './invariants/watch.ts'
-import { holdsMatchWithdrawals, limitsHold } from './invariants/withdrawals.ts'
+import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { runCustomer } from './workload/customer.ts'
@@ -29,7 +29,7 @@ import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { runWithdrawals } from './workload/withdrawals.ts'
-import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
+import { addPlaces, createWorld, PUBLIC_ORIGIN, repairDownAccount, type World } from './world/world.ts'
 
 /** The result of one seed. */
 export interface SeedResult {
@@ -54,6 +54,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   creditsMatchPayments,
   holdsMatchWithdrawals,
   limitsHold,
+  refusalsAreRecorded,
   journalReplays,
   checkpointsFollow,
   outcomesAreRecorded,
@@ -224,6 +225,7 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
   })
   const faults = injectFaults(world, plan, () => !isOpen())
   await Promise.all([...customers, ...recipients, ...treasurers, ...operators, faults])
+  repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
   for (const merchant of merchants) await reopen(world.operator, merchant)

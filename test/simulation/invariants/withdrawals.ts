@@ -5,6 +5,7 @@ import { batchesOf, type JournalEntry } from './ledger.ts'
 /** The record of a refused withdrawal. */
 interface StoredRefusal {
   readonly merchant_id: string
+  readonly c_id: string
   readonly payment_id: string
   readonly service_id: string
   readonly amount: bigint
@@ -60,6 +61,22 @@ function* compare(
   for (const entry of entries) {
     if (entry.amount !== amount || entry.currency !== currency || entry.merchant_id !== merchant_id)
       yield `the withdrawal ${payment_id} over ${amount} ${currency} has the entry ${entry.id} over ${entry.amount} ${entry.currency}`
+  }
+}
+
+/** Each refusal for funds or limits that a merchant was answered with has a record of its own. */
+export const refusalsAreRecorded: Invariant = function* (evidence) {
+  const nameOf = (refusal: object): string => Object.values(refusal).map(String).join(' ')
+  const recorded = new Map<string, number>()
+  for (const { merchant_id, c_id, amount, currency, error_code } of refusalsOf(evidence)) {
+    const name = nameOf({ merchant_id, c_id, amount, currency, error_code })
+    recorded.set(name, (recorded.get(name) ?? 0) + 1)
+  }
+  for (const { merchant_id, c_id, amount, currency, code } of evidence.history.refusals) {
+    const name = nameOf({ merchant_id, c_id, amount, currency, code })
+    const left = recorded.get(name) ?? 0
+    recorded.set(name, left - 1)
+    if (left <= 0) yield `the refusal ${name} was answered, and is not recorded`
   }
 }
 

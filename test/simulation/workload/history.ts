@@ -25,6 +25,11 @@ export interface PaymentRecord {
   readonly statuses: string[]
 }
 
+/** A withdrawal that was refused for funds or limits. */
+export interface ShownRefusal extends Pick<PaymentRecord, 'merchant_id' | 'c_id' | 'amount' | 'currency'> {
+  readonly code: number
+}
+
 /** What all merchants know, in the order in which they learned it. */
 export interface History {
   readonly payments: Map<string, PaymentRecord>
@@ -32,6 +37,8 @@ export interface History {
   readonly resends: Map<string, string>
   /** The outcome of each command to the ledger that was answered. */
   readonly outcomes: Map<string, string>
+  /** The refusals of withdrawals by the ledger that merchants were answered with. */
+  readonly refusals: ShownRefusal[]
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The sum of all deposits whose success a callback has announced, by currency. */
@@ -50,6 +57,7 @@ export function createHistory(): History {
     payments,
     resends: new Map(),
     outcomes: new Map(),
+    refusals: [],
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

@@ -150,8 +150,9 @@ async function create(
     },
   }
   const checkRefusal = (): void => {
-    if (isRefusedByRoute(record, route) || LEDGER_CODES.includes(record.refused_code ?? 0)) return
-    reportRefusal(deps, record)
+    const { merchant_id, amount, currency, refused_code: code = 0 } = record
+    if (LEDGER_CODES.includes(code)) history.refusals.push({ merchant_id, c_id, amount, currency, code })
+    else if (!isRefusedByRoute(record, route)) reportRefusal(deps, record)
   }
   const outcome = await sendCreate(deps, merchant, record, { body, checkRefusal })
   const is_duplicate = outcome.kind === 'error' && outcome.code === 6009

@@ -34,8 +34,8 @@ const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
 export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
 
 const SANDBOX_ORIGIN = 'http://provider.example.com:9092'
-/** The second one is that of the account `sandbox-down`. Nothing is there when the sandbox is the provider. */
-const PROVIDER_ORIGINS = [SANDBOX_ORIGIN, 'http://127.0.0.1:1']
+/** The origin of the account `sandbox-down`. Nothing is there during the load when the sandbox is the provider. */
+const DOWN_ORIGIN = 'http://127.0.0.1:1'
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
 const PROVIDER_KEY = 'k'.repeat(64)
 
@@ -107,7 +107,7 @@ export async function createWorld(
   const provider_deps = { machine, network: http, choices: choicesOf('provider'), trace }
   const provider = has_sandbox
     ? createSandboxProvider(machine, databaseOf('sandbox'))
-    : createProvider({ ...provider_deps, key: new Secret(PROVIDER_KEY) }, PROVIDER_ORIGINS)
+    : createProvider({ ...provider_deps, key: new Secret(PROVIDER_KEY) }, [SANDBOX_ORIGIN, DOWN_ORIGIN])
   const receivers = createReceivers(
     machine,
     http,
@@ -198,9 +198,20 @@ export function addPlaces(world: World, { copies, is_combined, has_sandbox }: Cl
     }
   }
   if (has_sandbox) cluster.add('sandbox-1', '10.0.9.1', ['sandbox'], clockError())
-  const originsOf = (role: RoleName, port: number): readonly string[] =>
-    cluster.places.filter(({ roles }) => roles.includes(role)).map(({ host }) => `http://${host}:${port}`)
-  http.addBalancer(PUBLIC_ORIGIN, originsOf('gateway', 8080))
-  http.addBalancer(CALLBACK_ORIGIN, originsOf('payments', 9093))
-  if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf('sandbox', 9092))
+  http.addBalancer(PUBLIC_ORIGIN, originsOf(cluster, 'gateway', 8080))
+  http.addBalancer(CALLBACK_ORIGIN, originsOf(cluster, 'payments', 9093))
+  if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf(cluster, 'sandbox', 9092))
+}
+
+/**
+ * Repairs the account that was down, so that what was perhaps sent there can end: a withdrawal with an unknown result
+ * waits for its account (P4).
+ */
+export function repairDownAccount({ cluster, http }: World): void {
+  const sandbox = originsOf(cluster, 'sandbox', 9092)
+  if (sandbox.length > 0) http.addBalancer(DOWN_ORIGIN, sandbox)
+}
+
+function originsOf({ places }: Cluster, role: RoleName, port: number): readonly string[] {
+  return places.filter(({ roles }) => roles.includes(role)).map(({ host }) => `http://${host}:${port}`)
 }
