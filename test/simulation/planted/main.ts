@@ -4,7 +4,8 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { MUTATIONS, type Mutation } from './mutations.ts'
+import type { Mutation } from './mutation.ts'
+import { MUTATIONS } from './mutations.ts'
 
 /**
  * `npm run simulate:planted -- [--only TEXT] [--part N/M] [--minutes M]`: plants each fault of the table in a copy of the

@@ -1,15 +1,5 @@
-import type { FaultKind } from '../faults/plan.ts'
-
-/** One fault that is planted in the code of the product, to prove that simulation finds it. */
-export interface Mutation {
-  readonly name: string
-  readonly file: string
-  /** The code to replace. It occurs exactly once in the file. */
-  readonly search: string
-  readonly replace: string
-  /** Kinds of faults that it needs to be seen. Seeds without them are left out. */
-  readonly needs?: readonly FaultKind[]
-}
+import type { Mutation } from './mutation.ts'
+import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
 
 /** All planted faults. When the code changes so that one no longer fits, the run says so. */
 export const MUTATIONS: readonly Mutation[] = [
@@ -262,4 +252,5 @@ export const MUTATIONS: readonly Mutation[] = [
     replace:
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
+  ...WITHDRAWAL_MUTATIONS,
 ]

@@ -1,0 +1,138 @@
+import type { Mutation } from './mutation.ts'
+
+/** The planted faults of withdrawals: their holds, limits and refusals. */
+export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'the release of a failed withdrawal is forgotten',
+    file: 'services/payments/domain/transition.ts',
+    search: '  if (!isFinal(status)) return undefined\n',
+    replace: "  if (!isFinal(status) || status === 'canceled') return undefined\n",
+  },
+  {
+    name: 'a failed withdrawal is captured',
+    file: 'services/payments/effects/release-hold.ts',
+    search: 'resolution: HoldResolution.RELEASE',
+    replace: 'resolution: HoldResolution.CAPTURE',
+  },
+  {
+    name: 'a hold is placed without limits',
+    file: 'services/payments/effects/hold-funds.ts',
+    search: '          limits: holdLimitsToProto(route),\n',
+    replace: '',
+  },
+  {
+    name: 'a hold gets another id at each try',
+    file: 'services/payments/effects/hold-funds.ts',
+    search: 'holdId: holdIdOf(withdrawal),',
+    replace: "holdId: holdIdOf(withdrawal) + (withdrawal.version > 1 ? withdrawal.version : ''),",
+    needs: ['rpc loses responses'],
+  },
+  {
+    name: 'a refused withdrawal is admitted',
+    file: 'services/payments/effects/hold-funds.ts',
+    search: 'return refusedCode === 0 ?',
+    replace: 'return refusedCode === 0 || refusedCode === 6035 ?',
+  },
+  {
+    name: 'a withdrawal is sent to the provider before its hold',
+    file: 'services/payments/domain/new-payment.ts',
+    search:
+      "  return { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects }",
+    replace:
+      "  const withdrawal = { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...admitWithdrawal(withdrawal, at).effects] }",
+  },
+  {
+    name: 'a withdrawal with an unknown result goes to the next account',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: "    case 'unknown':\n      return pollLater(payment, update)",
+    replace:
+      "    case 'unknown':\n      return (payment.direction === 'out' ? moveToNextAccount(payment, at) : undefined) ?? pollLater(payment, update)",
+  },
+  {
+    name: 'a refused withdrawal is not deleted',
+    file: 'services/payments/effects/discard-refused.ts',
+    search: '      await payments.delete(keyOfPayment(document), document.version)\n',
+    replace: '      await payments.get(keyOfPayment(document))\n',
+  },
+  {
+    name: 'a c_id is freed before the refusal is recorded',
+    file: 'services/payments/effects/discard-refused.ts',
+    search:
+      '      await insertOrGet(withdrawal_refusals, { merchant_id, payment_id }, refusalOf(document))\n      await payments.delete(keyOfPayment(document), document.version)\n',
+    replace:
+      '      await payments.delete(keyOfPayment(document), document.version)\n      await insertOrGet(withdrawal_refusals, { merchant_id, payment_id }, refusalOf(document))\n',
+  },
+  {
+    name: 'a withdrawal is refused with another code than the ledger gave',
+    file: 'services/payments/domain/new-payment.ts',
+    search: '    error_code,\n    updated_at: at,\n',
+    replace: '    error_code: error_code === 6005 ? 6006 : error_code,\n    updated_at: at,\n',
+  },
+  {
+    name: 'the event of a withdrawal does not wait for the ledger',
+    file: 'services/payments/domain/transition.ts',
+    search: '{ at, after: entry?.id }',
+    replace: "{ at, after: payment.direction === 'in' ? entry?.id : undefined }",
+  },
+  {
+    name: 'a c_id in use is reported before the ledger decides',
+    file: 'services/payments/use-cases/create-payment.ts',
+    search: 'const duplicate = await awaitAdmission(deps, stored)',
+    replace: 'const duplicate = stored as Payment',
+  },
+  {
+    name: 'a status is read before the ledger decides',
+    file: 'services/payments/use-cases/find-payment.ts',
+    search: '!found || isAdmitted(found) ? found : await awaitAdmission(deps, found)',
+    replace: '!found || isAdmitted(found) ? found : undefined',
+  },
+  {
+    name: 'a failed withdrawal is not given back to the totals',
+    file: 'services/balances/domain/apply-entry.ts',
+    search: "entry.kind === 'release' ? totalsWithoutWithdrawal",
+    replace: "entry.kind === 'settlement' ? totalsWithoutWithdrawal",
+  },
+  {
+    name: 'a captured withdrawal is given back to the totals',
+    file: 'services/balances/domain/apply-entry.ts',
+    search: "entry.kind === 'release' ? totalsWithoutWithdrawal",
+    replace: "entry.kind === 'release' || entry.kind === 'capture' ? totalsWithoutWithdrawal",
+  },
+  {
+    name: 'a settlement resets nothing',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'is_same_period: period === totals.period,',
+    replace: 'is_same_period: period >= totals.period,',
+  },
+  {
+    name: 'a month that has ended still counts',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'is_same_month: monthOf(day) === monthOf(totals.day),',
+    replace: "is_same_month: totals.day !== '' && monthOf(day) >= monthOf(totals.day),",
+  },
+  {
+    name: 'a release gives back to the present day',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'day_total: before.day_total - (is_same_day ? amount : 0n),',
+    replace:
+      'day_total: is_same_day || before.day_total >= amount ? before.day_total - amount : before.day_total,',
+  },
+  {
+    name: 'the day of a route goes back',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'day: today < day ? day : today,',
+    replace: "day: day === '' ? today : today,",
+  },
+  {
+    name: 'a total at its limit is refused',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'return amount > (limit',
+    replace: 'return amount >= (limit',
+  },
+  {
+    name: 'the limits of a route are exceeded by one withdrawal',
+    file: 'services/balances/domain/decide-command.ts',
+    search: 'refusalsByLimits(limits, addWithdrawal(before, count, amount), amount)',
+    replace: 'refusalsByLimits(limits, before, amount)',
+  },
+]
