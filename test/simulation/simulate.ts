@@ -11,7 +11,12 @@ import {
   journalReplays,
   outcomesAreRecorded,
 } from './invariants/ledger.ts'
-import { acceptedPaymentsExist, paymentsAreFinal, shownStatusesAreTrue } from './invariants/payments.ts'
+import {
+  acceptedPaymentsExist,
+  paymentsAreFinal,
+  shownStatusesAreTrue,
+  storedPaymentsAreFound,
+} from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
 import { createWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
@@ -50,6 +55,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   acceptedPaymentsExist,
   paymentsAreFinal,
   shownStatusesAreTrue,
+  storedPaymentsAreFound,
   booksAgree,
   creditsMatchPayments,
   holdsMatchWithdrawals,

@@ -27,6 +27,15 @@ export const acceptedPaymentsExist: Invariant = function* (evidence) {
   }
 }
 
+/** A payment that was stored, and that a later question for it did not find, was refused then: it does not exist. */
+export const storedPaymentsAreFound: Invariant = function* (evidence) {
+  const missed = new Set(evidence.history.missed)
+  for (const { merchant_id, c_id, payment_id } of paymentsOf(evidence)) {
+    if (missed.has(payment_id))
+      yield `${recordKey(merchant_id, c_id)} exists, and a question after it was stored found nothing`
+  }
+}
+
 /** Everything is final in the end: no payment is open and no effect waits. */
 export const paymentsAreFinal: Invariant = function* (evidence) {
   for (const { merchant_id, c_id, status, effects, transition_number, history } of paymentsOf(evidence)) {

@@ -55,8 +55,10 @@ export function createWatch(history: History): Watch {
       if (name === 'payments.payments') {
         problems.push(...paymentProblems(change, refusals))
         const payment = after as unknown as StoredPayment | undefined
-        if (payment !== undefined)
+        if (payment !== undefined) {
           payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
+          history.stored.set(recordKey(payment.merchant_id, payment.c_id), payment.payment_id)
+        }
       }
       if (name === 'balances.journal' && after !== undefined) {
         const { entries } = after as unknown as { entries: readonly JournalEntry[] }

@@ -37,6 +37,10 @@ export interface History {
   readonly resends: Map<string, string>
   /** The outcome of each command to the ledger that was answered. */
   readonly outcomes: Map<string, string>
+  /** The payment that was last stored under each key, of which no merchant may know yet. */
+  readonly stored: Map<string, string>
+  /** The payments that were stored before a status was asked for, which found nothing. */
+  readonly missed: string[]
   /** The refusals of withdrawals by the ledger that merchants were answered with. */
   readonly refusals: ShownRefusal[]
   /** What contradicts something that a merchant was shown before. */
@@ -57,6 +61,8 @@ export function createHistory(): History {
     payments,
     resends: new Map(),
     outcomes: new Map(),
+    stored: new Map(),
+    missed: [],
     refusals: [],
     problems: [],
     announce: (record) => void announced.add(record),

@@ -1,5 +1,5 @@
 import type { Choices } from '../parts/random.ts'
-import type { History, PaymentRecord } from './history.ts'
+import { type History, type PaymentRecord, recordKey } from './history.ts'
 import type { SimulatedMerchant } from './merchants.ts'
 import { observeId, observePayment, observeStatus } from './observe.ts'
 import type { PublicApi, PublicOutcome } from './public-api.ts'
@@ -64,6 +64,7 @@ export async function readStatus(
   const { api, history, choices } = deps
   const was_accepted = record.is_accepted
   const known = record.statuses.length
+  const stored = history.stored.get(recordKey(record.merchant_id, record.c_id))
   const { c_id, h_id } = record
   const identifiers = choices.pick([{ c_id }, ...(h_id === undefined ? [] : [{ h_id }, { c_id, h_id }])])
   const outcome = await api.call(choices.pick(merchant.credentials), {
@@ -77,6 +78,7 @@ export async function readStatus(
   }
   if (outcome.kind === 'error') {
     checkFault(deps, outcome, 'payment.status', record)
+    if (outcome.code === 6010 && stored !== undefined) history.missed.push(stored)
     if (outcome.code === 6010 && was_accepted) {
       history.problems.push(
         `${c_id}: it was accepted, and a later read by ${Object.keys(identifiers)} found nothing`,
