@@ -1,4 +1,3 @@
-import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -58,7 +57,6 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [2, retryStuckEffects],
   [2, resolveAnomalies],
   [2, changeLimits],
-  [1, settleAccount],
   [2, ({ clientOf }) => clientOf(VerificationService).startVerification({ fromFirstBatch: true })],
 ]
 
@@ -140,16 +138,6 @@ async function changeLimits({ clientOf, choices }: Parameters<Act>[0], merchant:
     serviceId: String(route.service_id),
     payoutLimits: limitsMessage(limits),
   })
-}
-
-async function settleAccount(
-  { clientOf, choices }: Parameters<Act>[0],
-  { merchant_id: merchantId, withdrawal_routes }: SimulatedMerchant,
-) {
-  if (withdrawal_routes.length === 0) return
-  const { currency } = choices.pick(withdrawal_routes)
-  const operationId = `settlement-${choices.integer(1, 5)}`
-  await clientOf(BalanceService).settle({ merchantId, environment: Environment.TEST, currency, operationId })
 }
 
 /** Decides as the provider's books say, which the operator asks for. What is open there is left to the polls. */

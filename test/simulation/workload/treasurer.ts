@@ -20,6 +20,11 @@ export interface TreasurerDeps {
 /** No deposit has this currency, so that the balance follows from these commands alone. */
 const CURRENCY = 'AUD'
 
+/** The currency of the withdrawals that have a limit since the last settlement. */
+const SETTLED_CURRENCY = 'INR'
+
+const SETTLEMENTS_MAX = 10
+
 /** The ids are few, so that commands are repeated and contradict each other. */
 const HOLDS_MAX = 30
 
@@ -29,8 +34,8 @@ interface Answer {
 }
 
 /**
- * Sends commands to the ledger for a merchant: corrections, holds, and captures and releases of holds, also before their
- * hold, twice, and both. Each id must have one outcome permanently.
+ * Sends commands to the ledger for a merchant: corrections, settlements, holds, and captures and releases of holds, also
+ * before their hold, twice, and both. Each id must have one outcome permanently.
  */
 export async function runTreasurer(deps: TreasurerDeps, merchantId: string): Promise<void> {
   const { choices, isOpen } = deps
@@ -50,6 +55,15 @@ export async function runTreasurer(deps: TreasurerDeps, merchantId: string): Pro
           ),
       ],
       [5, () => send(deps, holdId, () => ledger.placeHold({ ...common, holdId, amount }))],
+      [
+        1,
+        () => {
+          const operationId = `settlement-${choices.integer(1, SETTLEMENTS_MAX)}`
+          return send(deps, `${operationId} ${merchantId}`, () =>
+            balances.settle({ ...common, currency: SETTLED_CURRENCY, operationId }),
+          )
+        },
+      ],
       [2, () => resolve('CAPTURE')],
       [2, () => resolve('RELEASE')],
     ])()
