@@ -111,17 +111,10 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     replace: "is_same_month: totals.day !== '' && monthOf(day) >= monthOf(totals.day),",
   },
   {
-    name: 'a release gives back to the present day',
+    name: 'a release gives back to a day that has ended',
     file: 'services/balances/domain/payout-limits.ts',
     search: 'day_total: before.day_total - (is_same_day ? amount : 0n),',
-    replace:
-      'day_total: is_same_day || before.day_total >= amount ? before.day_total - amount : before.day_total,',
-  },
-  {
-    name: 'the day of a route goes back',
-    file: 'services/balances/domain/payout-limits.ts',
-    search: 'day: today < day ? day : today,',
-    replace: "day: day === '' ? today : today,",
+    replace: 'day_total: before.day_total - amount,',
   },
   {
     name: 'a total at its limit is refused',
