@@ -8,13 +8,13 @@ import {
   type ForwardCommands,
   type ForwardedResult,
 } from './forwarding/command-forwarder.ts'
-import { createMembership, type Membership } from './forwarding/membership.ts'
+import { createLedgerMembership, type LedgerMembership } from './forwarding/ledger-membership.ts'
 import { createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
-import type { Members } from './store/members.ts'
+import type { LedgerMembers } from './store/members.ts'
 import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
 import { decideForwarded } from './use-cases/decide-forwarded.ts'
 import { getAccounts } from './use-cases/get-accounts.ts'
@@ -97,12 +97,17 @@ export function createLedger(
 }
 
 function shareShards(
-  members: Members,
+  members: LedgerMembers,
   clock_guard: ClockGuard,
   { self_address, forward }: ForwardingDeps,
   unusable: UnusableShards,
-): { readonly membership: Membership; readonly routing: CommandRouting } {
-  const membership = createMembership(members, self_address, clock_guard.isTrusted, unusable.listGivenAway)
+): { readonly membership: LedgerMembership; readonly routing: CommandRouting } {
+  const membership = createLedgerMembership(
+    members,
+    self_address,
+    clock_guard.isTrusted,
+    unusable.listGivenAway,
+  )
   const placement = createShardPlacement(membership, self_address, unusable.isGivenAway)
   return { membership, routing: { placement, forwarder: createCommandForwarder(forward) } }
 }

@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals'
 import { openStore } from '#lib/platform/store/open.ts'
 import { startProcess } from '../../services/balances/balances-process.fixture.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
-import { rankAddresses } from '../../services/balances/forwarding/shard-placement.ts'
+import { rankShardOwners } from '../../services/balances/forwarding/shard-placement.ts'
 import { credit } from '../../services/balances/ledger.fixture.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger } from '../../services/balances/verification/verification.fixture.ts'
@@ -25,7 +25,7 @@ test('a process that is killed loses nothing, and the others decide its shards a
   const child = spawn(process.execPath, [CHILD, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [address] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
   const isChildOwner = (merchant: string): boolean =>
-    rankAddresses(shardOf(merchant, 'test'), [own.address, address])[0] === address
+    rankShardOwners(shardOf(merchant, 'test'), [own.address, address])[0] === address
   const child_merchants = MERCHANTS.filter(isChildOwner)
   expect(child_merchants.length).toBeGreaterThan(0)
 

@@ -9,14 +9,14 @@ import { credit, hold, openFixture, resolve, settle, withdrawal, withJournal } f
 import { createLedger } from '../ledger.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
-import { rankAddresses } from './shard-placement.ts'
+import { rankShardOwners } from './shard-placement.ts'
 
 /** A merchant whose shard one of two processes owns. It has another shard than `not_shard`. */
 function merchantOf(owner: BalancesProcess, other: BalancesProcess, not_shard?: number): string {
   const addresses = [owner.address, other.address]
   for (let number = 0; ; number += 1) {
     const shard = shardOf(`m${number}`, 'test')
-    if (shard !== not_shard && rankAddresses(shard, addresses)[0] === owner.address) return `m${number}`
+    if (shard !== not_shard && rankShardOwners(shard, addresses)[0] === owner.address) return `m${number}`
   }
 }
 

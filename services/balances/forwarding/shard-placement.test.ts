@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { SHARDS } from '../domain/shard.ts'
-import { createShardPlacement, rankAddresses } from './shard-placement.ts'
+import { createShardPlacement, rankShardOwners } from './shard-placement.ts'
 
 const ALL_SHARDS = Array.from({ length: SHARDS }, (_, shard) => shard)
 
-/** A membership in which no process has given a shard away, unless `hasGivenAway` says so. */
+/** A membership in which no process has given a shard away, unless `givenAway` says so. */
 const membershipOf = (
   live: () => readonly string[],
-  hasGivenAway: (address: string, shard: number) => boolean = () => false,
-) => ({ live, hasGivenAway })
+  givenAway: (address: string) => readonly number[] = () => [],
+) => ({ live, heartbeatOf: (address: string) => ({ version: 1, given_away: givenAway(address) }) })
 
 function owners(addresses: readonly string[]): (string | undefined)[] {
-  return ALL_SHARDS.map((shard) => rankAddresses(shard, addresses)[0])
+  return ALL_SHARDS.map((shard) => rankShardOwners(shard, addresses)[0])
 }
 
 test('every process has its share, whatever the order of the addresses', () => {
@@ -51,7 +51,7 @@ test('without live processes, or when this process is the first, it decides itse
 test('a process that failed for a shard is avoided for that shard for a while', async () => {
   using clock = installManualClock()
   const live = ['a:1', 'b:2', 'c:3']
-  const [first = '', second = '', third = ''] = rankAddresses(5, live)
+  const [first = '', second = '', third = ''] = rankShardOwners(5, live)
   const placement = createShardPlacement(
     membershipOf(() => live),
     third,
@@ -62,7 +62,7 @@ test('a process that failed for a shard is avoided for that shard for a while', 
   expect(placement.ownerOf(5)).toBe(second)
   placement.avoid(5, second, new Error('no response'))
   expect(placement.ownerOf(5)).toBeUndefined()
-  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
+  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankShardOwners(shard, live)[0] === first) ?? 0
   expect(placement.ownerOf(other)).toBe(first)
   await clock.advance(5_000)
   expect(placement.ownerOf(5)).toBe(first)
@@ -70,7 +70,7 @@ test('a process that failed for a shard is avoided for that shard for a while', 
 
 test('the next process owns a shard that this one gives away', () => {
   const live = ['a:1', 'b:2']
-  const [first = '', second = ''] = rankAddresses(5, live)
+  const [first = '', second = ''] = rankShardOwners(5, live)
   let is_given_away = false
   const placement = createShardPlacement(
     membershipOf(() => live),
@@ -85,15 +85,15 @@ test('the next process owns a shard that this one gives away', () => {
 // R9
 test('no command of a shard is sent to a process that has given it away', () => {
   const live = ['a:1', 'b:2', 'c:3']
-  const [first = '', second = '', third = ''] = rankAddresses(5, live)
-  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankAddresses(shard, live)[0] === first) ?? 0
+  const [first = '', second = '', third = ''] = rankShardOwners(5, live)
+  const other = ALL_SHARDS.find((shard) => shard !== 5 && rankShardOwners(shard, live)[0] === first) ?? 0
   const membership = membershipOf(
     () => live,
-    (address, shard) => address === first && shard === 5,
+    (address) => (address === first ? [5] : []),
   )
   expect(createShardPlacement(membership, third, () => false).ownerOf(5)).toBe(second)
   expect(createShardPlacement(membership, second, () => false).ownerOf(5)).toBeUndefined()
   expect(createShardPlacement(membership, third, () => false).ownerOf(other)).toBe(
-    rankAddresses(other, live)[0] === third ? undefined : first,
+    rankShardOwners(other, live)[0] === third ? undefined : first,
   )
 })

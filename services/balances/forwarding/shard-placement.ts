@@ -1,8 +1,8 @@
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
 import { SHARDS } from '../domain/shard.ts'
-import type { Membership } from './membership.ts'
+import type { LedgerMembership } from './ledger-membership.ts'
 
 /** How long no command of a shard is sent to a process that failed to decide one. */
 const AVOIDED_MS = 5_000
@@ -24,7 +24,7 @@ export interface ShardPlacement {
  * that has given a shard away does not own it; `isGivenAway` says that of this process at once.
  */
 export function createShardPlacement(
-  membership: Pick<Membership, 'live' | 'hasGivenAway'>,
+  membership: Pick<LedgerMembership, 'live' | 'heartbeatOf'>,
   self_address: string,
   isGivenAway: (shard: number) => boolean,
 ): ShardPlacement {
@@ -39,14 +39,14 @@ export function createShardPlacement(
       avoided_until_ms.clear()
       ranked = live
     }
-    const rank = ranks[shard] ?? rankAddresses(shard, live)
+    const rank = ranks[shard] ?? rankShardOwners(shard, live)
     ranks[shard] = rank
     return rank
   }
 
   function isAvoided(shard: number, address: string): boolean {
     if (address === self_address) return isGivenAway(shard)
-    if (membership.hasGivenAway(address, shard)) return true
+    if (membership.heartbeatOf(address)?.given_away.includes(shard)) return true
     if (avoided_until_ms.size === 0) return false
     return (avoided_until_ms.get(`${shard} ${address}`) ?? 0) > clock.monotonic_ms()
   }
@@ -69,7 +69,6 @@ export function createShardPlacement(
 }
 
 /** The addresses in the order in which they should own the shard. */
-export function rankAddresses(shard: number, addresses: readonly string[]): readonly string[] {
-  const hashed = addresses.map((address) => ({ address, hash: sha256Hex(`${shard} ${address}`) }))
-  return hashed.sort((one, other) => (one.hash < other.hash ? 1 : -1)).map(({ address }) => address)
+export function rankShardOwners(shard: number, addresses: readonly string[]): readonly string[] {
+  return rankMembers(`${shard}`, addresses)
 }

@@ -6,7 +6,7 @@ import { SHARDS, shardOf } from '../domain/shard.ts'
 import { credit, openFixture } from '../ledger.fixture.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
-import { rankAddresses } from './shard-placement.ts'
+import { rankShardOwners } from './shard-placement.ts'
 
 /** One merchant for each shard of the test environment. */
 const MERCHANTS: ReadonlyMap<number, string> = (() => {
@@ -37,7 +37,7 @@ async function expectShared(
 ): Promise<void> {
   const addresses = members.map(({ address }) => address)
   const isOwner = (shard: number, { address }: BalancesProcess): boolean =>
-    rankAddresses(shard, addresses)[0] === address
+    rankShardOwners(shard, addresses)[0] === address
   const expected = processes.map((one) => [...MERCHANTS.keys()].filter((shard) => isOwner(shard, one)).sort())
   await eventually(
     async () => {

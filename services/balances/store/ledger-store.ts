@@ -2,14 +2,14 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { BATCH_FORMATS } from '../domain/batch-format.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'
-import { type Members, openMembers } from './members.ts'
+import { type LedgerMembers, openMembers } from './members.ts'
 import { openVerifications, type Verifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
 export interface LedgerStore {
   readonly journal: Journal
   readonly checkpoints: Checkpoints
-  readonly members: Members
+  readonly members: LedgerMembers
   readonly verifications: Verifications
 }
 

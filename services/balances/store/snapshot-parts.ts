@@ -1,7 +1,7 @@
+import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import type { StoredRows } from '../domain/shard-rows.ts'
-import { deleteUnchanged } from './guarded-writes.ts'
 
 /**
  * The format of stored snapshots and of their digest. It is part of their keys, so that two releases with different

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import type { Heartbeat, Members } from '../store/members.ts'
-import { createMembership } from './membership.ts'
+import type { Heartbeat, Members } from './members.ts'
+import { createMembership, type Membership } from './membership.ts'
+
+interface Note {
+  readonly note: string
+}
 
 let clock: InstalledClock
 
@@ -11,17 +15,17 @@ beforeEach(() => {
 afterEach(() => clock[Symbol.dispose]())
 
 /** The documents of all processes in memory. While `isDown` is true, every call fails. */
-function createMembers(): Members & { isDown: boolean } {
-  const heartbeats = new Map<string, Heartbeat>()
+function createMembers(): Members<Note> & { isDown: boolean } {
+  const heartbeats = new Map<string, Heartbeat<Note>>()
   const assertUp = (): void => {
     if (members.isDown) throw new Error('the store is down, as the test says')
   }
   const members = {
     isDown: false,
-    async beat(address: string, given_away: readonly number[]) {
+    async beat(address: string, announced: Note) {
       assertUp()
       const version = (heartbeats.get(address)?.version ?? 0) + 1
-      heartbeats.set(address, { version, given_away })
+      heartbeats.set(address, { version, ...announced })
       return version
     },
     async remove(address: string, version: number) {
@@ -36,12 +40,21 @@ function createMembers(): Members & { isDown: boolean } {
   return members
 }
 
-const isFit = (): boolean => true
+/** The membership of a process that announces `note`. */
+function membershipOf(
+  members: Members<Note>,
+  self_address: string,
+  isFit = (): boolean => true,
+  note = (): string => '',
+): Membership<Note> {
+  const announce = (): Note => ({ note: note() })
+  return createMembership({ members, self_address, isFit, announce, onChange: () => {} })
+}
 
 test('a process that joins is seen after one heartbeat, and one that leaves is not', async () => {
   const members = createMembers()
-  const one = createMembership(members, 'one:1', isFit)
-  const two = createMembership(members, 'two:2', isFit)
+  const one = membershipOf(members, 'one:1')
+  const two = membershipOf(members, 'two:2')
   await one.join()
   expect(one.live()).toEqual(['one:1'])
   await two.join()
@@ -57,22 +70,22 @@ test('a process that joins is seen after one heartbeat, and one that leaves is n
 
 test('a process that does not beat any more is dead after five readings, also for a process that never saw it', async () => {
   const members = createMembers()
-  await members.beat('killed:9', [])
-  const one = createMembership(members, 'one:1', isFit)
+  await members.beat('killed:9', { note: '' })
+  const one = membershipOf(members, 'one:1')
   await one.join()
   await clock.advance(4_000)
   expect(one.live()).toEqual(['killed:9', 'one:1'])
   await clock.advance(1_000)
   expect(one.live()).toEqual(['one:1'])
-  await members.beat('killed:9', [])
+  await members.beat('killed:9', { note: '' })
   await clock.advance(1_000)
   expect(one.live()).toEqual(['killed:9', 'one:1'])
 })
 
 test('an outage of the store kills no process, however long it lasts', async () => {
   const members = createMembers()
-  const one = createMembership(members, 'one:1', isFit)
-  const two = createMembership(members, 'two:2', isFit)
+  const one = membershipOf(members, 'one:1')
+  const two = membershipOf(members, 'two:2')
   await one.join()
   await two.join()
   await clock.advance(2_000)
@@ -88,7 +101,7 @@ test('an outage of the store kills no process, however long it lasts', async () 
 
 test('a step of the wall clock changes nothing', async () => {
   const members = createMembers()
-  const one = createMembership(members, 'one:1', isFit)
+  const one = membershipOf(members, 'one:1')
   await one.join()
   clock.stepWall(3_600_000)
   await clock.advance(1_000)
@@ -98,7 +111,7 @@ test('a step of the wall clock changes nothing', async () => {
 test('a process that is not fit takes no part until it is', async () => {
   const members = createMembers()
   let fit = true
-  const one = createMembership(members, 'one:1', () => fit)
+  const one = membershipOf(members, 'one:1', () => fit)
   await one.join()
   fit = false
   await clock.advance(1_000)
@@ -112,21 +125,35 @@ test('a process that is not fit takes no part until it is', async () => {
   expect(await members.list()).toEqual(new Map())
 })
 
-// R9
-test('the others learn with a heartbeat which shards a process gives away, and which it takes back', async () => {
+test('the others learn with a heartbeat what a process announces', async () => {
   const members = createMembers()
-  let given_away: readonly number[] = []
-  const older = createMembership(members, 'older:1', isFit, () => given_away)
-  const newer = createMembership(members, 'newer:2', isFit)
-  await older.join()
-  await newer.join()
-  expect(newer.hasGivenAway('older:1', 5)).toBe(false)
-  given_away = [5]
+  let note = 'first'
+  const one = membershipOf(members, 'one:1', undefined, () => note)
+  const two = membershipOf(members, 'two:2')
+  await one.join()
+  await two.join()
+  expect(two.heartbeatOf('one:1')?.note).toBe('first')
+  note = 'second'
   await clock.advance(2_000)
-  expect(newer.hasGivenAway('older:1', 5)).toBe(true)
-  expect(newer.hasGivenAway('older:1', 6)).toBe(false)
-  expect(newer.hasGivenAway('newer:2', 5)).toBe(false)
-  given_away = []
-  await clock.advance(2_000)
-  expect(newer.hasGivenAway('older:1', 5)).toBe(false)
+  expect(two.heartbeatOf('one:1')?.note).toBe('second')
+  expect(two.heartbeatOf('three:3')).toBeUndefined()
+})
+
+test('the live processes are reported when they change, and only then', async () => {
+  const members = createMembers()
+  const counts: number[] = []
+  const announce = (): Note => ({ note: '' })
+  const one = createMembership({
+    members,
+    self_address: 'one:1',
+    isFit: () => true,
+    announce,
+    onChange: (live_count) => counts.push(live_count),
+  })
+  await one.join()
+  await clock.advance(3_000)
+  await membershipOf(members, 'two:2').join()
+  await clock.advance(3_000)
+  await one.stop()
+  expect(counts).toEqual([1, 2, 1])
 })
