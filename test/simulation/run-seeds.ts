@@ -16,8 +16,12 @@ export interface SeedRun {
 }
 
 const PROBLEMS_SHOWN = 20
+/** Between two lines of progress. */
+const PROGRESS_MS = 60_000
 
-/** Simulates seeds one after the other and reports those that fail. Returns their number. */
+/**
+ * Simulates seeds one after the other. Reports those that fail, and every minute how far it is. Returns how many failed.
+ */
 export async function runSeeds({
   seeds,
   end_ms,
@@ -28,8 +32,13 @@ export async function runSeeds({
 }: SeedRun): Promise<number> {
   const began_ms = performance.now()
   let [count, payments, events, failed] = [0, 0, 0, 0]
+  let progress_ms = began_ms + PROGRESS_MS
   for (const seed of seeds) {
     if (performance.now() >= end_ms) break
+    if (performance.now() >= progress_ms) {
+      console.log(`${count} seeds simulated, ${failed} failed; now seed ${seed}`)
+      progress_ms += PROGRESS_MS
+    }
     const result = await simulateSeed(seed, { is_small, onLine })
     const problems = [...result.problems]
     if (is_twice) {

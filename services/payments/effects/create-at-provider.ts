@@ -1,5 +1,4 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
@@ -7,6 +6,7 @@ import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
+  accountBudget,
   applyResult,
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
@@ -27,7 +27,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
   return bindPaymentEffect(createAtProviderEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: createKeyedBudget(CREATES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    budget: accountBudget(CREATES_PER_ACCOUNT_MAX),
     run: ({ tries }, payment) => createOnce(deps, tries, payment),
   })
 }

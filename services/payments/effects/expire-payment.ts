@@ -1,5 +1,4 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
@@ -9,6 +8,7 @@ import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
+  accountBudget,
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
   LOOKUP_TIMEOUT_MS,
@@ -26,7 +26,7 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
   return bindPaymentEffect(expirePaymentEffect, {
     lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: createKeyedBudget(EXPIRIES_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    budget: accountBudget(EXPIRIES_PER_ACCOUNT_MAX),
     run: (_effect, payment) => expire(deps, payment),
   })
 }

@@ -1,5 +1,4 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { now } from '#lib/platform/time.ts'
@@ -7,7 +6,13 @@ import { pollIntervalMs } from '../connectors/poll-schedule.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
-import { applyNotFound, applyResult, lookUpAttempt, type ProviderCallDeps } from './provider-call.ts'
+import {
+  accountBudget,
+  applyNotFound,
+  applyResult,
+  lookUpAttempt,
+  type ProviderCallDeps,
+} from './provider-call.ts'
 import { mayRepeatCreate } from './repeat-create.ts'
 
 /** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
@@ -27,7 +32,7 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
     repeats: true,
     // A failed poll, such as one of an account that is no longer configured, is repeated until the operator has mended it.
     tries_max: Number.POSITIVE_INFINITY,
-    budget: createKeyedBudget(POLLS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    budget: accountBudget(POLLS_PER_ACCOUNT_MAX),
     run: (_effect, payment) => poll(deps, payment),
   })
 }

@@ -1,3 +1,4 @@
+import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
@@ -39,6 +40,11 @@ export function findAccountOfPayment(
     },
     scheduleOf: (payment) => find(payment)?.schedule ?? DEFAULT_POLL_SCHEDULE,
   }
+}
+
+/** A budget of `max_per_account` calls at once for each provider account: one that hangs delays its own payments only. */
+export function accountBudget(max_per_account: number): Budget<Payment> {
+  return createKeyedBudget(max_per_account, ({ attempt }) => attempt.account_id)
 }
 
 /** How long a provider may take to respond to a lookup. */

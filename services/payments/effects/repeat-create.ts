@@ -1,5 +1,4 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Connector } from '../connectors/connector.ts'
@@ -8,6 +7,7 @@ import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
+  accountBudget,
   applyResult,
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
@@ -29,7 +29,7 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
   return bindPaymentEffect(repeatCreateEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: createKeyedBudget(REPEATS_PER_ACCOUNT_MAX, ({ attempt }) => attempt.account_id),
+    budget: accountBudget(REPEATS_PER_ACCOUNT_MAX),
     run: (_effect, payment) => repeatCreate(deps, payment),
   })
 }
