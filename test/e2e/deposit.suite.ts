@@ -47,17 +47,6 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       await system?.end()
     })
 
-    const waitForFinal = (c_id: string) =>
-      eventually(
-        async () => (await alpha.status(c_id)).body.result.payment,
-        (payment) => payment?.status.final,
-      )
-    const waitForCallback = (c_id: string, event: string) =>
-      eventually(
-        async () => receiver.of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
-        (callback) => callback !== undefined,
-      ) as Promise<ReceivedCallback>
-
     test('a deposit that is paid at once has no links and no QR payload, because nothing is left to pay', async () => {
       const { payment } = (await alpha.deposit(12_908)).body.result
       expect(payment.status.status).toBe('success')
@@ -81,7 +70,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
         amount: { value: 12_300, currency: 'INR' },
       })
 
-      const callback = await waitForCallback(c_id, 'payment.completed')
+      const callback = await receiver.waitFor(c_id, 'payment.completed')
       expect(callback.body.data).toMatchObject({ success: true, next: null })
       expect(callback.body.data.result.payment).toMatchObject({ status: { status: 'success', final: true } })
       expect(isSignedWith(callback, callbackSecret(alpha.credential.secret))).toBe(true)
@@ -102,9 +91,9 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       )
       let paid = 0
       for (const { c_id, status, error, value, digits } of deposits) {
-        const payment = await waitForFinal(c_id)
+        const payment = await alpha.finalPayment(c_id)
         expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
-        const { body } = await waitForCallback(c_id, EVENT_OF[status])
+        const { body } = await receiver.waitFor(c_id, EVENT_OF[status])
         expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
         if (status === 'success') paid += value
       }
@@ -116,18 +105,18 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
       const moved = await alpha.deposit(5_000, { route: { purpose: 'failover' } })
       expect(moved.body.result.payment.status).toMatchObject({ status: 'processing' })
-      expect((await waitForFinal(moved.c_id)).status.status).toBe('success')
+      expect((await alpha.finalPayment(moved.c_id)).status.status).toBe('success')
     })
 
     test('an unpaid deposit expires', async () => {
       const { c_id } = await alpha.deposit(7_905, { route: { purpose: 'short_expiry' } })
-      expect((await waitForFinal(c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
+      expect((await alpha.finalPayment(c_id)).status).toMatchObject({ status: 'declined', error: 6011 })
     })
 
     test('a route can give 18-digit ids', async () => {
       const { c_id, body } = await alpha.deposit(7_000, { route: { purpose: 'numeric_id' } })
       expect(body.result.payment.identifiers.h_id).toMatch(/^[1-9][0-9]{17}$/)
-      expect((await waitForFinal(c_id)).status.status).toBe('success')
+      expect((await alpha.finalPayment(c_id)).status.status).toBe('success')
     })
 
     test('repeated and concurrent requests with one c_id create one payment', async () => {
@@ -170,7 +159,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
       const operator = operatorOf(system.demo())
       const { c_id, body } = await alpha.deposit(8_800, { webhook_url: receiver.url })
       const payment_id = body.result.payment.identifiers.h_id
-      await waitForCallback(c_id, 'payment.completed')
+      await receiver.waitFor(c_id, 'payment.completed')
       const shown = await operator('multihub.payments.v1.PaymentService/GetPayment', { payment_id })
       expect(shown.payment).toMatchObject({
         cId: c_id,

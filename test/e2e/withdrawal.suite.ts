@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 
@@ -48,17 +48,6 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
       await receiver?.stop()
       await system?.end()
     })
-
-    const waitForFinal = (c_id: string) =>
-      eventually(
-        async () => (await alpha.status(c_id)).body.result.payment,
-        (payment) => payment?.status.final,
-      )
-    const waitForCallback = (c_id: string, event: string) =>
-      eventually(
-        async () => receiver.of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
-        (callback) => callback !== undefined,
-      ) as Promise<ReceivedCallback>
     const operator = () => operatorOf(system.demo())
 
     // P11, P13
@@ -78,7 +67,7 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
         operation_type: 'withdrawal',
         amount: { value: 12_300, currency: 'INR' },
       })
-      const callback = await waitForCallback(c_id, 'payment.completed')
+      const callback = await receiver.waitFor(c_id, 'payment.completed')
       const { payment: paid } = callback.body.data.result
       expect(paid).toMatchObject({
         destination: 'out',
@@ -105,9 +94,9 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
       )
       let paid = 0
       for (const { c_id, status, error, value, digits } of withdrawals) {
-        const payment = await waitForFinal(c_id)
+        const payment = await alpha.finalPayment(c_id)
         expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
-        const { body } = await waitForCallback(c_id, EVENT_OF[status])
+        const { body } = await receiver.waitFor(c_id, EVENT_OF[status])
         expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
         if (status === 'success') paid += value
       }
@@ -125,11 +114,11 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
         webhook_url: receiver.url,
       })
       expect(down.body.result.payment.status).toMatchObject({ status: 'error', error: 7002, final: true })
-      await waitForCallback(down.c_id, 'payment.failed')
+      await receiver.waitFor(down.c_id, 'payment.failed')
       expect(await alpha.available()).toBe(before)
       const moved = await alpha.withdraw(5_000, { route: { purpose: 'failover' } })
       expect(moved.body.result.payment.status).toMatchObject({ status: 'processing' })
-      expect((await waitForFinal(moved.c_id)).status.status).toBe('success')
+      expect((await alpha.finalPayment(moved.c_id)).status.status).toBe('success')
     })
 
     test('a route can give 18-digit ids', async () => {
@@ -146,7 +135,7 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
       for (const route of routes) {
         const { c_id, body } = await alpha.withdraw(3_000, { route })
         expect({ route, body }).toMatchObject({ body: { success: true } })
-        expect((await waitForFinal(c_id)).status.status).toBe('success')
+        expect((await alpha.finalPayment(c_id)).status.status).toBe('success')
         const bad = await alpha.withdraw(3_000, {
           route,
           bank: { account: { id: '1' }, ...CODES[route.currency] },
@@ -211,7 +200,7 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
       expect(payments.map((payment: { cId: string }) => payment.cId)).not.toContain(c_id)
       const again = await alpha.withdraw(5_908, { c_id, webhook_url: receiver.url })
       expect(again.body.result.payment.status.status).toBe('success')
-      await waitForCallback(c_id, 'payment.completed')
+      await receiver.waitFor(c_id, 'payment.completed')
       // The refused request had the same callback address. Both events are those of the second one.
       const { h_id } = again.body.result.payment.identifiers
       expect(new Set(receiver.of(c_id).map(({ body }) => body.id.split(':')[0]))).toEqual(new Set([h_id]))
@@ -222,7 +211,7 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
     test('callbacks of a withdrawal can be requested again', async () => {
       const { c_id, body } = await alpha.withdraw(6_908, { webhook_url: receiver.url })
       const { h_id } = body.result.payment.identifiers
-      await waitForCallback(c_id, 'payment.completed')
+      await receiver.waitFor(c_id, 'payment.completed')
       expect((await alpha.notify({ c_id })).body.result.payment.destination).toBe('out')
       expect((await alpha.resend(h_id, 'again')).body.result).toMatchObject({ status: 'queued' })
       await eventually(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { eventually } from './eventually.ts'
 import { PATHS, type PublicResponse, send, signResend, signV1 } from './public-client.ts'
 
 /** A credential in demo.json. */
@@ -48,6 +49,8 @@ export interface MerchantClient {
   /** Creates a withdrawal of `value` minor units, by default with IMPS in INR, to a valid account of its currency. */
   withdraw(value: number, more?: WithdrawalOptions): Promise<CreateResponse>
   status(c_id: string): Promise<PublicResponse>
+  /** Waits until the payment is final, and returns it as `payment.status` shows it. */
+  finalPayment(c_id: string): Promise<PublicResponse['body']>
   /** Requests a callback with the present status of a payment (`payment.notification`). */
   notify(identifiers: object, operation_id?: string): Promise<PublicResponse>
   /** Requests the callback of a payment's final status on the resend path. */
@@ -101,6 +104,8 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
   }
   const call = (body: object): Promise<PublicResponse> =>
     sendV1(demo().base_url, credential, JSON.stringify(body))
+  const status: MerchantClient['status'] = (c_id) =>
+    call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } })
   const balance = async (currency = 'INR') => {
     const { body } = await call({ method: 'balance.get', params: {} })
     return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)
@@ -130,7 +135,12 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
       }
       return { c_id, ...(await call({ method: 'payment.out', service_id, params: { payment } })) }
     },
-    status: (c_id) => call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } }),
+    status,
+    finalPayment: (c_id) =>
+      eventually(
+        async () => (await status(c_id)).body.result.payment,
+        (payment) => payment?.status.final,
+      ),
     notify: (identifiers, operation_id) =>
       call({ method: 'payment.notification', operation_id, params: { payment: { identifiers } } }),
     resend(payment_id, operation_id) {

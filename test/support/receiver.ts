@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { listen } from '#lib/platform/process/listen.ts'
+import { eventually } from './eventually.ts'
 
 /** A callback as received. */
 export interface ReceivedCallback {
@@ -33,6 +34,8 @@ export interface Receiver {
   readonly callbacks: readonly ReceivedCallback[]
   /** The callbacks about one payment, in the order of arrival. */
   of(c_id: string): readonly ReceivedCallback[]
+  /** Waits for the first callback of one payment with this event. */
+  waitFor(c_id: string, event: string): Promise<ReceivedCallback>
   stop(): Promise<void>
 }
 
@@ -57,10 +60,17 @@ export async function startReceiver(
     if (status > 0) response.writeHead(status, response_headers).end()
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  const of: Receiver['of'] = (c_id) =>
+    callbacks.filter(({ body }) => body.data.result.payment.identifiers.c_id === c_id)
   return {
     url: `http://${listening.host_and_port}/callbacks`,
     callbacks,
-    of: (c_id) => callbacks.filter(({ body }) => body.data.result.payment.identifiers.c_id === c_id),
+    of,
+    waitFor: (c_id, event) =>
+      eventually(
+        async () => of(c_id).find(({ body }) => body.id.endsWith(`:${event}`)),
+        (callback) => callback !== undefined,
+      ) as Promise<ReceivedCallback>,
     stop: () => listening.close(0),
   }
 }
