@@ -42,8 +42,8 @@ export const role: Role = {
     })
     const policyFor = createCallbackAddressPolicies(config.callback_allow)
     const clients = {
-      test: createHttpClient({ allow: policyFor('test') }),
-      production: createHttpClient({ allow: policyFor('production') }),
+      test: createHttpClient({ allow: policyFor('test'), connect_timeout_ms: 0 }),
+      production: createHttpClient({ allow: policyFor('production'), connect_timeout_ms: 0 }),
     }
     const runner = createEffectRunner<Delivery>({
       collection: deliveries,

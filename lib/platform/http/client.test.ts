@@ -1,72 +1,13 @@
-import { createServer as createHttp, type RequestListener } from 'node:http'
-import { createServer, type Server, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from '@jest/globals'
-import { type Listening, listen } from '#lib/platform/process/listen.ts'
+import { createServer, type Socket } from 'node:net'
+import { describe, expect, test } from '@jest/globals'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { type HostileServer, pour, startHostileServer } from '../../../test/support/hostile-server.ts'
-import {
-  type InstalledClock,
-  installManualClock,
-  type ManualClock,
-} from '../../../test/support/manual-clock.ts'
+import { pour } from '../../../test/support/hostile-server.ts'
 import { allowAnyAddress, allowPublicAddresses } from './address-policy.ts'
-import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
-import { HttpFailure, UnresolvedNameError } from './http-failure.ts'
-import type { HttpRequest } from './send-request.ts'
+import { createHttpClient } from './client.ts'
+import { createHttpFixture, failure, post } from './http.fixture.ts'
+import { UnresolvedNameError } from './http-failure.ts'
 
-const closers: (() => Promise<void>)[] = []
-const installed: InstalledClock[] = []
-afterEach(async () => {
-  for (const clock of installed.splice(0)) clock[Symbol.dispose]()
-  await Promise.all(closers.splice(0).map((close) => close()))
-})
-
-/** Stops the clock of requests, so that a test advances it when they have got as far as they can. */
-function stopClock(): ManualClock {
-  const clock = installManualClock()
-  installed.push(clock)
-  return clock
-}
-
-function client(options: Partial<HttpClientOptions> = {}): HttpClient {
-  const made = createHttpClient({ allow: allowAnyAddress, ...options })
-  closers.push(() => made.close())
-  return made
-}
-
-async function serve(server: Server): Promise<Listening> {
-  const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'T_PORT' })
-  closers.push(() => listening.close(0))
-  return listening
-}
-
-async function serveHostile(speak: (socket: Socket) => void): Promise<HostileServer> {
-  const server = await startHostileServer(speak)
-  closers.push(() => server.close(0))
-  return server
-}
-
-async function serveHttp(listener: RequestListener): Promise<string> {
-  const { host_and_port } = await serve(createHttp(listener))
-  return `http://${host_and_port}/`
-}
-
-const post = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: 'POST',
-  url,
-  body: Buffer.from('{"a":1}'),
-  timeout_ms: HANG_LIMIT_MS,
-  ...more,
-})
-
-async function failure(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => new Error('it succeeded'),
-    (error: unknown) => error,
-  )
-  if (error instanceof HttpFailure) return `${error.kind} ${error.reason}`
-  throw error
-}
+const { client, serve, serveHttp, serveHostile, stopClock } = createHttpFixture()
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 
@@ -82,7 +23,7 @@ describe('a request', () => {
     })
     const sent = {
       ...post(`${url}p%20q?x=1#f`),
-      headers: { 'content-type': 'application/json', 'X-Own': 'y' },
+      createHeaders: () => ({ 'content-type': 'application/json', 'X-Own': 'y' }),
     }
     const response = await client().request(sent)
     expect(response).toMatchObject({ status: 201, truncated: false })
@@ -93,28 +34,6 @@ describe('a request', () => {
       headers: { 'x-own': 'y', 'content-length': '7', 'accept-encoding': 'identity' },
       body: '{"a":1}',
     })
-  })
-
-  test('reuses connections, and opens at most connections_per_host', async () => {
-    const sockets = new Set<unknown>()
-    const url = await serveHttp((request, response) => {
-      sockets.add(request.socket)
-      response.end()
-    })
-    const http = client({ connections_per_host: 2 })
-    await Promise.all(Array.from({ length: 20 }, () => http.request(post(url))))
-    expect(sockets.size).toBeLessThanOrEqual(2)
-  })
-
-  test('opens its own connection when keep_alive_ms is 0', async () => {
-    const sockets = new Set<unknown>()
-    const url = await serveHttp((request, response) => {
-      sockets.add(request.socket)
-      response.end()
-    })
-    const http = client({ keep_alive_ms: 0 })
-    for (let n = 0; n < 3; n += 1) await http.request(post(url))
-    expect(sockets.size).toBe(3)
   })
 
   test.each([301, 302, 303, 304, 307, 308])('does not follow a redirect with %d', async (status) => {
@@ -169,23 +88,6 @@ describe('a request fails as not_sent', () => {
     expect(await failed).toBe('not_sent timeout_connect')
   })
 
-  test('when all connections are busy until its timeout', async () => {
-    const clock = stopClock()
-    const { url, requests, read } = await serveHostile(() => {})
-    const http = client({ connections_per_host: 2 })
-    const failures = Array.from({ length: 5 }, (_, n) =>
-      failure(http.request(post(url, { timeout_ms: n < 2 ? 400 : 100 }))),
-    )
-    await read(2)
-    await clock.advance(400)
-    expect((await Promise.all(failures)).sort()).toEqual([
-      ...Array.from({ length: 3 }, () => 'not_sent timeout_connect'),
-      ...Array.from({ length: 2 }, () => 'unknown timeout'),
-    ])
-    await http.close()
-    expect(requests()).toBe(2)
-  })
-
   test('when too many are in progress', async () => {
     const clock = stopClock()
     const { url, read } = await serveHostile(() => {})
@@ -217,7 +119,8 @@ describe('a request fails as not_sent', () => {
     'when its headers are %j',
     async (headers) => {
       const { url, requests } = await serveHostile(() => {})
-      expect(await failure(client().request(post(url, { headers })))).toBe('not_sent bad_request')
+      const request = post(url, { createHeaders: () => headers })
+      expect(await failure(client().request(request))).toBe('not_sent bad_request')
       expect(requests()).toBe(0)
     },
   )
@@ -227,6 +130,14 @@ describe('a request fails as not_sent', () => {
     const aborted = failure(client().request(post(url, { signal: AbortSignal.abort() })))
     expect(await aborted).toBe('not_sent aborted')
   })
+})
+
+test('response_kept_bytes limits what is returned, not what is read', async () => {
+  const { url } = await serveHostile(
+    (socket) => void socket.write(`${OK}content-length: 1000\r\n\r\n${'x'.repeat(1000)}`),
+  )
+  const response = await client().request(post(url, { response_kept_bytes: 10 }))
+  expect([response.body.length, response.truncated]).toEqual([10, false])
 })
 
 describe('the address policy', () => {

@@ -1,9 +1,10 @@
-import { Agent, type Dispatcher } from 'undici'
-import { withTimeout } from '#lib/platform/time.ts'
+import { clock, withTimeout } from '#lib/platform/time.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { createConnect } from './connect.ts'
+import { createConnectionPool } from './connection-pool.ts'
 import { HttpFailure } from './http-failure.ts'
 import { simulatedNetwork } from './network.ts'
+import { createOpenConnection, type OpenConnection } from './open-connection.ts'
 import { createHostResolver, type ResolveHost } from './resolve-host.ts'
 import { type HttpRequest, type HttpResponse, sendRequest } from './send-request.ts'
 
@@ -11,10 +12,11 @@ import { type HttpRequest, type HttpResponse, sendRequest } from './send-request
 export interface HttpClientOptions {
   /** Which IP addresses may be connected to, for every host name. */
   readonly allow: AddressPolicy
-  /** Connections to one origin; further requests wait for one within their own time limit. 64 unless given. */
-  readonly connections_per_host?: number
+  /** Connections to one origin; further requests wait for one. 64 unless given. */
+  readonly connections_per_origin?: number
   /** Requests to all origins; a request beyond it fails at once as `busy`. 10,000 unless given. */
   readonly in_progress_max?: number
+  /** Limits the lookup, the connection and the TLS handshake together. 0: only the time limit of the request. */
   readonly connect_timeout_ms?: number
   /** How long an idle connection stays open for the next request; 0 closes it at once. At most 10 s. */
   readonly keep_alive_ms?: number
@@ -23,7 +25,9 @@ export interface HttpClientOptions {
 
 /** The only way by which this system sends HTTP requests. */
 export interface HttpClient {
-  /** Sends a request at most once; see `HttpRequest` for the limits. Throws only `HttpFailure`. */
+  /**
+   * Sends a request at most once; see `HttpRequest` for the limits. Throws `HttpFailure`, or what `createHeaders` throws.
+   */
   request(request: HttpRequest): Promise<HttpResponse>
   /** Waits up to 2 s for running requests, then closes every connection. */
   close(): Promise<void>
@@ -31,7 +35,6 @@ export interface HttpClient {
 
 /** No connection lives longer, so that changes of DNS and of the address policy take effect. */
 const CONNECTION_LIFE_MAX_MS = 10_000
-const HEADER_MAX_BYTES = 16 * 1024
 const CLOSE_TIMEOUT_MS = 2_000
 
 /**
@@ -40,16 +43,36 @@ const CLOSE_TIMEOUT_MS = 2_000
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { in_progress_max = 10_000 } = options
-  const dispatcher = simulatedNetwork()?.createDispatcher() ?? createAgent(options)
+  const connections = createConnectionPool({
+    open: simulatedConnection() ?? realConnection(options),
+    connections_per_origin: options.connections_per_origin ?? 64,
+    life_ms: CONNECTION_LIFE_MAX_MS,
+  })
   const closing = new AbortController()
   const in_progress = new Set<Promise<unknown>>()
+
+  async function send(url: URL, request: HttpRequest): Promise<HttpResponse> {
+    const { timeout_ms, connection_wait_ms, signal } = request
+    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal]
+    const began_ms = clock.monotonic_ms()
+    const connection = await connections.acquire(url.origin, connection_wait_ms ?? timeout_ms, signals)
+    const waited_ms = connection_wait_ms === undefined ? clock.monotonic_ms() - began_ms : 0
+    let reusable = false
+    try {
+      const response = await sendRequest(connection, url, request, timeout_ms - waited_ms, signals)
+      reusable = !response.truncated
+      return response
+    } finally {
+      connection.release(reusable)
+    }
+  }
 
   return {
     async request(request) {
       const url = URL.parse(request.url)
       if (url === null || !isHttpWithoutUserInfo(url)) throw new HttpFailure('not_sent', 'bad_request')
       if (in_progress.size >= in_progress_max) throw new HttpFailure('not_sent', 'busy')
-      const response = sendRequest(dispatcher, url, request, closing.signal)
+      const response = send(url, request)
       in_progress.add(response)
       try {
         return await response
@@ -60,26 +83,21 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async close() {
       await withTimeout(Promise.allSettled(in_progress), CLOSE_TIMEOUT_MS)
       closing.abort()
-      await dispatcher.destroy()
+      await connections.close()
     },
   }
 }
 
-function createAgent(options: HttpClientOptions): Dispatcher {
+function realConnection(options: HttpClientOptions): OpenConnection {
   const { connect_timeout_ms = 5_000, keep_alive_ms = 4_000 } = options
-  return new Agent({
-    connect: createConnect(options.allow, options.resolve ?? createHostResolver(), connect_timeout_ms),
-    connections: options.connections_per_host ?? 64,
-    pipelining: keep_alive_ms === 0 ? 0 : 1,
-    keepAliveTimeout: Math.max(1, Math.min(keep_alive_ms, CONNECTION_LIFE_MAX_MS)),
-    keepAliveMaxTimeout: CONNECTION_LIFE_MAX_MS,
-    clientTtl: CONNECTION_LIFE_MAX_MS,
-    maxHeaderSize: HEADER_MAX_BYTES,
-    // `timeout_ms` of each request limits the whole of it; these two would only limit the pauses within it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  })
+  const connect = createConnect(options.allow, options.resolve ?? createHostResolver(), connect_timeout_ms)
+  return createOpenConnection(connect, { keep_alive_ms, life_ms: CONNECTION_LIFE_MAX_MS })
+}
+
+/** The connections of simulation, which share one network in memory. */
+function simulatedConnection(): OpenConnection | undefined {
+  const dispatcher = simulatedNetwork()?.createDispatcher()
+  return dispatcher && (() => dispatcher)
 }
 
 function isHttpWithoutUserInfo({ protocol, username, password }: URL): boolean {

@@ -2,6 +2,8 @@
 export type FailureReason =
   | 'bad_request'
   | 'busy'
+  | 'no_socket'
+  | 'no_name_server'
   | 'dns'
   | 'refused_address'
   | 'refused'
@@ -12,6 +14,17 @@ export type FailureReason =
   | 'too_large'
   | 'bad_response'
   | 'aborted'
+
+/**
+ * The reasons that say nothing about the destination: no connection was available, this process has no socket or file left,
+ * none of its name servers can be reached, or it is stopping.
+ */
+export const OWN_FAILURES: ReadonlySet<FailureReason> = new Set([
+  'busy',
+  'no_socket',
+  'no_name_server',
+  'aborted',
+])
 
 /**
  * A request without a response. `not_sent`: it is certain that no byte of the request left this system. `unknown`: the
@@ -35,16 +48,23 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
-/** The host name has no address, or no name server answered. */
+/** The host name has no address, or no name server answered. Its cause is the error of the lookup. */
 export class UnresolvedNameError extends Error {
   override readonly name = 'UnresolvedNameError'
 }
+
+/** What a lookup fails with when no name server of this machine can be asked. A name server that is slow is `dns`. */
+const NO_NAME_SERVER_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOMEM', 'EFILE'])
 
 const TLS_CODE =
   /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO)/
 
 const REASON_BY_CODE: Readonly<Record<string, FailureReason>> = {
   ECONNREFUSED: 'refused',
+  EMFILE: 'no_socket',
+  ENFILE: 'no_socket',
+  ENOBUFS: 'no_socket',
+  ENOMEM: 'no_socket',
   ETIMEDOUT: 'timeout_connect',
   UND_ERR_CONNECT_TIMEOUT: 'timeout_connect',
   UND_ERR_INVALID_ARG: 'bad_request',
@@ -57,9 +77,14 @@ const REASON_BY_CODE: Readonly<Record<string, FailureReason>> = {
 /** Maps an error of the transport to a reason. `sent`: whether the first byte of the request was already written. */
 export function toFailureReason(error: Error, sent: boolean): FailureReason {
   if (error instanceof RefusedAddressError) return 'refused_address'
-  if (error instanceof UnresolvedNameError) return 'dns'
-  const code = 'code' in error ? String(error.code) : ''
+  if (error instanceof UnresolvedNameError)
+    return NO_NAME_SERVER_CODES.has(codeOf(error.cause)) ? 'no_name_server' : 'dns'
+  const code = codeOf(error)
   if (error.name === 'HTTPParserError' || /^bad (response|upgrade)/.test(error.message)) return 'bad_response'
   if (sent) return code === 'ETIMEDOUT' ? 'timeout' : (REASON_BY_CODE[code] ?? 'reset')
   return TLS_CODE.test(code) ? 'tls' : (REASON_BY_CODE[code] ?? 'refused')
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }

@@ -32,7 +32,7 @@ function start(closing: AbortSignal): {
     return true
   }
   const request = { method: 'GET', url: URL_OF_REQUEST.href, timeout_ms: HANG_LIMIT_MS } as const
-  return { response: sendRequest({ dispatch }, URL_OF_REQUEST, request, closing), handler }
+  return { response: sendRequest({ dispatch }, URL_OF_REQUEST, request, HANG_LIMIT_MS, [closing]), handler }
 }
 
 // P4

@@ -7,12 +7,20 @@ export interface HttpRequest {
   readonly method: Dispatcher.HttpMethod
   /** An http or https URL without user info. */
   readonly url: string
-  readonly headers?: Readonly<Record<string, string>>
+  /** Makes the headers. Called once, when a connection is available, so that the times of signatures are fresh. */
+  readonly createHeaders?: () => Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Limits the whole request, from the name lookup to the last byte of the response (but see `body_grace_ms`). */
+  /** Limits the whole request, up to the last byte of the response (but see the two fields below). */
   readonly timeout_ms: number
+  /**
+   * How long the request waits while all connections to its origin are in use. `timeout_ms` then begins with the name
+   * lookup or the use of a kept connection. Unless given, the wait is part of `timeout_ms`.
+   */
+  readonly connection_wait_ms?: number
   /** A larger response body is the failure `too_large`; with `body_grace_ms` it is cut. 1 MiB unless given. */
   readonly response_max_bytes?: number
+  /** Only this much of the response body is returned; the rest is read and dropped. All of it unless given. */
+  readonly response_kept_bytes?: number
   /**
    * For callers that need the status only (N4). `timeout_ms` then limits the time to the complete header, and the body
    * has this much longer. A body that is late, too large or incomplete is cut (`truncated`) and is not a failure.
@@ -36,17 +44,19 @@ const RESPONSE_MAX_BYTES = 1024 * 1024
 const INTERIM_MAX = 16
 
 /**
- * Sends one request: applies the time and size limits, and decides whether a failure is `not_sent` or `unknown`. It is
- * aborted by `closing` or by the request's own signal.
+ * Sends one request over a connection that is its own: applies the time and size limits, and decides whether a failure is
+ * `not_sent` or `unknown`. Each of `signals` aborts it.
  */
 export function sendRequest(
-  dispatcher: Pick<Dispatcher, 'dispatch'>,
+  connection: Pick<Dispatcher, 'dispatch'>,
   url: URL,
   request: HttpRequest,
-  closing: AbortSignal,
+  timeout_ms: number,
+  signals: readonly AbortSignal[],
 ): Promise<HttpResponse> {
   const { body_grace_ms, response_max_bytes = RESPONSE_MAX_BYTES } = request
-  const signals = request.signal === undefined ? [closing] : [closing, request.signal]
+  const kept_bytes = Math.min(request.response_kept_bytes ?? response_max_bytes, response_max_bytes)
+  const dispatched = toDispatch(url, request)
   return new Promise((resolve, reject) => {
     // Set right before the transport writes the first byte. While it is undefined, no byte can have been sent.
     let controller_of_write: Dispatcher.DispatchController | undefined
@@ -81,7 +91,7 @@ export function sendRequest(
 
     const onTimeout = (): void => cutOrFail(controller_of_write === undefined ? 'timeout_connect' : 'timeout')
     const onAbort = (): void => cutOrFail('aborted')
-    let timer = clock.after(request.timeout_ms, onTimeout)
+    let timer = clock.after(timeout_ms, onTimeout)
     for (const signal of signals) signal.addEventListener('abort', onAbort)
     if (signals.some((signal) => signal.aborted)) return onAbort()
 
@@ -105,7 +115,7 @@ export function sendRequest(
       },
       onResponseData(_controller, chunk) {
         if (is_settled) return
-        chunks.push(chunk.subarray(0, response_max_bytes - size))
+        if (size < kept_bytes) chunks.push(firstBytes(chunk, kept_bytes - size))
         size += chunk.length
         if (size > response_max_bytes) cutOrFail('too_large')
       },
@@ -113,16 +123,21 @@ export function sendRequest(
       onResponseError: (_controller, error) =>
         cutOrFail(toFailureReason(error, controller_of_write !== undefined), error),
     }
-    dispatcher.dispatch(toDispatch(url, request), handler)
+    connection.dispatch(dispatched, handler)
   })
 }
 
-function toDispatch(url: URL, { method, headers, body }: HttpRequest): Dispatcher.DispatchOptions {
+/** A part is copied, so that the whole chunk is not kept in memory with it. */
+function firstBytes(chunk: Uint8Array, count: number): Uint8Array {
+  return chunk.length <= count ? chunk : Uint8Array.prototype.slice.call(chunk, 0, count)
+}
+
+function toDispatch(url: URL, { method, createHeaders, body }: HttpRequest): Dispatcher.DispatchOptions {
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method,
-    headers: { 'accept-encoding': 'identity', ...headers },
+    headers: { 'accept-encoding': 'identity', ...createHeaders?.() },
     body: body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
   }
 }

@@ -1,54 +1,84 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
-import { HttpFailure } from '#lib/platform/http/http-failure.ts'
+import { HttpFailure, OWN_FAILURES } from '#lib/platform/http/http-failure.ts'
+import { clock, now } from '#lib/platform/time.ts'
 import type { AttemptFailure } from '../domain/delivery.ts'
+import type { SignedHeaders } from './sign-delivery.ts'
 
-/** The result of one POST: the HTTP status of the response, or why the attempt failed. */
+/** One attempt to deliver a callback. */
+export interface DeliveryRequest {
+  readonly url: string
+  readonly environment: Environment
+  readonly body: Uint8Array
+  /** From the name lookup to the complete header of the response (N4). */
+  readonly timeout_ms: number
+  /** Signs the body. Called when a connection is available, which is when the attempt starts (N7). */
+  readonly sign: (started_at: Date) => SignedHeaders
+}
+
+/** The result of one attempt: the HTTP status of the response, or why there is none. */
 export interface PostResult {
+  readonly started_at: Date
+  readonly duration_ms: number
   readonly http_status?: number
+  /** The first 4 KiB of the response body, for the record. Any bytes: the receiver chose them. */
+  readonly response_start?: Uint8Array
   readonly failure?: AttemptFailure
 }
 
-/** Posts a body to a callback URL once. */
-export type PostDelivery = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: Uint8Array,
-  timeout_ms: number,
-  environment: Environment,
-) => Promise<PostResult>
+/**
+ * Posts a callback once. Throws `Unavailable` when the attempt does not count, because it ended for a reason of this
+ * system: it is stopping, or has no connection, socket or name server (N7).
+ */
+export type PostDelivery = (request: DeliveryRequest) => Promise<PostResult>
 
 /** How much of the response body is read, and how long after its header. Only the status counts (N4). */
 const RESPONSE_MAX_BYTES = 64 * 1024
 const RESPONSE_GRACE_MS = 1_000
+const RESPONSE_KEPT_BYTES = 4 * 1024
+/** How long an attempt waits for a connection to its receiver while others use all of them. */
+const CONNECTION_WAIT_MS = 5_000
 
 /**
- * Posts callbacks with the HTTP client of each environment. A receiver that cannot be reached or sends an invalid
- * response is a `failure` in the result. A request that `stopping` aborts throws `Unavailable` instead: another process
- * tries again, and it does not count as an attempt of the delivery.
+ * Makes the function that posts callbacks with the HTTP client of each environment. It checks the text of the URL again
+ * before each attempt, and the client checks the address that it connects to (N9).
  */
 export function createPostDelivery(
-  clients: Readonly<Record<Environment, HttpClient>>,
+  clients: Readonly<Record<Environment, Pick<HttpClient, 'request'>>>,
   stopping: AbortSignal,
 ): PostDelivery {
-  return async (url, headers, body, timeout_ms, environment) => {
+  return async ({ url, environment, body, timeout_ms, sign }) => {
+    let started_at = now()
+    let began_ms = clock.monotonic_ms()
+    const attempt = () => ({ started_at, duration_ms: Math.round(clock.monotonic_ms() - began_ms) })
+    if (!checkCallbackUrl(url, { environment, allow: allowAnyAddress }).ok)
+      return { ...attempt(), failure: 'refused_url' }
     try {
-      const { status: http_status } = await clients[environment].request({
+      const response = await clients[environment].request({
         method: 'POST',
         url,
-        headers,
+        createHeaders() {
+          started_at = now()
+          began_ms = clock.monotonic_ms()
+          return sign(started_at)
+        },
         body,
         timeout_ms,
+        connection_wait_ms: CONNECTION_WAIT_MS,
         response_max_bytes: RESPONSE_MAX_BYTES,
+        response_kept_bytes: RESPONSE_KEPT_BYTES,
         body_grace_ms: RESPONSE_GRACE_MS,
         signal: stopping,
       })
-      return { http_status }
+      return { ...attempt(), http_status: response.status, response_start: response.body }
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error
-      if (stopping.aborted) throw new Unavailable('the process is stopping', { cause: error })
-      return { failure: error.reason }
+      if (OWN_FAILURES.has(error.reason))
+        throw new Unavailable(`the attempt was not made: ${error.reason}`, { cause: error })
+      return { ...attempt(), failure: error.reason }
     }
   }
 }

@@ -19,12 +19,13 @@ export interface Destination {
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead'
 
 /**
- * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing could be sent, because the event is
- * no longer stored, its body is too large (N4), or there is no secret to sign it with.
+ * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing could be sent, because the URL
+ * breaks the rules (N9), the event is no longer stored, its body is too large (N4), or there is no secret to sign it with.
  */
 export type AttemptFailure =
   | FailureReason
   | 'http_status'
+  | 'refused_url'
   | 'event_expired'
   | 'payload_too_large'
   | 'no_secret'

@@ -7,6 +7,7 @@ import { AT, delivery } from '../delivery.fixture.ts'
 import { newAttemptEffect } from '../domain/attempt.ts'
 import { type AttemptDeliveryDeps, bindAttemptDelivery } from './attempt-delivery.ts'
 
+const SENT = { started_at: AT, duration_ms: 7 }
 const ATTEMPT = newAttemptEffect('d-1', 1, AT)
 
 describe('an attempt', () => {
@@ -28,9 +29,9 @@ describe('an attempt', () => {
     const handler = bindAttemptDelivery({
       findEvent: async () => stored,
       findSecret: async () => secret,
-      async post(url, _headers, sent, timeout_ms) {
+      async post({ url, body: sent, timeout_ms }) {
         posted.push({ url, body: sent, timeout_ms })
-        return { http_status: 204 }
+        return { ...SENT, http_status: 204 }
       },
       ...deps,
     })
@@ -45,7 +46,7 @@ describe('an attempt', () => {
   })
 
   test.each([200, 201, 204, 299])('succeeds with HTTP %d', async (http_status) => {
-    const { after } = await attempt({ post: async () => ({ http_status }) })
+    const { after } = await attempt({ post: async () => ({ ...SENT, http_status }) })
     expect(after).toMatchObject({ status: 'delivered', attempts: [{ http_status }] })
     expect(after.attempts[0]).not.toHaveProperty('failure')
   })
@@ -53,13 +54,13 @@ describe('an attempt', () => {
   test.each([100, 199, 300, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
     'fails with HTTP %d',
     async (http_status) => {
-      const { after } = await attempt({ post: async () => ({ http_status }) })
+      const { after } = await attempt({ post: async () => ({ ...SENT, http_status }) })
       expect(after).toMatchObject({ status: 'pending', attempts: [{ http_status, failure: 'http_status' }] })
     },
   )
 
   test('records the reason when there was no response', async () => {
-    const { after } = await attempt({ post: async () => ({ failure: 'timeout' }) })
+    const { after } = await attempt({ post: async () => ({ ...SENT, failure: 'timeout' }) })
     expect(after.attempts).toMatchObject([{ number: 1, failure: 'timeout' }])
   })
 
@@ -110,7 +111,7 @@ test('attempts to a receiver that hangs leave room for those of other merchants'
   const { budget } = bindAttemptDelivery({
     findEvent: async () => undefined,
     findSecret: async () => undefined,
-    post: async () => ({ http_status: 200 }),
+    post: async () => ({ ...SENT, http_status: 200 }),
   })
   if (budget === undefined) throw new Error('the effect has no budget')
   while (budget.reserve(delivery()) !== undefined);

@@ -4,7 +4,7 @@ import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, now } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import type { PostDelivery, PostResult } from '../delivery/post-delivery.ts'
 import { signDelivery } from '../delivery/sign-delivery.ts'
 import { attemptDeliveryEffect, postponeAttempt, recordAttempt } from '../domain/attempt.ts'
@@ -44,14 +44,11 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
       IN_PROGRESS_MAX,
     ),
     async run(_effect, delivery) {
-      const started_at = now()
-      const began_ms = clock.monotonic_ms()
       try {
         const result = await signAndPost(deps, delivery)
-        const duration_ms = Math.round(clock.monotonic_ms() - began_ms)
         // Drawn once, so that a repeated write has the same retry time.
         const random = randomFraction()
-        const record = { number: delivery.attempts.length + 1, started_at, duration_ms, ...result }
+        const record = { number: delivery.attempts.length + 1, ...result }
         return (current) => recordAttempt(current, record, now(), random)
       } catch (error) {
         if (toPublicError(error).code !== 2002) throw error
@@ -63,15 +60,26 @@ export function bindAttemptDelivery(deps: AttemptDeliveryDeps): BoundEffect<Deli
   })
 }
 
-async function signAndPost(deps: AttemptDeliveryDeps, delivery: Delivery): Promise<PostResult> {
+async function signAndPost(
+  deps: AttemptDeliveryDeps,
+  delivery: Delivery,
+): Promise<Omit<PostResult, 'response_start'>> {
+  const nothing_sent = { started_at: now(), duration_ms: 0 }
   const event = await deps.findEvent(delivery)
-  if (!event) return { failure: 'event_expired' }
-  if (event.body.byteLength > BODY_MAX_BYTES) return { failure: 'payload_too_large' }
+  if (!event) return { ...nothing_sent, failure: 'event_expired' }
+  const { body } = event
+  if (body.byteLength > BODY_MAX_BYTES) return { ...nothing_sent, failure: 'payload_too_large' }
   const secret = await deps.findSecret(delivery)
-  if (!secret) return { failure: 'no_secret' }
+  if (!secret) return { ...nothing_sent, failure: 'no_secret' }
   const { url, timeout_seconds, environment } = delivery
-  const headers = signDelivery(event.body, secret, delivery.delivery_id, now())
-  const result = await deps.post(url, headers, event.body, timeout_seconds * 1_000, environment)
+  const sign = (at: Date) => signDelivery(body, secret, delivery.delivery_id, at)
+  const { response_start: _, ...result } = await deps.post({
+    url,
+    environment,
+    body,
+    timeout_ms: timeout_seconds * 1_000,
+    sign,
+  })
   if (result.http_status === undefined || (result.http_status >= 200 && result.http_status <= 299))
     return result
   return { ...result, failure: 'http_status' }

@@ -43,7 +43,7 @@ export async function openConnectors(
   // The operator configures the providers, so their addresses may be private, and their names are those of the system.
   const http = createHttpClient({
     allow: allowAnyAddress,
-    connections_per_host: PROVIDER_CONNECTIONS,
+    connections_per_origin: PROVIDER_CONNECTIONS,
     resolve: createSystemResolver(),
   })
   const accounts = configured.map((account) => connectAccount(account, http))

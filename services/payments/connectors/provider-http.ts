@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
-import { type FailureReason, HttpFailure } from '#lib/platform/http/http-failure.ts'
+import { type FailureReason, HttpFailure, OWN_FAILURES } from '#lib/platform/http/http-failure.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
 import type { AccountOf, Credential } from './provider-account.ts'
@@ -46,12 +46,11 @@ export interface ProviderHttp<E extends Environment> {
   readonly request: (request: ProviderRequest<E>) => Promise<ProviderResponse | NotSent | Unknown>
 }
 
-/** The failures that are in this system, and so say nothing about the provider. */
-const OWN_FAILURES: ReadonlySet<FailureReason> = new Set([
+/** The failures that say nothing about the provider: also a URL and an address that this system refuses. */
+const NOT_OF_PROVIDER: ReadonlySet<FailureReason> = new Set([
+  ...OWN_FAILURES,
   'bad_request',
-  'busy',
   'refused_address',
-  'aborted',
 ])
 
 const http_log = log.child('payments')
@@ -73,7 +72,7 @@ export function createProviderHttp<E extends Environment>(
         const response = await http.request({
           method,
           url,
-          headers: { 'content-type': content_type, ...authenticate(credential, parts) },
+          createHeaders: () => ({ 'content-type': content_type, ...authenticate(credential, parts) }),
           ...(body === undefined ? {} : { body: bytes }),
           timeout_ms,
           response_max_bytes: RESPONSE_MAX_BYTES,
@@ -99,5 +98,5 @@ export function protocolViolation(reason: string): Unknown {
 }
 
 function failureResult({ kind, reason }: HttpFailure): NotSent | Unknown {
-  return OWN_FAILURES.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
+  return NOT_OF_PROVIDER.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
 }

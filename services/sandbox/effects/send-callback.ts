@@ -59,11 +59,11 @@ export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): Bou
     const { account_id, callback_url: url } = operation
     const { pathname, search } = new URL(url)
     const body = Buffer.from(JSON.stringify(callbackReport(operation, content)))
-    const signature = signRequest(key, { account_id, method: 'POST', path: pathname + search, body })
+    const signed = { account_id, method: 'POST', path: pathname + search, body } as const
     const { status } = await http.request({
       method: 'POST',
       url,
-      headers: { 'content-type': 'application/json', ...signature },
+      createHeaders: () => ({ 'content-type': 'application/json', ...signRequest(key, signed) }),
       body,
       timeout_ms: TIMEOUT_MS,
       response_max_bytes: RESPONSE_MAX_BYTES,

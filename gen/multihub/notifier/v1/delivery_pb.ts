@@ -30,7 +30,7 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   number: number;
 
   /**
-   * start_time is when the attempt began.
+   * start_time is when a connection was available for the attempt.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 2;
    */
@@ -45,15 +45,15 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
 
   /**
    * failure is the reason as one identifier; empty after a success. There was no response: dns, refused_address, refused,
-   * tls, timeout_connect, timeout, reset, too_large, bad_response, bad_request, busy or aborted. The status was not 2xx:
-   * http_status. Nothing could be sent: event_expired, payload_too_large or no_secret.
+   * tls, timeout_connect, timeout, reset, too_large, bad_response or bad_request. The status was not 2xx: http_status.
+   * Nothing could be sent: refused_url, event_expired, payload_too_large or no_secret.
    *
    * @generated from field: string failure = 4;
    */
   failure: string;
 
   /**
-   * duration_ms is how long the attempt took.
+   * duration_ms is how long the attempt took from then on.
    *
    * @generated from field: int32 duration_ms = 5;
    */

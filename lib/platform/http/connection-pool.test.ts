@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from '@jest/globals'
+import { NODE_OPTIONS } from '../../../scripts/node-options.mjs'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import { testWith } from '../../../test/support/needs.ts'
+import { createHttpFixture, failure, post } from './http.fixture.ts'
+import { UnresolvedNameError } from './http-failure.ts'
+
+const NO_SOCKET_CHILD = join(import.meta.dirname, 'no-socket.child.ts')
+
+const { client, serveHttp, serveHostile, stopClock } = createHttpFixture()
+
+describe('the connections of a client', () => {
+  test('reuses connections, and opens at most connections_per_origin', async () => {
+    const sockets = new Set<unknown>()
+    const url = await serveHttp((request, response) => {
+      sockets.add(request.socket)
+      response.end()
+    })
+    const http = client({ connections_per_origin: 2 })
+    await Promise.all(Array.from({ length: 20 }, () => http.request(post(url))))
+    expect(sockets.size).toBeLessThanOrEqual(2)
+  })
+
+  test('opens its own connection when keep_alive_ms is 0', async () => {
+    const sockets = new Set<unknown>()
+    const url = await serveHttp((request, response) => {
+      sockets.add(request.socket)
+      response.end()
+    })
+    const http = client({ keep_alive_ms: 0 })
+    for (let n = 0; n < 3; n += 1) await http.request(post(url))
+    expect(sockets.size).toBe(3)
+  })
+})
+
+describe('a request fails as not_sent', () => {
+  test('when all connections are busy until its timeout', async () => {
+    const clock = stopClock()
+    const { url, requests, read } = await serveHostile(() => {})
+    const http = client({ connections_per_origin: 2 })
+    const failures = Array.from({ length: 5 }, (_, n) =>
+      failure(http.request(post(url, { timeout_ms: n < 2 ? 400 : 100 }))),
+    )
+    await read(2)
+    await clock.advance(400)
+    expect((await Promise.all(failures)).sort()).toEqual([
+      ...Array.from({ length: 3 }, () => 'not_sent busy'),
+      ...Array.from({ length: 2 }, () => 'unknown timeout'),
+    ])
+    await http.close()
+    expect(requests()).toBe(2)
+  })
+
+  test('when no connection was available within connection_wait_ms', async () => {
+    const clock = stopClock()
+    const { url, read } = await serveHostile(() => {})
+    const http = client({ connections_per_origin: 1 })
+    const first = failure(http.request(post(url)))
+    await read(1)
+    const second = failure(http.request(post(url, { connection_wait_ms: 100 })))
+    await clock.advance(100)
+    expect(await second).toBe('not_sent busy')
+    await clock.advance(HANG_LIMIT_MS)
+    expect(await first).toBe('unknown timeout')
+  })
+
+  test('when it is aborted while it waits for a connection', async () => {
+    const { url, read } = await serveHostile(() => {})
+    const http = client({ connections_per_origin: 1 })
+    const aborted = new AbortController()
+    const first = failure(http.request(post(url, { signal: aborted.signal })))
+    await read(1)
+    const second = failure(http.request(post(url, { signal: aborted.signal })))
+    aborted.abort()
+    expect([await first, await second]).toEqual(['unknown aborted', 'not_sent aborted'])
+  })
+
+  test('when this machine has no name server', async () => {
+    const cause = Object.assign(new Error('queryA ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    const http = client({ resolve: () => Promise.reject(new UnresolvedNameError('nowhere', { cause })) })
+    expect(await failure(http.request(post('http://nowhere.example/')))).toBe('not_sent no_name_server')
+  })
+
+  testWith('sh')('when this process has no file descriptor left, and a later one is sent', async () => {
+    const limited = [
+      '-c',
+      'ulimit -n 64 && exec "$0" "$@"',
+      process.execPath,
+      ...NODE_OPTIONS,
+      NO_SOCKET_CHILD,
+    ]
+    const { stdout } = await promisify(execFile)('sh', limited)
+    expect(stdout).toBe('not_sent no_socket, then 200\n')
+  })
+})
+
+// N7
+describe('a request that waits for a connection', () => {
+  test('has its time limit and its headers from the moment when the connection is available', async () => {
+    const clock = stopClock()
+    const { url, read } = await serveHostile(() => {})
+    const http = client({ connections_per_origin: 1 })
+    const first = failure(http.request(post(url, { timeout_ms: 400 })))
+    await read(1)
+    const signed_ms: number[] = []
+    const createHeaders = () => {
+      signed_ms.push(clock.monotonic_ms())
+      return {}
+    }
+    let second = 'waits'
+    void failure(
+      http.request(post(url, { timeout_ms: 300, connection_wait_ms: HANG_LIMIT_MS, createHeaders })),
+    ).then((result) => {
+      second = result
+    })
+    await clock.advance(399)
+    expect(signed_ms).toEqual([])
+    await clock.advance(1)
+    expect(await first).toBe('unknown timeout')
+    await read(2)
+    await clock.advance(299)
+    expect([second, signed_ms]).toEqual(['waits', [400]])
+    await clock.advance(1)
+    expect(second).toBe('unknown timeout')
+  })
+
+  test('gets the connection of a request that fails before it is connected', async () => {
+    const clock = stopClock()
+    const url = await serveHttp((_request, response) => response.end())
+    const { port } = new URL(url)
+    let look_ups = 0
+    const http = client({
+      connections_per_origin: 1,
+      resolve: () => {
+        look_ups += 1
+        return look_ups === 1 ? new Promise(() => {}) : Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+      },
+    })
+    const slow = failure(http.request(post(`http://slow.example:${port}/`, { timeout_ms: 100 })))
+    const next = http.request(post(`http://slow.example:${port}/`))
+    await clock.advance(100)
+    expect([await slow, (await next).status]).toEqual(['not_sent timeout_connect', 200])
+  })
+})
+
+test('a request that ends while it connects leaves no socket behind', async () => {
+  const clock = stopClock()
+  const closed = Promise.withResolvers<void>()
+  const { url, read } = await serveHostile((socket) => void socket.on('close', () => closed.resolve()))
+  const http = client({ connect_timeout_ms: 0 })
+  const failed = failure(http.request(post(url.replace('http:', 'https:'), { timeout_ms: 100 })))
+  // The server has the first message of the TLS handshake, and does not answer.
+  await read(1)
+  await clock.advance(100)
+  expect(await failed).toBe('not_sent timeout_connect')
+  await closed.promise
+})

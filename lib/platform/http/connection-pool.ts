@@ -1,0 +1,146 @@
+import { clock } from '#lib/platform/time.ts'
+import { HttpFailure } from './http-failure.ts'
+import type { Connection, OpenConnection } from './open-connection.ts'
+
+/** The limits of a pool. */
+export interface ConnectionPoolOptions {
+  /** Makes a connection to an origin. It connects with its first request. */
+  readonly open: OpenConnection
+  /** Connections to one origin, in use and idle. */
+  readonly connections_per_origin: number
+  /** A connection that is older is not used again. */
+  readonly life_ms: number
+}
+
+/** A connection that the caller has for itself until it releases it. */
+export interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
+  /** Gives the connection back. One that is not `reusable` is closed at once, also while it is still connecting. */
+  release(reusable: boolean): void
+}
+
+/**
+ * The connections of an HTTP client. Requests wait here, in their order, and not in the transport: so the client knows when
+ * a connection is available, and a request that ends always gives its connection back.
+ */
+export interface ConnectionPool {
+  /**
+   * Returns a connection, or a promise of one while all are in use. Throws `HttpFailure` `not_sent`: `busy` when none was
+   * available within `wait_ms`, `aborted` when one of the signals is aborted before.
+   */
+  acquire(
+    origin: string,
+    wait_ms: number,
+    signals: readonly AbortSignal[],
+  ): AcquiredConnection | Promise<AcquiredConnection>
+  close(): Promise<void>
+}
+
+interface Origin {
+  readonly url: string
+  readonly open: Set<Connection>
+  /** The connection that was used last comes last and is used next, so that the others expire. */
+  readonly idle: KeptConnection[]
+  readonly waiting: Set<(connection: AcquiredConnection) => void>
+}
+
+interface KeptConnection {
+  readonly connection: Connection
+  readonly opened_ms: number
+}
+
+/** Makes a pool without connections. */
+export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
+  const { open, connections_per_origin, life_ms } = options
+  const origins = new Map<string, Origin>()
+
+  function originOf(url: string): Origin {
+    const known = origins.get(url)
+    if (known !== undefined) return known
+    const origin: Origin = { url, open: new Set(), idle: [], waiting: new Set() }
+    origins.set(url, origin)
+    return origin
+  }
+
+  function close(origin: Origin, connection: Connection): void {
+    if (origin.open.delete(connection)) void connection.destroy()
+  }
+
+  function forgetIfUnused({ url, open: connections, waiting }: Origin): void {
+    if (connections.size === 0 && waiting.size === 0) origins.delete(url)
+  }
+
+  function openNew(origin: Origin): KeptConnection {
+    const connection = open(origin.url, () => {
+      const at = origin.idle.findIndex((kept) => kept.connection === connection)
+      if (at < 0) return
+      origin.idle.splice(at, 1)
+      close(origin, connection)
+      forgetIfUnused(origin)
+    })
+    origin.open.add(connection)
+    return { connection, opened_ms: clock.monotonic_ms() }
+  }
+
+  /** A connection that no request uses, or `undefined` while all are in use. */
+  function take(origin: Origin): AcquiredConnection | undefined {
+    for (let kept = origin.idle.pop(); kept !== undefined; kept = origin.idle.pop()) {
+      if (clock.monotonic_ms() - kept.opened_ms < life_ms) return lend(origin, kept)
+      close(origin, kept.connection)
+    }
+    return origin.open.size < connections_per_origin ? lend(origin, openNew(origin)) : undefined
+  }
+
+  function lend(origin: Origin, kept: KeptConnection): AcquiredConnection {
+    const { connection } = kept
+    return {
+      dispatch: (request, handler) => connection.dispatch(request, handler),
+      release(reusable) {
+        if (reusable) origin.idle.push(kept)
+        else close(origin, connection)
+        const [proceed] = origin.waiting
+        const next = proceed && take(origin)
+        if (next !== undefined) proceed?.(next)
+        forgetIfUnused(origin)
+      },
+    }
+  }
+
+  return {
+    acquire(url, wait_ms, signals) {
+      if (signals.some((signal) => signal.aborted)) throw new HttpFailure('not_sent', 'aborted')
+      const origin = originOf(url)
+      return take(origin) ?? wait(origin.waiting, wait_ms, signals)
+    },
+    async close() {
+      const open_connections = [...origins.values()].flatMap((origin) => [...origin.open])
+      origins.clear()
+      await Promise.all(open_connections.map((connection) => connection.destroy()))
+    },
+  }
+}
+
+function wait(
+  waiting: Origin['waiting'],
+  wait_ms: number,
+  signals: readonly AbortSignal[],
+): Promise<AcquiredConnection> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      timer.cancel()
+      waiting.delete(proceed)
+      for (const signal of signals) signal.removeEventListener('abort', onAbort)
+    }
+    const proceed = (connection: AcquiredConnection): void => {
+      end()
+      resolve(connection)
+    }
+    const fail = (reason: 'busy' | 'aborted'): void => {
+      end()
+      reject(new HttpFailure('not_sent', reason))
+    }
+    const onAbort = (): void => fail('aborted')
+    const timer = clock.after(wait_ms, () => fail('busy'))
+    for (const signal of signals) signal.addEventListener('abort', onAbort)
+    waiting.add(proceed)
+  })
+}

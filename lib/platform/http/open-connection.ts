@@ -1,0 +1,52 @@
+import type { Socket } from 'node:net'
+import { Client, type Dispatcher } from 'undici'
+import type { Connect } from './connect.ts'
+
+/** One connection to an origin, which carries one request at a time. */
+export type Connection = Pick<Dispatcher, 'dispatch' | 'destroy'>
+
+/** Makes a connection to an origin; `onClosed` is called whenever its socket was closed. */
+export type OpenConnection = (origin: string, onClosed: () => void) => Connection
+
+/** How long an idle connection stays open, and how long one lives at most. */
+export interface ConnectionTimes {
+  /** 0: a connection is closed after its first request. */
+  readonly keep_alive_ms: number
+  readonly life_ms: number
+}
+
+const HEADER_MAX_BYTES = 16 * 1024
+
+/** Makes the function that opens connections with HTTP/1.1. Destroying one also ends a connection attempt in progress. */
+export function createOpenConnection(
+  connect: Connect,
+  { keep_alive_ms, life_ms }: ConnectionTimes,
+): OpenConnection {
+  return (origin, onClosed) => {
+    let connecting: Socket | undefined
+    const client = new Client(origin, {
+      connect(options, callback) {
+        connecting = connect(options, (...result) => {
+          connecting = undefined
+          callback(...result)
+        })
+      },
+      pipelining: keep_alive_ms === 0 ? 0 : 1,
+      keepAliveTimeout: Math.max(1, Math.min(keep_alive_ms, life_ms)),
+      keepAliveMaxTimeout: life_ms,
+      maxHeaderSize: HEADER_MAX_BYTES,
+      // `timeout_ms` of each request limits the whole of it; these two would only limit the pauses within it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    })
+    client.on('disconnect', onClosed)
+    return {
+      dispatch: (request, handler) => client.dispatch(request, handler),
+      async destroy() {
+        connecting?.destroy(new Error('the request has ended'))
+        await client.destroy()
+      },
+    }
+  }
+}
