@@ -29,6 +29,7 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
   balances: () => import('./services/balances/service.ts'),
   notifier: () => import('./services/notifier/service.ts'),
   payments: () => import('./services/payments/service.ts'),
+  support: () => import('./services/support/service.ts'),
   gateway: () => import('./gateway/service.ts'),
 }
 

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { supportResourceOf } from '#lib/contract/methods.ts'
 import { withRequest } from '#lib/platform/context.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import {
   type AuthenticationDeps,
   createRequestAuthenticator,
@@ -170,6 +173,17 @@ function errorToSend(
   error: unknown,
   { flood, trusted_proxies }: GatewayDeps,
 ): unknown {
+  if (isSupportMethod(context.method)) return withSupportStatus(error)
   if (context.sign !== undefined || !isAuthenticationFailure(error)) return error
   return flood.recordFailure(clientAddress(request, trusted_proxies)) ?? error
+}
+
+function isSupportMethod(method: string | undefined): boolean {
+  return method !== undefined && supportResourceOf(method) !== undefined
+}
+
+/** A dependency of a support method that is not available is HTTP 503 (E13). */
+function withSupportStatus(error: unknown): unknown {
+  const shown = toPublicError(error)
+  return shown.code === 2002 ? new PublicError(2002, { cause: shown.cause, http: 503 }) : error
 }

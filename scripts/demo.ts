@@ -9,6 +9,7 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { Direction as DirectionProto, HIdFormat, type Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import type { Direction } from '#lib/contract/direction.ts'
+import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
@@ -126,6 +127,8 @@ async function seedCredentials(
     if (stored) {
       const application_id = Number(stored.applicationId)
       const { applicationId } = stored
+      // Data of an earlier release has no support methods yet.
+      await client.updateCredential({ applicationId, supportResources: { values: [...SUPPORT_RESOURCES] } })
       const secret = secrets.get(application_id) ?? (await client.rotateSecret({ applicationId })).secret
       seeded.push({ application_id, ...entry, secret })
     } else {
@@ -134,6 +137,7 @@ async function seedCredentials(
         apiVersion,
         environment: Environment.TEST,
         scopes: [...SCOPES],
+        supportResources: [...SUPPORT_RESOURCES],
       })
       seeded.push({
         application_id: Number(created.credential?.applicationId),

@@ -13,6 +13,7 @@ export interface Caller
     | 'daily_limit'
     | 'rate_limits'
     | 'disabled_methods'
+    | 'support_resources'
   > {
   readonly application_id: string
   /** The secret that signed the request; during a rotation, each credential has two. */

@@ -39,6 +39,8 @@ export interface ParsedSettings {
   /** Calls per minute by method name, where they differ from the default quota (E10). */
   readonly rate_limits: ReadonlyMap<string, number>
   readonly disabled_methods: ReadonlySet<string>
+  /** The resources whose support methods are switched on (A10). */
+  readonly support_resources: ReadonlySet<string>
 }
 
 /** A credential with its secrets decrypted. It is made once per read of the registry, not per request. */
@@ -121,5 +123,6 @@ function readSettings({
     daily_limit,
     rate_limits: new Map(Object.entries(credential.rateLimits)),
     disabled_methods: new Set(credential.disabledMethods),
+    support_resources: new Set(credential.supportResources),
   }
 }

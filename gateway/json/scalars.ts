@@ -12,7 +12,7 @@ export interface TextFormat {
    */
   readonly pattern: RegExp
   /** The name that JSON Schema has for such texts, if it has one. */
-  readonly json_format?: 'idn-email' | 'iri' | 'uri'
+  readonly json_format?: 'idn-email' | 'iri' | 'uri' | 'date-time'
   /** The part of the rule that such a pattern cannot express. */
   readonly accepts?: (text: string, context: ValidationContext) => boolean
   /**
@@ -141,6 +141,29 @@ function isLengthWithin(value: string, min: number, max: number): boolean {
   let count = 0
   for (const _ of value) count += 1
   return count >= min && count <= max
+}
+
+/** One of these words. Another type is 1005, another word 9000. */
+export function word<const Word extends string>(words: readonly Word[]): Schema<Word, 'required'> {
+  return {
+    shape: { type: 'word', words },
+    presence: 'required',
+    check(value, validation) {
+      if (typeof value !== 'string') return report(validation, 1005)
+      return words.find((candidate) => candidate === value) ?? report(validation, 9000)
+    },
+  }
+}
+
+const UUID: TextFormat = {
+  pattern: /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/,
+}
+const UUID_LENGTH = 36
+
+/** A UUID in either case, returned in lower case, as ids are stored. Another form is 9000. */
+export function uuid(): Schema<string, 'required'> {
+  const { shape, presence, check } = text({ min: UUID_LENGTH, max: UUID_LENGTH, format: UUID })
+  return { shape, presence, check: (value, validation) => check(value, validation)?.toLowerCase() }
 }
 
 /** An amount in minor units (E6). Anything but an integer literal is 1005; an integer outside 1 to 2^53 - 1 is 6001. */

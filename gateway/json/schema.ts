@@ -13,15 +13,25 @@ export type Shape = { readonly description?: string } & (
   | ObjectShape
   | TextShape
   | IntegerShape
+  | { readonly type: 'word'; readonly words: readonly string[] }
   | { readonly type: 'list'; readonly item: Shape; readonly max: number }
   | { readonly type: 'anything' }
 )
 
-/** The shape of an object. If `at_least_one` names fields, one of them must be present. */
-export interface ObjectShape {
+/** Rules about which fields of an object are present together. */
+export interface PresenceRules<Name extends string = string> {
+  /** One of these fields must be present. */
+  readonly at_least_one?: readonly Name[]
+  /** One of these fields must be present, and no other of them. */
+  readonly exactly_one?: readonly Name[]
+  /** While the field `of` has one of these words, the field `field` must be present. */
+  readonly required_for?: { readonly field: Name; readonly of: Name; readonly words: readonly string[] }
+}
+
+/** The shape of an object. */
+export interface ObjectShape extends PresenceRules {
   readonly type: 'object'
   readonly fields: Readonly<Record<string, FieldShape>>
-  readonly at_least_one: readonly string[]
 }
 
 /** The shape of a text: its length in code points, and its pattern and format in the terms of JSON Schema. */
@@ -99,21 +109,19 @@ const ANYTHING: Shape = { type: 'anything' }
 
 /**
  * An object with exactly these fields. Declare them in the order in which the specification lists them, because the first
- * violation is reported (E6). One of the fields `at_least_one`, if given, must be present; a field that does not apply also
- * satisfies this, because it gets its own 9000.
+ * violation is reported (E6). A field that does not apply also satisfies `at_least_one`, because it gets its own 9000. Two
+ * fields of `exactly_one` are a 9000 of the object.
  */
 export function object<const F extends Fields>(
   fields: F,
-  { at_least_one = [] }: { readonly at_least_one?: readonly (keyof F & string)[] } = {},
+  rules: PresenceRules<keyof F & string> = {},
 ): Schema<ObjectOf<F>, 'required'> {
   const entries = Object.entries(fields)
   const names = new Set(Object.keys(fields))
   const refused = entries.filter(([, { presence }]) => presence === 'not_applicable').map(([name]) => name)
-  const alternatives = [...at_least_one, ...refused]
   const check = (value: Json, validation: Validation): ObjectOf<F> | undefined => {
     if (!isObject(value)) return report(validation, 1005)
-    if (at_least_one.length > 0 && !alternatives.some((name) => Object.hasOwn(value, name)))
-      report(validation, 1005)
+    checkPresence(value, rules, refused, validation)
     const result: Record<string, unknown> = {}
     for (const [name, field] of entries) checkField(name, field, value, validation, result)
     for (const name in value) if (!names.has(name)) reportField(validation, name, 9000)
@@ -121,10 +129,29 @@ export function object<const F extends Fields>(
   }
   const field_shapes = entries.map(([name, { shape, presence }]) => [name, { ...shape, presence }] as const)
   return {
-    shape: { type: 'object', fields: Object.fromEntries(field_shapes), at_least_one },
+    shape: { type: 'object', fields: Object.fromEntries(field_shapes), ...rules },
     presence: 'required',
     check,
   }
+}
+
+/** Applies the rules about fields that are present together. `refused` are the fields that do not apply. */
+function checkPresence(
+  value: JsonObject,
+  { at_least_one, exactly_one, required_for }: PresenceRules,
+  refused: readonly string[],
+  validation: Validation,
+): void {
+  const countOf = (fields: readonly string[]): number =>
+    fields.filter((name) => Object.hasOwn(value, name)).length
+  if (at_least_one && countOf([...at_least_one, ...refused]) === 0) report(validation, 1005)
+  const given = exactly_one ? countOf(exactly_one) : 1
+  if (given !== 1) report(validation, given === 0 ? 1005 : 9000)
+  if (!required_for) return
+  const { field, of, words } = required_for
+  const word = Object.hasOwn(value, of) ? value[of] : undefined
+  if (typeof word === 'string' && words.includes(word) && countOf([field]) === 0)
+    reportField(validation, field, 1005)
 }
 
 function checkField(

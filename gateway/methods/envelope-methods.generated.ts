@@ -7,6 +7,8 @@ import { paymentIn } from './payment-in.ts'
 import { paymentNotification } from './payment-notification.ts'
 import { paymentOut } from './payment-out.ts'
 import { paymentStatus } from './payment-status.ts'
+import { ticketCreate } from './ticket-create.ts'
+import { ticketGet } from './ticket-get.ts'
 
 /** The methods that a request envelope names in its field `method`, in the order of `METHODS`. */
 export const ENVELOPE_METHODS: readonly PublicMethod[] = [
@@ -16,4 +18,6 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   paymentNotification,
   balanceGet,
   gatewayPing,
+  ticketCreate,
+  ticketGet,
 ]

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import type { MethodName, RESEND_METHOD } from '#lib/contract/methods.ts'
+import { type MethodName, type RESEND_METHOD, supportResourceOf } from '#lib/contract/methods.ts'
 import type { Scope } from '#lib/contract/scopes.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
@@ -133,9 +133,14 @@ export function findMethod(methods: MethodTable, request: JsonObject, caller: Ca
   return enabledMethod(method, caller)
 }
 
-/** Returns the method. If it is disabled for the credential, throws 1002, as for an unknown method (E8). */
-export function enabledMethod(method: Method, { disabled_methods }: Caller): Method {
-  if (disabled_methods.has(method.name)) throw new PublicError(1002)
+/**
+ * Returns the method. If it is disabled for the credential, or a support method that is not switched on for it (A10),
+ * throws 1002, as for an unknown method (E8).
+ */
+export function enabledMethod(method: Method, { disabled_methods, support_resources }: Caller): Method {
+  const resource = supportResourceOf(method.name)
+  const is_switched_on = resource === undefined || support_resources.has(resource)
+  if (!is_switched_on || disabled_methods.has(method.name)) throw new PublicError(1002)
   return method
 }
 

@@ -1,4 +1,4 @@
-import type { FieldShape, Shape } from '../json/schema.ts'
+import type { FieldShape, ObjectShape, Shape } from '../json/schema.ts'
 import { methodTitle } from '../methods/method.ts'
 
 /** A schema in JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
@@ -57,9 +57,11 @@ function keywordsOf(shape: Shape): JsonSchema {
     case 'object':
       return {
         ...recordOf(shape.fields),
-        ...anyOfRequired(shape.at_least_one),
+        ...presenceKeywords(shape),
         additionalProperties: false,
       }
+    case 'word':
+      return { type: 'string', enum: shape.words }
     case 'list':
       return { type: 'array', items: jsonSchemaOf(shape.item), maxItems: shape.max }
     case 'text': {
@@ -83,8 +85,19 @@ function recordOf(fields: Readonly<Record<string, FieldShape>>): JsonSchema {
   return record(Object.fromEntries(shown.map(([name, field]) => [name, jsonSchemaOf(field)])), optional)
 }
 
-function anyOfRequired(names: readonly string[]): JsonSchema {
-  return names.length === 0 ? {} : { anyOf: names.map((name) => ({ required: [name] })) }
+function presenceKeywords({ at_least_one, exactly_one, required_for }: ObjectShape): JsonSchema {
+  const requiredOf = (names: readonly string[]): readonly JsonSchema[] =>
+    names.map((name) => ({ required: [name] }))
+  return definedOf({
+    anyOf: at_least_one && requiredOf(at_least_one),
+    oneOf: exactly_one && requiredOf(exactly_one),
+    if: required_for && {
+      properties: { [required_for.of]: { enum: required_for.words } },
+      required: [required_for.of],
+    },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: required_for && { required: [required_for.field] },
+  })
 }
 
 function toNumber(bound: bigint | undefined): number | undefined {

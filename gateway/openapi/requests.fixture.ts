@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { FieldShape, Shape } from '../json/schema.ts'
+import type { FieldShape, ObjectShape, Shape } from '../json/schema.ts'
 import type { PublicMethod } from '../methods/method.ts'
 
 type Change = (value: unknown) => unknown
@@ -16,6 +16,8 @@ const TEXTS = [
     'https://a b.co',
     'https://ü.de',
   ],
+  '0199c0de-0000-7000-8000-000000000001',
+  '0199C0DE-0000-7000-8000-00000000000A',
   ...['a\0b', '\ud800', '\udc00\ud800', 'a\tb', 'a\u0085b', '💶'],
   ...[10, 11, 64, 128, 129, 254, 255, 1024, 1025].flatMap((length) => [
     'x'.repeat(length),
@@ -80,9 +82,11 @@ function textsIn(shape: Shape, path: readonly string[] = []): { path: readonly s
 function valuesOf(shape: Shape, is_full = false): fc.Arbitrary<unknown> {
   switch (shape.type) {
     case 'object':
-      return objectsOf(shape.fields, is_full).filter(
-        (value) => shape.at_least_one.length === 0 || shape.at_least_one.some((name) => name in value),
+      return objectsOf(shape, is_full).filter(
+        (value) => !shape.at_least_one || shape.at_least_one.some((name) => name in value),
       )
+    case 'word':
+      return fc.constantFrom(...shape.words)
     case 'list':
       return fc.array(valuesOf(shape.item, is_full), { maxLength: shape.max })
     case 'text':
@@ -96,9 +100,33 @@ function valuesOf(shape: Shape, is_full = false): fc.Arbitrary<unknown> {
   }
 }
 
-function objectsOf(fields: Readonly<Record<string, FieldShape>>, is_full: boolean): fc.Arbitrary<object> {
-  const shown = Object.entries(fields).filter(([, { presence }]) => presence !== 'not_applicable')
-  const required = shown.filter(([, { presence }]) => is_full || presence === 'required')
+/** Objects with every required field; of the fields of `exactly_one` they have one. */
+function objectsOf(
+  { fields, exactly_one = [], required_for }: ObjectShape,
+  is_full: boolean,
+): fc.Arbitrary<object> {
+  const alternatives = exactly_one.map((chosen) => objectsWith(fields, is_full, exactly_one, chosen))
+  const objects = alternatives.length > 0 ? fc.oneof(...alternatives) : objectsWith(fields, is_full)
+  return required_for
+    ? objects.filter((value) => {
+        const { [required_for.of]: word } = Object(value)
+        return required_for.field in value || !required_for.words.includes(word)
+      })
+    : objects
+}
+
+function objectsWith(
+  fields: Readonly<Record<string, FieldShape>>,
+  is_full: boolean,
+  exclusive: readonly string[] = [],
+  chosen?: string,
+): fc.Arbitrary<object> {
+  const shown = Object.entries(fields).filter(
+    ([name, { presence }]) => presence !== 'not_applicable' && (name === chosen || !exclusive.includes(name)),
+  )
+  const required = shown.filter(
+    ([name, { presence }]) => is_full || presence === 'required' || name === chosen,
+  )
   const required_keys = required.map(([name]) => name)
   const values = Object.fromEntries(shown.map(([name, field]) => [name, valuesOf(field, is_full)]))
   return fc.record(values, { requiredKeys: required_keys, noNullPrototype: true })

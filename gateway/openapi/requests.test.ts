@@ -2,6 +2,7 @@ import { ConnectError, createClient, createRouterTransport } from '@connectrpc/c
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { violationsOf } from '../../test/support/openapi.ts'
@@ -35,6 +36,7 @@ const CALLER: Caller = {
   daily_limit: 0n,
   rate_limits: new Map(),
   disabled_methods: new Set(),
+  support_resources: new Set(SUPPORT_RESOURCES),
   secret: new Secret('5e'.repeat(32)),
 }
 

@@ -34,5 +34,19 @@ export const METHODS = [
 /** The name of a public method. */
 export type MethodName = (typeof METHODS)[number]
 
+/**
+ * The resources of the support methods: the first part of their names. The operator switches the methods of each on per
+ * application (spec: Versioning; A10).
+ */
+export const SUPPORT_RESOURCES = ['ticket', 'refund', 'chargeback', 'attachment'] as const
+
+/** A resource of the support methods. */
+export type SupportResource = (typeof SUPPORT_RESOURCES)[number]
+
+/** The resource that a support method is about; `undefined` for every other method. */
+export function supportResourceOf(method: string): SupportResource | undefined {
+  return SUPPORT_RESOURCES.find((resource) => method.startsWith(`${resource}.`))
+}
+
 /** The rate-limit bucket of the resend path (E10). No request envelope names it, but it is counted like a method. */
 export const RESEND_METHOD = 'webhook.resend'

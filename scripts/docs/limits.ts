@@ -1,6 +1,8 @@
+import { supportResourceOf } from '#lib/contract/methods.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX, VALUES_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
+import type { PublicMethod } from '../../gateway/methods/method.ts'
 import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 
@@ -16,7 +18,7 @@ export function quotaTable(): string {
 
 /** The greatest size of each text and amount of a request, from the schemas that check it, and of the whole body. */
 export function sizeTable(): string {
-  const bounds = PUBLIC_METHODS.flatMap(({ request }) => boundsOf(request))
+  const bounds = PUBLIC_METHODS.flatMap(boundsOfMethod)
   const by_maximum = Map.groupBy(bounds, ({ at_most }) => at_most)
   const lines = [...by_maximum].map(([at_most, equal]) => {
     const names = [...new Set(equal.map(({ field }) => `\`${field}\``))]
@@ -82,6 +84,14 @@ interface Bound {
   readonly at_most: string
 }
 
+/** The bounds of a method. Fields of support methods are shown with their resource, such as `ticket.title`. */
+function boundsOfMethod({ name, request }: PublicMethod): readonly Bound[] {
+  const resource = supportResourceOf(name)
+  if (resource === undefined) return boundsOf(request)
+  const params = request.type === 'object' ? request.fields['params'] : undefined
+  return params ? boundsOf(params, resource) : []
+}
+
 function boundsOf(shape: Shape, field = ''): readonly Bound[] {
   switch (shape.type) {
     case 'object':
@@ -95,6 +105,7 @@ function boundsOf(shape: Shape, field = ''): readonly Bound[] {
       return shape.max === undefined ? [] : [{ field, at_most: `${NUMBER.format(shape.max)} minor units` }]
     case 'list':
       return [{ field, at_most: `${shape.max} entries` }, ...boundsOf(shape.item, field)]
+    case 'word':
     case 'anything':
       return []
   }

@@ -17,6 +17,11 @@ function partOf(path: string): string {
   return first === 'services' ? `services/${second}` : first
 }
 
+/** The path within a part of the system; empty for a path outside it. */
+function pathWithin(part: string, path: string): string {
+  return path.startsWith(`${part}/`) ? path.slice(part.length + 1) : ''
+}
+
 /** The imports that a rule forbids, as sentences. */
 function forbidden(isForbidden: (one: Import) => boolean): string[] {
   return imports.filter(isForbidden).map(({ from, to }) => `${from} imports ${to}`)
@@ -76,12 +81,12 @@ describe('within a service', () => {
     ...new Set(code.map(({ path }) => partOf(path)).filter((part) => part.startsWith('services/'))),
   ]
 
-  test('every service has a service.ts, a domain folder and a store folder', () => {
+  test('every service has a service.ts, and itself or its parts a domain folder and a store folder', () => {
     const paths = code.map(({ path }) => path)
     const missing = services.flatMap((service) =>
-      [`${service}/service.ts`, `${service}/domain/`, `${service}/store/`].filter(
-        (wanted) => !paths.some((path) => path.startsWith(wanted)),
-      ),
+      [/^service\.ts$/, /(^|\/)domain\//, /(^|\/)store\//]
+        .filter((wanted) => !paths.some((path) => wanted.test(pathWithin(service, path))))
+        .map((wanted) => `${service}: ${wanted}`),
     )
     expect(services.length).toBeGreaterThan(3)
     expect(missing).toEqual([])

@@ -8,7 +8,15 @@ import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 
 /** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
-export const ROLES = ['sandbox', 'merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
+export const ROLES = [
+  'sandbox',
+  'merchants',
+  'balances',
+  'notifier',
+  'payments',
+  'support',
+  'gateway',
+] as const
 
 /** The name of a role. */
 export type RoleName = (typeof ROLES)[number]

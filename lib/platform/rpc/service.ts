@@ -8,6 +8,7 @@ export const CALLERS = [
   'payments',
   'balances',
   'notifier',
+  'support',
   'operator',
   'internal',
 ] as const

@@ -1,6 +1,12 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { METHODS, type MethodName, RESEND_METHOD } from '#lib/contract/methods.ts'
+import {
+  METHODS,
+  type MethodName,
+  RESEND_METHOD,
+  SUPPORT_RESOURCES,
+  type SupportResource,
+} from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/platform/http/ip-ranges.ts'
@@ -33,8 +39,8 @@ export interface RateLimit {
 }
 
 /**
- * The permissions and limits of a credential. The operator can change all of them. Empty `scopes` grant nothing; any
- * other empty list restricts nothing.
+ * The permissions and limits of a credential. The operator can change all of them. Empty `scopes` and
+ * `support_resources` grant nothing; any other empty list restricts nothing.
  */
 export interface CredentialSettings {
   readonly scopes: readonly Scope[]
@@ -45,6 +51,8 @@ export interface CredentialSettings {
   readonly daily_limit: bigint
   readonly rate_limits: readonly RateLimit[]
   readonly disabled_methods: readonly LimitedMethod[]
+  /** The resources whose support methods are switched on (A10). Absent in credentials of older releases: none. */
+  readonly support_resources?: readonly SupportResource[]
 }
 
 /** What a merchant's program authenticates with, as it is stored. */
@@ -69,6 +77,7 @@ export interface CredentialSettingsInput {
   readonly daily_limit: bigint
   readonly rate_limits: Readonly<Record<string, number>>
   readonly disabled_methods: readonly string[]
+  readonly support_resources: readonly string[]
 }
 
 const ALLOWLIST_MAX = 256
@@ -88,6 +97,9 @@ export function checkCredentialSettings(
     ...(input.rate_limits && { rate_limits: checkRateLimits(input.rate_limits) }),
     ...(input.disabled_methods && {
       disabled_methods: checkWords(input.disabled_methods, 'disabled_methods', LIMITED_METHODS),
+    }),
+    ...(input.support_resources && {
+      support_resources: checkWords(input.support_resources, 'support_resources', SUPPORT_RESOURCES),
     }),
   }
 }

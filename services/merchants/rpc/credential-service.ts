@@ -53,6 +53,7 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
         daily_limit: request.dailyLimit,
         rate_limits: request.rateLimits,
         disabled_methods: request.disabledMethods,
+        support_resources: request.supportResources,
       })
       return { credential: credentialToProto(credential), secret: secret.reveal() }
     },
@@ -71,8 +72,8 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
 }
 
 function changesOf(request: UpdateCredentialRequest): CredentialChanges {
-  const { status, scopes, serviceIds, currencies, ipAllowlist, dailyLimit, rateLimits, disabledMethods } =
-    request
+  const { status, scopes, serviceIds, currencies, ipAllowlist, dailyLimit, rateLimits } = request
+  const { disabledMethods, supportResources } = request
   const new_status = STATUSES.optional(status, 'status')
   return {
     ...(new_status && { status: new_status }),
@@ -83,6 +84,7 @@ function changesOf(request: UpdateCredentialRequest): CredentialChanges {
     ...(dailyLimit !== undefined && { daily_limit: dailyLimit }),
     ...(rateLimits && { rate_limits: rateLimits.values }),
     ...(disabledMethods && { disabled_methods: disabledMethods.values }),
+    ...(supportResources && { support_resources: supportResources.values }),
   }
 }
 
@@ -103,6 +105,7 @@ export function credentialToProto(credential: Credential): MessageInitShape<type
       credential.rate_limits.map(({ method, per_minute }) => [method, per_minute]),
     ),
     disabledMethods: [...credential.disabled_methods],
+    supportResources: [...(credential.support_resources ?? [])],
     ...timesToProto(credential),
   }
 }

@@ -34,7 +34,7 @@ import { routeExplanationToProto, routeQuestionFromProto } from './route-explana
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
   createPayment: ['gateway'],
-  findPayment: ['gateway'],
+  findPayment: ['gateway', 'support'],
   notifyPayment: ['gateway'],
   resendCallback: ['gateway'],
   getPayment: ['operator', 'internal'],

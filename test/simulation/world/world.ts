@@ -26,7 +26,14 @@ import { createSandboxProvider } from './provider/sandbox.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
 
 /** The roles of every simulation. In some of them the sandbox is the provider. */
-export const SIMULATED_ROLES = ['merchants', 'balances', 'notifier', 'payments', 'gateway'] as const
+export const SIMULATED_ROLES = [
+  'merchants',
+  'balances',
+  'notifier',
+  'payments',
+  'support',
+  'gateway',
+] as const
 
 const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
 

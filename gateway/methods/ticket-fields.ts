@@ -1,0 +1,31 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { TicketReferenceSchema } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import type { Caller } from '../auth/caller.ts'
+import { type TextRule, text } from '../json/scalars.ts'
+import { described } from '../json/schema.ts'
+
+/** The text of a ticket (S1). */
+export const TICKET_DESCRIPTION = described('The text of the ticket.', text({ min: 1, max: 10_000 }))
+
+/** The title of a ticket (S1). */
+export const TICKET_TITLE: TextRule = { min: 1, max: 200 }
+
+/** How many files a ticket or a comment can have (S1). */
+export const ATTACHMENTS_MAX = 10
+
+/** The merchant and environment of the caller, as requests to support name them. */
+export function ownerOf({ merchant_id, environment }: Caller) {
+  return { merchantId: merchant_id, environment: environmentToProto(environment) }
+}
+
+/** One identifier of a ticket, as requests to support name it. */
+export function ticketReference({
+  c_id,
+  h_id,
+}: {
+  readonly c_id?: string
+  readonly h_id?: string
+}): MessageInitShape<typeof TicketReferenceSchema> {
+  return { id: c_id === undefined ? { case: 'hId', value: h_id ?? '' } : { case: 'cId', value: c_id } }
+}

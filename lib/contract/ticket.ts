@@ -1,0 +1,66 @@
+import {
+  TicketCategory as CategoryProto,
+  TicketPriority as PriorityProto,
+  TicketStatus as StatusProto,
+} from '#gen/multihub/support/v1/ticket_pb.ts'
+import { createEnumMap } from './proto-fields.ts'
+
+/** The status of a ticket (spec: Ticket statuses). */
+export type TicketStatus =
+  | 'open'
+  | 'in_progress'
+  | 'waiting_customer'
+  | 'on_hold'
+  | 'resolved'
+  | 'closed'
+  | 'canceled'
+
+/** What a ticket is about (spec: Ticket object). */
+export type TicketCategory =
+  | 'payment_issue'
+  | 'integration'
+  | 'limits'
+  | 'account'
+  | 'bug'
+  | 'question'
+  | 'dispute'
+  | 'refund_request'
+  | 'other'
+
+/** How soon a ticket must be handled (S5). Only the operator sets `urgent`. */
+export type TicketPriority = 'low' | 'medium' | 'high' | 'urgent'
+
+/** The statuses in RPCs. */
+export const TICKET_STATUSES = createEnumMap<TicketStatus, StatusProto>({
+  open: StatusProto.OPEN,
+  in_progress: StatusProto.IN_PROGRESS,
+  waiting_customer: StatusProto.WAITING_CUSTOMER,
+  on_hold: StatusProto.ON_HOLD,
+  resolved: StatusProto.RESOLVED,
+  closed: StatusProto.CLOSED,
+  canceled: StatusProto.CANCELED,
+})
+
+/** The categories in RPCs. */
+export const TICKET_CATEGORIES = createEnumMap<TicketCategory, CategoryProto>({
+  payment_issue: CategoryProto.PAYMENT_ISSUE,
+  integration: CategoryProto.INTEGRATION,
+  limits: CategoryProto.LIMITS,
+  account: CategoryProto.ACCOUNT,
+  bug: CategoryProto.BUG,
+  question: CategoryProto.QUESTION,
+  dispute: CategoryProto.DISPUTE,
+  refund_request: CategoryProto.REFUND_REQUEST,
+  other: CategoryProto.OTHER,
+})
+
+/** The priorities in RPCs. */
+export const TICKET_PRIORITIES = createEnumMap<TicketPriority, PriorityProto>({
+  low: PriorityProto.LOW,
+  medium: PriorityProto.MEDIUM,
+  high: PriorityProto.HIGH,
+  urgent: PriorityProto.URGENT,
+})
+
+/** The categories of tickets that are always about a payment (S2). */
+export const PAYMENT_CATEGORIES = ['payment_issue', 'dispute', 'refund_request'] as const

@@ -1,0 +1,56 @@
+import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
+import type {
+  CreateTicketRequest as CreateTicketRequestProto,
+  TicketReference,
+} from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
+import { TICKET_CATEGORIES, TICKET_PRIORITIES } from '#lib/contract/ticket.ts'
+import type { TicketQuery } from '../store/tickets.ts'
+import type { CreateTicketRequest } from '../use-cases/create-ticket.ts'
+
+/** The merchant that a request acts for, as every request of the gateway names it. */
+interface OwnerFields {
+  readonly merchantId: string
+  readonly environment: EnvironmentProto
+}
+
+/** Maps the merchant and environment of a request. Throws 1005 without one of them. */
+export function ownerFromProto({ merchantId, environment }: OwnerFields): {
+  readonly merchant_id: string
+  readonly environment: Environment
+} {
+  return {
+    merchant_id: requiredText(merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(environment, 'environment'),
+  }
+}
+
+/** Maps a question for a merchant's ticket. Throws 1005 without an identifier. */
+export function ticketQueryFromProto(
+  request: OwnerFields & { readonly ticket?: TicketReference | undefined },
+): TicketQuery {
+  const { id } = request.ticket ?? {}
+  if (id?.case === undefined) throw fieldError(1005, 'ticket')
+  return { ...ownerFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
+}
+
+/** Maps the request for a new ticket. Throws 1005 for a required field without a value, 9000 for an unknown word. */
+export function createTicketRequestFromProto(request: CreateTicketRequestProto): CreateTicketRequest {
+  return {
+    ...ownerFromProto(request),
+    policy: {
+      service_ids: request.policy?.serviceIds ?? [],
+      currencies: request.policy?.currencies ?? [],
+    },
+    c_id: requiredText(request.cId, 'c_id'),
+    payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+    title: requiredText(request.title, 'title'),
+    description: requiredText(request.description, 'description'),
+    category: TICKET_CATEGORIES.required(request.category, 'category'),
+    priority: TICKET_PRIORITIES.optional(request.priority, 'priority') ?? 'medium',
+    ...(request.paymentCId === undefined ? {} : { payment_c_id: request.paymentCId }),
+    attachment_ids: request.attachmentIds,
+  }
+}

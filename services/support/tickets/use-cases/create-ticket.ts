@@ -1,0 +1,92 @@
+import type { Client } from '@connectrpc/connect'
+import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Policy } from '#lib/contract/policy.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import { now } from '#lib/platform/time.ts'
+import { type NewTicketFields, newTicket } from '../domain/new-ticket.ts'
+import type { Ticket, TicketPayment } from '../domain/ticket.ts'
+import { keyOfTicket } from '../store/tickets.ts'
+import { findTicket } from './find-ticket.ts'
+
+/** What creating a ticket needs. */
+export interface CreateTicketDeps {
+  readonly tickets: Collection<Ticket>
+  readonly idempotency: Idempotency
+  readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
+}
+
+/** A request for a ticket. The gateway has validated its form. */
+export interface CreateTicketRequest extends NewTicketFields {
+  /** The hash of the request without its `c_id`. */
+  readonly payload_hash: string
+  /** The restrictions of the credential, which apply to the route of the payment. */
+  readonly policy: Policy
+  readonly payment_c_id?: string
+  readonly attachment_ids: readonly string[]
+}
+
+/**
+ * Creates a ticket, once per `c_id`, permanently: a repetition gets the same ticket, as it is by then (S3). Refusals in
+ * their order: 1013 for a `c_id` that was used with another payload, 10005 for a payment issue without a file, 10001 for
+ * a payment that the merchant does not have (3008 for one that the credential may not use), 13001 for a file that does not
+ * exist, 10002 for a payment that has a ticket.
+ */
+export async function createTicket(
+  deps: CreateTicketDeps,
+  request: CreateTicketRequest,
+): Promise<Stored<Ticket>> {
+  const { merchant_id, environment, c_id, payload_hash } = request
+  const key = { merchant_id, environment, method: 'ticket.create', key: c_id }
+  const result = await deps.idempotency.run(key, payload_hash, async (id) => {
+    const ticket_id = id('ticket')
+    await insertTicket(deps, request, ticket_id)
+    return Buffer.from(ticket_id)
+  })
+  const ticket_id = Buffer.from(result).toString()
+  return findTicket(deps.tickets, { merchant_id, environment, by: 'h_id', id: ticket_id })
+}
+
+/** Inserts the ticket. A repetition after a crash finds what the first execution has inserted. */
+async function insertTicket(
+  deps: CreateTicketDeps,
+  request: CreateTicketRequest,
+  ticket_id: string,
+): Promise<void> {
+  const { category, attachment_ids } = request
+  if (category === 'payment_issue' && attachment_ids.length === 0) throw new PublicError(10005)
+  const payment = await findPayment(deps, request)
+  if (attachment_ids.length > 0) throw new PublicError(13001)
+  const ticket = newTicket(request, ticket_id, payment, now())
+  const { stored } = await insertOrGet(deps.tickets, keyOfTicket(ticket), ticket)
+  if (stored.ticket_id !== ticket_id) throw ticketExists(stored)
+}
+
+/** The merchant's payment that the ticket is about. Throws 10001 when the merchant has none with this `c_id`. */
+async function findPayment(
+  { payments }: CreateTicketDeps,
+  { merchant_id, environment, policy, payment_c_id }: CreateTicketRequest,
+): Promise<TicketPayment | undefined> {
+  if (payment_c_id === undefined) return undefined
+  const found = await payments
+    .findPayment({
+      merchantId: merchant_id,
+      environment: environmentToProto(environment),
+      policy: { serviceIds: [...policy.service_ids], currencies: [...policy.currencies] },
+      cId: payment_c_id,
+    })
+    .catch((error: unknown) => {
+      throw error instanceof PublicError && error.code === 6010 ? new PublicError(10001) : error
+    })
+  const { paymentId: payment_id = '', cId: c_id = '', hId: h_id = '' } = found.payment ?? {}
+  if (payment_id === '') throw new TypeError('payments answered without a payment')
+  return { payment_id, c_id, h_id }
+}
+
+/** The refusal of a second ticket for a payment, with the identifiers and the status of the first (spec: Errors). */
+function ticketExists({ c_id, ticket_id, status }: Ticket): PublicError {
+  return new PublicError(10002, { details: { identifiers: { c_id, h_id: ticket_id }, status } })
+}
