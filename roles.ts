@@ -29,6 +29,7 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
   balances: () => import('./services/balances/service.ts'),
   notifier: () => import('./services/notifier/service.ts'),
   payments: () => import('./services/payments/service.ts'),
+  attachments: () => import('./services/attachments/service.ts'),
   support: () => import('./services/support/service.ts'),
   gateway: () => import('./gateway/service.ts'),
 }
@@ -108,6 +109,7 @@ export async function startRoles(
       variables: role_variables,
       clientOf: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
+      tls: rpc.tls,
       bus,
       keyring,
       clock_guard,
@@ -133,8 +135,9 @@ export async function startRoles(
     running.set(name, started)
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
-    // A sandbox in this process may listen on any free port, so the roles after it need its URL.
+    // They may listen on any free port of this process, so the roles after them need their URLs.
     role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
+    role_variables['MULTIHUB_ATTACHMENTS_URL'] ??= urls['attachments_url']
   }
   const serving = await serveRpc(rpc, lifecycle, config, urls)
   await Promise.all([...running.values()].map((role) => role.onServing?.()))

@@ -1,6 +1,7 @@
 import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/platform/config/config.ts'
 import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
+import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'
 import { MERCHANTS_CONFIG } from '../../services/merchants/service.ts'
 import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
@@ -17,6 +18,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   payments: PAYMENTS_CONFIG,
   balances: BALANCES_CONFIG,
   notifier: NOTIFIER_CONFIG,
+  attachments: ATTACHMENTS_CONFIG,
   sandbox: SANDBOX_CONFIG,
 }
 

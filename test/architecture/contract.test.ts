@@ -19,8 +19,8 @@ interface Citation {
   readonly line: number
 }
 
-const RULE = /\b[ABENPRS](?:[1-9]|1[0-9])\b/g
-const RANGE = /\b([ABENPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
+const RULE = /\b[ABEFNPRS](?:[1-9]|1[0-9])\b/g
+const RANGE = /\b([ABEFNPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
 /** The name of a section ends at a punctuation mark or a backtick. It may be in backticks and cross a line. */
 const SECTION = /\bspec:\s+`?([^`,;:()."']*)/g
 

@@ -8,6 +8,7 @@ export const PORT_VARIABLES: readonly string[] = [
   'CONNECT',
   'SANDBOX',
   'PROVIDER',
+  'ATTACHMENTS',
   'HEALTH',
 ].map((name) => `MULTIHUB_${name}_PORT`)
 

@@ -37,7 +37,7 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
   const { home, nats_url, mongodb_uri, hostOf = () => '127.0.0.1', is_one_process = false } = plan
   const callers = [...ROLES, 'operator'].filter((name) => name !== 'sandbox')
   const tokens = Object.fromEntries(callers.map((name) => [name, randomHex(32)]))
-  const [http, sandbox, provider, ...grpc] = await differentFreePorts(3 + ROLES.length)
+  const [http, sandbox, provider, attachments, ...grpc] = await differentFreePorts(4 + ROLES.length)
   const portOf = (role: RoleName | 'all'): string =>
     `${is_one_process || role === 'all' ? grpc[0] : grpc[ROLES.indexOf(role)]}`
   const addresses = ROLES.filter((role) => role !== 'sandbox' && role !== 'gateway').map((role) => [
@@ -58,6 +58,8 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
     MULTIHUB_HTTP_PORT: `${http}`,
     MULTIHUB_SANDBOX_PORT: `${sandbox}`,
     MULTIHUB_PROVIDER_PORT: `${provider}`,
+    MULTIHUB_ATTACHMENTS_PORT: `${attachments}`,
+    MULTIHUB_ATTACHMENTS_URL: `http://${hostOf('attachments')}:${attachments}`,
     MULTIHUB_SANDBOX_URL: `http://127.0.0.1:${sandbox}`,
     ...Object.fromEntries(addresses),
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NO_SCANNER, SCANNER_SETTING } from '#lib/platform/clamd/scanner-setting.ts'
 import {
   type Config,
   ConfigError,
@@ -130,7 +131,7 @@ const TEST_VARIABLES: ConfigSchema = {
 
 /** How the settings of a process are judged. */
 export interface ProcessSettingsRules {
-  /** Permits the setting that only a local run may have: callbacks to addresses that are not public (N9, R4). */
+  /** Permits what only a local run may have: callbacks to addresses that are not public (N9, R4), and no virus scanner (F5). */
   readonly is_local_run: boolean
   /**
    * Loads the settings of the other roles, because processes on one machine may share variables. It is called only when a
@@ -168,6 +169,9 @@ export async function readProcessSettings(
   const { variable: callback_allow } = CALLBACK_ALLOW_SETTING
   if (!is_local_run && variables[callback_allow]?.trim())
     problems.add(`${callback_allow} must not be set: only the local run (npm start) permits it`)
+  const { variable: scanner } = SCANNER_SETTING
+  if (!is_local_run && variables[scanner]?.trim() === NO_SCANNER)
+    problems.add(`${scanner} must not be ${NO_SCANNER}: only the local run (npm start) permits it`)
   if (config === undefined || problems.size > 0) throw new ConfigError([...problems])
   return config
 }

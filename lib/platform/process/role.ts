@@ -4,6 +4,7 @@ import type { Bus } from '#lib/platform/bus/bus.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { ConfigSchema } from '#lib/platform/config/config.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 
@@ -14,6 +15,7 @@ export const ROLES = [
   'balances',
   'notifier',
   'payments',
+  'attachments',
   'support',
   'gateway',
 ] as const
@@ -29,6 +31,8 @@ export interface RoleContext {
   clientOf<S extends DescService>(service: S): Client<S>
   /** A client of one specific process, by `host:port` of its gRPC port: for a role whose processes call each other. */
   clientAt?<S extends DescService>(address: string, service: S): Client<S>
+  /** The TLS material for a role that opens a port for other processes; `undefined` means plain text. */
+  readonly tls?: Tls | undefined
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>

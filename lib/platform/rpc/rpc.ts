@@ -5,7 +5,7 @@ import { type Log, log as processLog } from '#lib/platform/telemetry/log.ts'
 import { createOutgoingConnections } from './client/connections.ts'
 import { createMemoryTransport } from './client/memory-transport.ts'
 import { createCallerAuthenticator } from './credentials/authenticate.ts'
-import { openTls, TLS_RELOAD_MS } from './credentials/tls.ts'
+import { openTls, TLS_RELOAD_MS, type Tls } from './credentials/tls.ts'
 import { logGrpc } from './grpc-log.ts'
 import { serveConnect } from './server/connect-server.ts'
 import { createDispatcher, type RpcEndpoint } from './server/dispatch.ts'
@@ -30,6 +30,8 @@ export interface ServingRpc {
 
 /** The RPC layer of a process: the services that it serves, and the clients of its roles. */
 export interface Rpc {
+  /** The TLS material for connections between processes; `undefined` means plain text. */
+  readonly tls: Tls | undefined
   /** Adds the services of a started role, which the other roles of this process can call from then on. */
   add(services: readonly RpcService[]): void
   /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
@@ -76,6 +78,7 @@ export async function createRpc(
     return connections.to(address)
   }
   return {
+    tls,
     add(added) {
       for (const endpoint of added.flatMap(dispatch)) endpoints.set(endpoint.method, endpoint)
       services.push(...added)

@@ -8,6 +8,7 @@ export const CALLERS = [
   'payments',
   'balances',
   'notifier',
+  'attachments',
   'support',
   'operator',
   'internal',

@@ -59,6 +59,7 @@ export const RPC_SETTINGS = {
   balances_address: address('MULTIHUB_BALANCES_ADDRESS', 'balances'),
   payments_address: address('MULTIHUB_PAYMENTS_ADDRESS', 'payments'),
   notifier_address: address('MULTIHUB_NOTIFIER_ADDRESS', 'notifier'),
+  attachments_address: address('MULTIHUB_ATTACHMENTS_ADDRESS', 'attachments'),
   support_address: address('MULTIHUB_SUPPORT_ADDRESS', 'support'),
 } as const
 

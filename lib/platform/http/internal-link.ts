@@ -1,0 +1,98 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { Readable } from 'node:stream'
+import { Agent } from 'undici'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
+
+/** A request whose body and response are streams. */
+export interface StreamRequest {
+  readonly method: 'GET' | 'PUT'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: AsyncIterable<Uint8Array>
+  /** Ends the exchange, the reading of the response included. */
+  readonly signal: AbortSignal
+}
+
+/** A response whose body is read as it is taken. */
+export interface StreamResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** Sends streams to another role. */
+export interface StreamClient {
+  /** Throws `Unavailable` when there is no response. A body that ends early makes the iteration of it throw. */
+  send(request: StreamRequest): Promise<StreamResponse>
+  close(): Promise<void>
+}
+
+/** The time of a connection that transfers nothing. */
+const INACTIVITY_TIMEOUT_MS = 75_000
+/** A request of this length is cut off by its caller long before. */
+const REQUEST_TIMEOUT_MS = 600_000
+const CONNECT_TIMEOUT_MS = 5_000
+const CONNECTIONS_MAX = 1_024
+/** What one stream buffers in this process, next to the buffers of its sockets. */
+const BUFFER_BYTES = 64 * 1024
+
+/** Makes a server for the streams between our own processes. With TLS it asks callers for a certificate, like gRPC. */
+export function createInternalServer(tls: Tls | undefined, listener: RequestListener): Server {
+  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: 10_000 }
+  const server =
+    tls === undefined
+      ? createServer(limits, listener)
+      : createTlsServer({ ...limits, ...tlsServerOptions(tls) }, listener)
+  if (tls !== undefined && 'setSecureContext' in server) reloadSecureContext(server, tls)
+  server.timeout = INACTIVITY_TIMEOUT_MS
+  server.keepAliveTimeout = 65_000
+  server.maxConnections = CONNECTIONS_MAX
+  return server
+}
+
+/** Makes a client of the server at a base URL. With TLS it presents the certificate of this process. */
+export function createStreamClient(base_url: string, tls: Tls | undefined): StreamClient {
+  let agent = createAgent(tls)
+  tls?.onChange(() => {
+    const before = agent
+    agent = createAgent(tls)
+    void before.close()
+  })
+  return {
+    async send({ method, path, headers = {}, body, signal }) {
+      try {
+        const response = await agent.request({
+          origin: new URL(base_url).origin,
+          path,
+          method,
+          headers,
+          body:
+            body === undefined
+              ? null
+              : Readable.from(body, { objectMode: false, highWaterMark: BUFFER_BYTES }),
+          signal,
+        })
+        return { status: response.statusCode, headers: response.headers, body: response.body }
+      } catch (cause) {
+        throw new Unavailable('the other process gave no response to a stream', { cause })
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function createAgent(tls: Tls | undefined): Agent {
+  const { key, certificate, ca } = tls?.current() ?? {}
+  const identity = tls === undefined ? {} : { key, cert: certificate, ...(ca === undefined ? {} : { ca }) }
+  return new Agent({
+    connect: { ...identity, timeout: CONNECT_TIMEOUT_MS },
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    allowH2: false,
+    // The caller limits the whole exchange with its signal.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}

@@ -1,0 +1,55 @@
+import { defineEffect, isText } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { Attachment } from './attachment.ts'
+
+/** Ends an upload session that was not finalized in time. */
+export const expireSessionEffect = defineEffect({
+  kind: 'expire_session',
+  lane: 'independent',
+  data: {},
+  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:expire`,
+})
+
+/** Deletes bytes that no attachment refers to any more. */
+export const deleteBytesEffect = defineEffect({
+  kind: 'delete_bytes',
+  lane: 'independent',
+  data: { blob_id: isText },
+  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) =>
+    `${blob_id}:delete`,
+})
+
+/** Checks the structure of the content against its type. It reads the whole file, so few run at once. */
+export const inspectContentEffect = defineEffect({
+  kind: 'inspect_content',
+  lane: 'external',
+  data: { blob_id: isText },
+  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) =>
+    `${blob_id}:inspect`,
+})
+
+/** Sends the content to the virus scanner, until the scanner gives a verdict (F5). */
+export const scanContentEffect = defineEffect({
+  kind: 'scan_content',
+  lane: 'external',
+  data: { blob_id: isText },
+  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) => `${blob_id}:scan`,
+})
+
+/** An upload that lost its place may still be storing its last bytes; this is longer than any call of the store. */
+const LATE_BYTES_MS = 60_000
+
+/** The effect that deletes the bytes of an upload. */
+export function deleteBytes(attachment: Attachment, blob_id: string, at: Date): Effect {
+  return deleteBytesEffect.newEffect(attachment, { blob_id }, { at })
+}
+
+/** The same for an upload that did not end in order: its bytes may appear until its lease is long over. */
+export function deleteLateBytes(
+  attachment: Attachment,
+  { blob_id, until }: NonNullable<Attachment['writer']>,
+  at: Date,
+): Effect {
+  const due_at = new Date(Math.max(at.getTime(), until.getTime()) + LATE_BYTES_MS)
+  return deleteBytesEffect.newEffect(attachment, { blob_id }, { at, due_at })
+}

@@ -1,0 +1,75 @@
+import type {
+  AttachmentPurpose,
+  AttachmentStatus,
+  AttachmentType,
+  RejectionReason,
+} from '#lib/contract/attachments.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+
+/** The bytes of a complete upload. */
+export interface Upload {
+  readonly blob_id: string
+  /** The digest of the bytes that arrived, in lower-case hexadecimal. */
+  readonly sha256: string
+  /** The first bytes, by which the type is recognized. */
+  readonly head: Uint8Array
+}
+
+/** The one upload that may write now. Another one may begin when the lease has expired or was given back (F2). */
+export interface Writer {
+  /** The blob that it writes. It is a new one for each try, so that two writers never touch the same bytes. */
+  readonly blob_id: string
+  readonly until: Date
+}
+
+/** What uses an attachment. */
+export interface Claim {
+  /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
+  readonly owner: string
+  /** The calls that made or joined the claim. It ends only when the last of them is refused. */
+  readonly executions: readonly string[]
+}
+
+/** A file of a merchant, without its bytes. */
+export interface Attachment extends EffectDocument {
+  readonly merchant_id: string
+  readonly environment: Environment
+  /** The UUIDv7 that the public interface calls `h_id`. */
+  readonly attachment_id: string
+  readonly purpose: AttachmentPurpose
+  readonly name: string
+  readonly mime_type: AttachmentType
+  readonly size_bytes: number
+  /** The digest that the sender announced. */
+  readonly sha256: string
+  readonly status: AttachmentStatus
+  readonly reason?: RejectionReason
+  /** Set when the file became ready without a virus scan (F5). */
+  readonly scan_skipped?: true
+  /** The end of the upload session; the attachment must be finalized before it (F2). */
+  readonly session_expires_at: Date
+  readonly writer?: Writer
+  readonly upload?: Upload
+  readonly claim?: Claim
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** What identifies an attachment. A merchant cannot name one of another merchant or environment. */
+export type AttachmentIdentity = Pick<Attachment, 'merchant_id' | 'environment' | 'attachment_id'>
+
+/** How long an upload session lives (F2). */
+export const SESSION_MS = 15 * 60 * 1_000
+
+/** Whether the session is open: the upload may still be sent or finalized at this time. */
+export function isSessionOpen({ status, session_expires_at }: Attachment, at: Date): boolean {
+  return (status === 'awaiting_upload' || status === 'uploaded') && at < session_expires_at
+}
+
+/** The status at a time. A session is expired from the second on at which it ends, also before the sweeper has seen it. */
+export function statusAt(attachment: Attachment, at: Date): AttachmentStatus {
+  const { status } = attachment
+  const is_unfinished = status === 'awaiting_upload' || status === 'uploaded'
+  return is_unfinished && !isSessionOpen(attachment, at) ? 'expired' : status
+}

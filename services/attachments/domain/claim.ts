@@ -1,0 +1,54 @@
+import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
+import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Attachment } from './attachment.ts'
+import { refusalUnlessReady } from './refuse-status.ts'
+
+/** One call that claims attachments. */
+export interface ClaimExecution {
+  readonly owner: string
+  readonly purpose: AttachmentPurpose
+  /** A random id, so that a refused call takes back what it claimed itself and nothing else. */
+  readonly execution: string
+}
+
+/** More calls than this never work on one claim at once; the oldest has ended long before. */
+const EXECUTIONS_MAX = 16
+
+/** The refusal of a claim, or `undefined`. `path` is the position of the attachment in the merchant's request. */
+export function claimRefusal(
+  attachment: Attachment,
+  { owner, purpose }: ClaimExecution,
+  path: string,
+  at: Date,
+): PublicError | undefined {
+  if (attachment.purpose !== purpose) return fieldError(9000, path, `an attachment of the purpose ${purpose}`)
+  const refusal = refusalUnlessReady(attachment, at, { description: path })
+  if (refusal !== undefined) return refusal
+  const { claim } = attachment
+  return claim === undefined || claim.owner === owner
+    ? undefined
+    : fieldError(9000, path, 'an attachment that is not used yet')
+}
+
+/**
+ * The attachment with the claim. A repetition joins the claim that exists: two calls for one owner can run at once, and
+ * the refusal of one must not take back what the other one has returned as claimed.
+ */
+export function withClaim(attachment: Attachment, { owner, execution }: ClaimExecution): Attachment {
+  const executions = [...(attachment.claim?.executions ?? []), execution].slice(-EXECUTIONS_MAX)
+  return { ...attachment, claim: { owner, executions } }
+}
+
+/** The attachment after a call was refused; `undefined` when the call had no part in the claim. */
+export function withoutExecution(attachment: Attachment, execution: string): Attachment | undefined {
+  const { claim, ...rest } = attachment
+  if (!claim?.executions.includes(execution)) return undefined
+  const executions = claim.executions.filter((one) => one !== execution)
+  return executions.length === 0 ? rest : { ...attachment, claim: { ...claim, executions } }
+}
+
+/** The attachment without its owner; `undefined` when it has another one or none. */
+export function withoutOwner(attachment: Attachment, owner: string): Attachment | undefined {
+  const { claim, ...rest } = attachment
+  return claim?.owner === owner ? rest : undefined
+}

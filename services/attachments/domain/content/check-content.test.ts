@@ -1,0 +1,181 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { ATTACHMENT_TYPES, type AttachmentType } from '#lib/contract/attachments.ts'
+import { checkContent } from './check-content.ts'
+import {
+  bytesOf,
+  jpeg,
+  jpegSegment,
+  objectStream,
+  pdf,
+  png,
+  pngChunk,
+  webp,
+  webpChunk,
+  zipEnd,
+} from './samples.fixture.ts'
+
+const TYPES = Object.keys(ATTACHMENT_TYPES) as readonly AttachmentType[]
+
+const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
+  'application/pdf': [
+    pdf('<</Type/Page>>'),
+    pdf(objectStream('1 0 <</Type/Page/OpenAction [3 0 R /Fit]>>')),
+    // A name that only begins like an active one.
+    pdf('<</Launcher 1/XFATHER 2>>'),
+    bytesOf(pdf().subarray(0, -1), '\r\n'),
+  ],
+  'image/png': [png(), png(pngChunk('tEXt', Buffer.from('PK\x03\x04')))],
+  'image/jpeg': [
+    jpeg(),
+    jpeg(jpegSegment(0xfe, Buffer.from('a comment'))),
+    bytesOf(jpeg().subarray(0, -2), '\xff\xff\xd9'),
+  ],
+  'image/webp': [webp(), webp(webpChunk('EXIF', Buffer.from('odd')))],
+  'text/plain': [
+    Buffer.from('a\tb\r\nc\f and a longer line'),
+    Buffer.from('\ufeffwith a mark'),
+    Buffer.from('🧾 < 3, as written'),
+    Buffer.from('MZ is a country'),
+  ],
+  'text/csv': [Buffer.from('first;second\n1;2\n')],
+}
+
+// F3
+describe.each(TYPES)('a file of the type %s', (type) => {
+  test('is accepted when it is whole', () => {
+    expect(VALID[type].map((content) => checkContent(content, type))).toEqual(
+      VALID[type].map(() => undefined),
+    )
+  })
+
+  test('is not accepted as any other type', () => {
+    const others = TYPES.filter(
+      (other) => other !== type && !(other.startsWith('text/') && type.startsWith('text/')),
+    )
+    for (const other of others)
+      expect(checkContent(VALID[type][0] ?? Buffer.alloc(0), other)).toBe('wrong_type')
+  })
+
+  test('is refused with a zip archive at its end, also when its own end is the comment of the archive', () => {
+    for (const content of VALID[type]) {
+      expect(checkContent(bytesOf(content, 'PK\x03\x04 an archive', zipEnd()), type)).toBe('malformed')
+      const own_end = content.subarray(-8)
+      expect(checkContent(bytesOf(content.subarray(0, -8), zipEnd(own_end)), type)).toMatch(
+        /malformed|wrong_type/,
+      )
+      expect(checkContent(bytesOf(content, zipEnd(Buffer.from('short of the end'), 3)), type)).toBe(
+        'malformed',
+      )
+    }
+  })
+
+  test('never makes the check throw, whatever its bytes are', () => {
+    const mutated = fc.tuple(
+      fc.constantFrom(...VALID[type]),
+      fc.nat(),
+      fc.nat(),
+      fc.uint8Array({ maxLength: 40 }),
+    )
+    fc.assert(
+      fc.property(mutated, ([content, from, to, put]) => {
+        const at = from % (content.length + 1)
+        const rest = content.subarray(at + (to % (content.length - at + 1)))
+        expect(() =>
+          checkContent(bytesOf(content.subarray(0, at), Buffer.from(put), rest), type),
+        ).not.toThrow()
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+// F3
+describe.each(['application/pdf', 'image/png', 'image/jpeg', 'image/webp'] as const)(
+  'a binary file of the type %s',
+  (type) => {
+    test('is refused when it is cut off anywhere, or longer than it is', () => {
+      for (const content of VALID[type]) {
+        for (let length = 16; length < content.length; length += 1) {
+          const cut = content.subarray(0, length)
+          // White space at the end of a PDF may be missing.
+          if (type === 'application/pdf' && /%%EOF\s*$/.test(cut.toString('latin1'))) continue
+          expect(checkContent(cut, type)).toBe('malformed')
+        }
+        for (const more of ['x', '\0x', '<script>', '\xff\xd9', '%PDF-1.7'])
+          expect(checkContent(bytesOf(content, more), type)).toBe('malformed')
+      }
+    })
+  },
+)
+
+test('a PNG is refused with a wrong checksum, and with a second image', () => {
+  const altered = Buffer.from(png())
+  altered.writeUInt8(altered.readUInt8(20) ^ 1, 20)
+  expect(checkContent(altered, 'image/png')).toBe('malformed')
+  expect(checkContent(bytesOf(png(), png()), 'image/png')).toBe('malformed')
+})
+
+test('a JPEG is refused without a scan, and with a second image', () => {
+  expect(
+    checkContent(bytesOf('\xff\xd8', jpegSegment(0xe0, Buffer.from('JFIF\0')), '\xff\xd9'), 'image/jpeg'),
+  ).toBe('malformed')
+  expect(checkContent(bytesOf(jpeg(), jpeg()), 'image/jpeg')).toBe('malformed')
+})
+
+describe('a PDF', () => {
+  test.each([
+    ['JavaScript', '<</S/JavaScript/JS(app.alert(1))>>'],
+    ['JavaScript with an escaped name', '<</S/J#61vaScr#69pt/JS(app.alert(1))>>'],
+    ['a program to start', '<</S/Launch/F(cmd.exe)>>'],
+    ['an embedded file', '<</Type/EmbeddedFile>>'],
+    ['embedded files', '<</EmbeddedFiles 3 0 R>>'],
+    ['rich media', '<</Subtype/RichMedia>>'],
+    ['a form with scripts', '<</XFA [1 0 R]>>'],
+    ['JavaScript in compressed objects', objectStream('1 0 <</S/JavaScript>>')],
+    [
+      'JavaScript in compressed objects with an escaped name',
+      objectStream('1 0 <</S/JavaScript>>', '/Type/Obj#53tm/N 1'),
+    ],
+  ])('is refused with %s', (_what, object) => {
+    expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
+  })
+
+  test.each([
+    ['is encrypted', '<</Encrypt 5 0 R>>'],
+    [
+      'has compressed objects that cannot be read',
+      '<</Type/ObjStm/Filter/LZWDecode>>\nstream\nnot compressed\nendstream',
+    ],
+    ['has compressed objects without a stream', '<</Type/ObjStm>>'],
+    [
+      'has rearranged compressed objects',
+      objectStream('1 0 <<>>', '/Type/ObjStm/DecodeParms<</Predictor 12>>'),
+    ],
+    ['has more compressed objects than are read', objectStream('x'.repeat(17 * 1024 * 1024))],
+  ])('is refused when it %s', (_what, object) => {
+    expect(checkContent(pdf(object), 'application/pdf')).toBe('malformed')
+  })
+})
+
+describe('a text', () => {
+  test.each([
+    '<html>',
+    '<!DOCTYPE html>',
+    ' \n<svg xmlns="">',
+    '<?xml version="1.0"?>',
+    '\ufeff<script>',
+    '{\\rtf1',
+    '%!PS',
+  ])('is refused when it is another format: %j', (start) =>
+    expect(checkContent(Buffer.from(`${start} and more`), 'text/plain')).toBe('wrong_type'),
+  )
+
+  test.each(['a\0b', 'a\x1bb', '\x7f'])('is refused with control characters: %j', (text) => {
+    expect(checkContent(Buffer.from(`some text that goes before ${text}`), 'text/csv')).toBe('malformed')
+  })
+
+  test('is refused when it is not UTF-8', () => {
+    expect(checkContent(bytesOf('caf\xe9'), 'text/plain')).toBe('malformed')
+  })
+})

@@ -1,0 +1,69 @@
+import type { RejectionReason } from '#lib/contract/attachments.ts'
+import { type Attachment, statusAt } from './attachment.ts'
+import {
+  deleteBytes,
+  deleteLateBytes,
+  expireSessionEffect,
+  inspectContentEffect,
+  scanContentEffect,
+} from './attachment-effects.ts'
+import { hasTypeOf } from './content/magic-bytes.ts'
+
+/**
+ * The attachment after a finalize: `scanning`, or `rejected` when the bytes are not those that were announced. The same
+ * attachment when there is nothing to finalize; its status then says why.
+ */
+export function finalize(attachment: Attachment, at: Date): Attachment {
+  const { upload, mime_type, sha256 } = attachment
+  if (statusAt(attachment, at) !== 'uploaded' || upload === undefined) return attachment
+  if (upload.sha256 !== sha256) return reject(attachment, 'sha256_mismatch', at)
+  if (!hasTypeOf(upload.head, mime_type)) return reject(attachment, 'wrong_type', at)
+  const { writer, ...rest } = attachment
+  const { blob_id } = upload
+  const effects = [
+    ...withoutExpiry(attachment),
+    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
+    inspectContentEffect.newEffect(attachment, { blob_id }, { at }),
+  ]
+  return { ...rest, status: 'scanning', updated_at: at, effects }
+}
+
+/** The attachment after the check of its structure. A result that comes late or twice changes nothing. */
+export function applyInspection(
+  attachment: Attachment,
+  reason: RejectionReason | undefined,
+  at: Date,
+): Attachment {
+  const { upload, status, effects } = attachment
+  if (status !== 'scanning' || upload === undefined) return attachment
+  if (reason !== undefined) return reject(attachment, reason, at)
+  return {
+    ...attachment,
+    effects: [...effects, scanContentEffect.newEffect(attachment, { blob_id: upload.blob_id }, { at })],
+  }
+}
+
+/** What a virus scan came to. Only `clean` makes a file ready; `skipped` does so in a local run without a scanner (F5). */
+export type ScanResult = 'clean' | 'infected' | 'skipped'
+
+/** The attachment after its virus scan. A result that comes late or twice changes nothing. */
+export function applyScan(attachment: Attachment, result: ScanResult, at: Date): Attachment {
+  if (attachment.status !== 'scanning') return attachment
+  if (result === 'infected') return reject(attachment, 'malware', at)
+  const skipped = result === 'skipped' ? { scan_skipped: true as const } : {}
+  return { ...attachment, ...skipped, status: 'ready', updated_at: at }
+}
+
+function reject(attachment: Attachment, reason: RejectionReason, at: Date): Attachment {
+  const { writer, upload, ...rest } = attachment
+  const effects = [
+    ...withoutExpiry(attachment),
+    ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
+    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
+  ]
+  return { ...rest, status: 'rejected', reason, updated_at: at, effects }
+}
+
+function withoutExpiry({ effects }: Attachment): Attachment['effects'] {
+  return effects.filter((effect) => !expireSessionEffect.matches(effect))
+}

@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals'
+import { toScanVerdict } from './scan-verdict.ts'
+
+// F5
+test.each([
+  ['stream: OK', 'clean'],
+  ['stream: Eicar-Test-Signature FOUND', 'infected'],
+  ['stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND', 'none'],
+  ['stream: Heuristics.Limits.Exceeded FOUND', 'none'],
+  ['INSTREAM size limit exceeded. ERROR', 'none'],
+  ["stream: Can't allocate memory ERROR", 'none'],
+  ['stream: OK ', 'none'],
+  [' stream: OK', 'none'],
+  ['stream: ok', 'none'],
+  ['stream: OK\nstream: Eicar FOUND', 'none'],
+  ['OK', 'none'],
+  ['HTTP/1.1 200 OK', 'none'],
+  ['', 'none'],
+])('%j is the verdict %s', (response, verdict) => expect(toScanVerdict(response)).toBe(verdict))

@@ -1,0 +1,115 @@
+import type { AttachmentPurpose, AttachmentType } from '#lib/contract/attachments.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import {
+  type Attachment,
+  isSessionOpen,
+  SESSION_MS,
+  statusAt,
+  type Upload,
+  type Writer,
+} from './attachment.ts'
+import { deleteBytes, deleteLateBytes, expireSessionEffect } from './attachment-effects.ts'
+import { refusalUnlessReady } from './refuse-status.ts'
+
+/** What the sender announces of a file, after its checks. */
+export interface NewFile {
+  readonly name: string
+  readonly mime_type: AttachmentType
+  readonly size_bytes: number
+  readonly sha256: string
+}
+
+/** An attachment to prepare. */
+export interface NewAttachment extends NewFile {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly attachment_id: string
+  readonly purpose: AttachmentPurpose
+}
+
+/** A new attachment, whose upload session begins now. */
+export function openSession(fields: NewAttachment, at: Date): Attachment {
+  const session_expires_at = new Date(at.getTime() + SESSION_MS)
+  return {
+    ...fields,
+    status: 'awaiting_upload',
+    session_expires_at,
+    created_at: at,
+    updated_at: at,
+    effects: [expireSessionEffect.newEffect(fields, {}, { at, due_at: session_expires_at })],
+  }
+}
+
+/**
+ * The attachment while a new upload writes. Throws 13002 when the session has expired, 13003 while another upload writes,
+ * and 1003 or 13004 for an attachment that is finalized. An upload that ended without a word, because its process did,
+ * gives its place away when its lease is over.
+ */
+export function beginUpload(attachment: Attachment, writer: Writer, at: Date): Attachment {
+  refuseUnlessOpen(attachment, at)
+  const { writer: other } = attachment
+  if (other === undefined) return { ...attachment, writer }
+  if (other.until > at)
+    throw new PublicError(13003, {
+      details: { status: attachment.status, reason: 'another upload is in progress' },
+    })
+  return { ...attachment, writer, effects: [...attachment.effects, deleteLateBytes(attachment, other, at)] }
+}
+
+/** The attachment with a longer lease; `undefined` when the upload has lost its place. */
+export function renewUpload(
+  attachment: Attachment,
+  { blob_id, until }: Writer,
+  at: Date,
+): Attachment | undefined {
+  const is_writing = attachment.writer?.blob_id === blob_id && isSessionOpen(attachment, at)
+  return is_writing ? { ...attachment, writer: { blob_id, until } } : undefined
+}
+
+/**
+ * The attachment with all its bytes. An earlier upload of the session is replaced (F2). Throws 13002 when the session has
+ * expired meanwhile, and 13003 when another upload has taken the place of this one.
+ */
+export function completeUpload(attachment: Attachment, upload: Upload, at: Date): Attachment {
+  const { writer, upload: replaced, effects, ...rest } = attachment
+  // A write whose response was lost is repeated.
+  if (replaced?.blob_id === upload.blob_id) return attachment
+  refuseUnlessOpen(attachment, at)
+  if (writer?.blob_id !== upload.blob_id)
+    throw new PublicError(13003, {
+      details: { status: attachment.status, reason: 'another upload is in progress' },
+    })
+  return {
+    ...rest,
+    status: 'uploaded',
+    upload,
+    updated_at: at,
+    effects: replaced === undefined ? effects : [...effects, deleteBytes(attachment, replaced.blob_id, at)],
+  }
+}
+
+/** The attachment after an upload that failed; `undefined` when the upload had lost its place already. */
+export function abandonUpload(attachment: Attachment, blob_id: string): Attachment | undefined {
+  const { writer, ...rest } = attachment
+  return writer?.blob_id === blob_id ? rest : undefined
+}
+
+/** The attachment after its session has ended without a finalize; the same when it was finalized. */
+export function expireSession(attachment: Attachment, at: Date): Attachment {
+  const { writer, upload, ...rest } = attachment
+  if (statusAt(attachment, at) !== 'expired' || attachment.status === 'expired') return attachment
+  const effects = [
+    ...attachment.effects,
+    ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
+    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
+  ]
+  return { ...rest, status: 'expired', updated_at: at, effects }
+}
+
+function refuseUnlessOpen(attachment: Attachment, at: Date): void {
+  if (isSessionOpen(attachment, at)) return
+  const status = statusAt(attachment, at)
+  if (status === 'expired' || status === 'rejected') throw refusalUnlessReady(attachment, at)
+  throw new PublicError(1003, { details: { status, reason: 'the attachment is finalized' } })
+}

@@ -1,0 +1,24 @@
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Attachment } from '../domain/attachment.ts'
+import { expireSessionEffect } from '../domain/attachment-effects.ts'
+import { expireSession } from '../domain/session.ts'
+import type { UploadQuota } from '../domain/upload-quota.ts'
+import { releaseSession } from '../use-cases/upload-sessions.ts'
+
+/** It only writes to the own store, so only crashes use up its tries. */
+const TRIES_MAX = 20
+const LEASE_MS = 10_000
+
+/** Ends a session that was not finalized in time: its place is free again and its bytes are deleted (F2). */
+export function bindExpireSession(upload_quotas: Collection<UploadQuota>): BoundEffect<Attachment> {
+  return expireSessionEffect.bind<Attachment>({
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    async run(_effect, attachment) {
+      await releaseSession(upload_quotas, attachment)
+      return (current) => expireSession(current, now())
+    },
+  })
+}

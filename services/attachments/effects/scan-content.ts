@@ -1,0 +1,58 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createBudget } from '#lib/patterns/effects/budget.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { scanStream } from '#lib/platform/clamd/scan-stream.ts'
+import { NO_SCANNER, type Scanner } from '#lib/platform/clamd/scanner-setting.ts'
+import type { Blobs } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Attachment } from '../domain/attachment.ts'
+import { scanContentEffect } from '../domain/attachment-effects.ts'
+import { applyScan, type ScanResult } from '../domain/finalize.ts'
+import { toScanVerdict } from '../domain/scan-verdict.ts'
+import { readBytes } from '../use-cases/read-bytes.ts'
+
+/** clamd works with as many threads by default, and each scan holds a connection. */
+const SCANS_MAX = 8
+const SCAN_TIMEOUT_MS = 20_000
+const LEASE_MS = 30_000
+/** A scanner that is down for a day delays each file by at most this much after it is back. */
+const BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
+
+/**
+ * Scans a file for viruses, again and again until there is a verdict (F5). Without a configured scanner it never runs, so
+ * that files wait for a process that has one.
+ */
+export function bindScanContent(files: Blobs, scanner: Scanner | undefined): BoundEffect<Attachment> {
+  return scanContentEffect.bind<Attachment>({
+    lease_ms: LEASE_MS,
+    // A file without a verdict is never given up, and never accepted.
+    tries_max: Number.POSITIVE_INFINITY,
+    backoff: BACKOFF,
+    budget: createBudget(scanner === undefined ? 0 : SCANS_MAX),
+    async run({ data }, { attachment_id }) {
+      const result = await scan(files, data.blob_id, scanner, attachment_id)
+      return (current) => applyScan(current, result, now())
+    },
+  })
+}
+
+async function scan(
+  files: Blobs,
+  blob_id: string,
+  scanner: Scanner | undefined,
+  attachment_id: string,
+): Promise<ScanResult> {
+  if (scanner === undefined) throw new Unavailable('no virus scanner is configured; set MULTIHUB_SCANNER')
+  if (scanner === NO_SCANNER) {
+    log.warn({ attachment_id }, 'MULTIHUB_SCANNER=none: a file is accepted without a virus scan')
+    return 'skipped'
+  }
+  const response = await scanStream(scanner, await readBytes(files, blob_id), SCAN_TIMEOUT_MS)
+  const verdict = toScanVerdict(response)
+  if (verdict === 'none')
+    throw new Unavailable('the virus scanner gave no verdict', { cause: new Error(response) })
+  if (verdict === 'infected')
+    log.warn({ attachment_id, reason: response }, 'the virus scanner rejected a file')
+  return verdict
+}

@@ -1,0 +1,145 @@
+import type { NewFile as NewFileProto } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { now } from '#lib/platform/time.ts'
+import type { AttachmentIdentity } from '../domain/attachment.ts'
+import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { checkNewFile } from '../domain/new-file.ts'
+import type { NewFile } from '../domain/session.ts'
+import { CLAIM_MAX, claimAttachments, releaseAttachments } from '../use-cases/claim-attachments.ts'
+import type { AttachmentsDeps } from '../use-cases/deps.ts'
+import { finalizeAttachment } from '../use-cases/finalize-attachment.ts'
+import { getAttachment, getAttachments } from '../use-cases/get-attachment.ts'
+import { DOWNLOAD_LINK_MS, linkTo } from '../use-cases/link.ts'
+import { prepareAttachment } from '../use-cases/prepare-attachment.ts'
+
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  prepareAttachment: ['gateway'],
+  finalizeAttachment: ['gateway'],
+  prepareEvidence: ['operator'],
+  finalizeEvidence: ['operator'],
+  getAttachment: ['gateway', 'operator'],
+  getAttachments: ['support', 'operator', 'internal'],
+  claimAttachments: ['support'],
+  releaseAttachments: ['support'],
+} as const
+
+/** The most attachments that one call reads. */
+const READ_MAX = 1_000
+
+/** Serves the RPCs of attachments. The bytes travel over the port for transfers. */
+export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
+  return rpcService(AttachmentService, PERMISSIONS, {
+    async prepareAttachment(request) {
+      return prepareAttachment(deps, {
+        ...ownerOf(request),
+        ...fileOf(request.file),
+        purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
+        method: 'attachment.prepare',
+        operation_id: requiredText(request.operationId, 'operation_id'),
+        payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+      })
+    },
+    async finalizeAttachment(request) {
+      return finalizeAttachment(deps, {
+        ...identityOf(request),
+        permitted_purposes: request.permittedPurposes.map((purpose, position) =>
+          ATTACHMENT_PURPOSES.required(purpose, `permitted_purposes.${position}`),
+        ),
+        method: 'attachment.finalize',
+        operation_id: requiredText(request.operationId, 'operation_id'),
+        payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+      })
+    },
+    async prepareEvidence(request) {
+      const file = fileOf(request.file)
+      const { attachment, upload } = await prepareAttachment(deps, {
+        ...ownerOf(request),
+        ...file,
+        purpose: 'chargeback_evidence',
+        method: 'evidence.prepare',
+        operation_id: requiredText(request.operationId, 'operation_id'),
+        payload_hash: payloadHash({ ...file }),
+      })
+      return { attachment, upload }
+    },
+    async finalizeEvidence(request) {
+      const identity = identityOf(request)
+      const { attachment } = await finalizeAttachment(deps, {
+        ...identity,
+        permitted_purposes: ['chargeback_evidence'],
+        method: 'evidence.finalize',
+        operation_id: requiredText(request.operationId, 'operation_id'),
+        payload_hash: payloadHash(identity.attachment_id),
+      })
+      return { attachment }
+    },
+    async getAttachment(request) {
+      const attachment = await getAttachment(deps, identityOf(request))
+      const at = now()
+      const expires_at = new Date(at.getTime() + DOWNLOAD_LINK_MS)
+      return {
+        attachment: attachmentToProto(attachment, at),
+        ...(attachment.status === 'ready'
+          ? { download: linkTo(deps.keyring, 'download', attachment, expires_at) }
+          : {}),
+      }
+    },
+    async getAttachments(request) {
+      const ids = checkedIds(request.attachmentIds, READ_MAX)
+      const attachments = await getAttachments(deps, ownerOf(request), ids)
+      return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
+    },
+    async claimAttachments(request) {
+      const attachments = await claimAttachments(deps, {
+        ...ownerOf(request),
+        purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
+        attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
+        owner: requiredText(request.owner, 'owner'),
+      })
+      return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
+    },
+    async releaseAttachments(request) {
+      await releaseAttachments(deps, {
+        ...ownerOf(request),
+        attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
+        owner: requiredText(request.owner, 'owner'),
+      })
+      return {}
+    },
+  })
+}
+
+function ownerOf(request: { readonly merchantId: string; readonly environment: number }): {
+  readonly merchant_id: string
+  readonly environment: Environment
+} {
+  return {
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+  }
+}
+
+function identityOf(request: {
+  readonly merchantId: string
+  readonly environment: number
+  readonly attachmentId: string
+}): AttachmentIdentity {
+  return { ...ownerOf(request), attachment_id: requiredText(request.attachmentId, 'attachment_id') }
+}
+
+function fileOf(given: NewFileProto | undefined): NewFile {
+  const { name, mimeType, sizeBytes, sha256 } = requiredMessage(given, 'file')
+  return checkNewFile({ name, mime_type: mimeType, size_bytes: sizeBytes, sha256 })
+}
+
+function checkedIds(attachment_ids: readonly string[], max: number): readonly string[] {
+  if (attachment_ids.length <= max) return attachment_ids
+  throw fieldError(9000, 'attachment_ids', `at most ${max} entries`)
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../test/support/scripted-clamd.ts'
+import { type AttachmentsFixture, MERCHANT, startAttachments, TEXT } from './attachments.fixture.ts'
+import { openAttachmentsStore } from './store/attachments-store.ts'
+
+let clamd: ScriptedClamd
+let fixture: AttachmentsFixture
+let restoreClock: () => void
+beforeEach(async () => {
+  // Pauses between tries and time limits of a minute pass in a second.
+  const clock = createAdjustableClock()
+  restoreClock = useClock(clock)
+  clamd = await startScriptedClamd()
+  fixture = await startAttachments({ MULTIHUB_SCANNER: clamd.address })
+  clock.setRate(50)
+})
+afterEach(async () => {
+  await fixture[Symbol.asyncDispose]()
+  await clamd.close().catch(() => {})
+  restoreClock()
+})
+
+async function scanning(): Promise<string> {
+  const { id, path } = await fixture.prepare()
+  await fixture.put(path, TEXT)
+  await fixture.finalize(id)
+  return id
+}
+
+const statusOf = async (id: string) => {
+  const request = { merchantId: MERCHANT, environment: Environment.TEST, attachmentId: id }
+  return fixture.gateway.getAttachment(request)
+}
+
+/** Waits until the scan of a file was tried several times. */
+async function triedOften(id: string): Promise<void> {
+  const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+  await eventually(
+    () => attachments.get({ merchant_id: MERCHANT, environment: 'test', attachment_id: id }),
+    (attachment) => (attachment?.effects.find(({ kind }) => kind === 'scan_content')?.tries ?? 0) >= 3,
+  )
+}
+
+// F5
+describe('a file', () => {
+  test('is ready after an exact clean verdict on exactly its bytes', async () => {
+    const id = await scanning()
+    await fixture.untilStatus(id, AttachmentStatus.READY)
+    expect(clamd.received).toEqual([TEXT])
+    const { attachment, download } = await statusOf(id)
+    expect(attachment?.scanSkipped).toBe(false)
+    expect(download?.path).toMatch(/^\/public\/api\/multihub\/attachments\/download\//)
+  })
+
+  test('is rejected when a virus is found, without naming it to the merchant', async () => {
+    clamd.behave((socket) => void socket.end('stream: Eicar-Test-Signature FOUND\0'))
+    const id = await scanning()
+    await fixture.untilStatus(id, AttachmentStatus.REJECTED)
+    const { attachment, download } = await statusOf(id)
+    expect({ reason: attachment?.reason, download }).toEqual({ reason: 'malware', download: undefined })
+  })
+
+  test.each([
+    ['is rubbish', 'rubbish\0'],
+    ['is nearly right', 'stream: OK \0'],
+    ['is an error', 'INSTREAM size limit exceeded. ERROR\0'],
+    ['is a limit that was hit', 'stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND\0'],
+    ['has no end', 'stream: OK'],
+  ])('stays scanning while the response %s, and is tried again', async (_what, response) => {
+    clamd.behave((socket) => void socket.end(response))
+    const id = await scanning()
+    await triedOften(id)
+    expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
+    clamd.behave((socket) => void socket.end(CLEAN))
+    await fixture.untilStatus(id, AttachmentStatus.READY)
+  })
+
+  test('stays scanning while the scanner hangs', async () => {
+    clamd.behave(() => {})
+    const id = await scanning()
+    await triedOften(id)
+    expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
+    clamd.behave((socket) => void socket.end(CLEAN))
+    await fixture.untilStatus(id, AttachmentStatus.READY)
+  })
+
+  test('stays scanning while the scanner is stopped', async () => {
+    await clamd.close()
+    const id = await scanning()
+    await triedOften(id)
+    expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
+  })
+})

@@ -1,0 +1,87 @@
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { NO_SCANNER, SCANNER_SETTING, type Scanner } from '#lib/platform/clamd/scanner-setting.ts'
+import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
+import { portSetting } from '#lib/platform/config/settings.ts'
+import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
+import type { Listening } from '#lib/platform/process/listen.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import type { Attachment } from './domain/attachment.ts'
+import { bindDeleteBytes } from './effects/delete-bytes.ts'
+import { bindExpireSession } from './effects/expire-session.ts'
+import { bindInspectContent } from './effects/inspect-content.ts'
+import { bindScanContent } from './effects/scan-content.ts'
+import { createAttachmentRpc } from './rpc/attachment-service.ts'
+import { keyOfAttachment } from './store/attachments.ts'
+import { openAttachmentsStore } from './store/attachments-store.ts'
+import { serveTransfers } from './transfer/transfer-server.ts'
+import type { AttachmentsDeps } from './use-cases/deps.ts'
+
+/** The settings of the attachments service. */
+export const ATTACHMENTS_CONFIG = {
+  host: HOST_SETTING,
+  port: describedSetting(
+    'The port at which gateways send and fetch the bytes of attachments.',
+    portSetting('MULTIHUB_ATTACHMENTS_PORT', 9095),
+  ),
+  scanner: SCANNER_SETTING,
+}
+
+/** The attachments service: upload sessions, the bytes, their checks and virus scans, and who uses them. */
+export const role: Role = {
+  name: 'attachments',
+  openCollections: openAttachmentsStore,
+  settings: ATTACHMENTS_CONFIG,
+  async start(context) {
+    const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)
+    const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(
+      await context.openStore(),
+    )
+    warnWithoutScanner(scanner)
+    const runner = createEffectRunner<Attachment>({
+      collection: attachments,
+      clock_guard: context.clock_guard,
+      keyOf: keyOfAttachment,
+      effects: [
+        bindExpireSession(upload_quotas),
+        bindDeleteBytes(files),
+        bindInspectContent(files),
+        bindScanContent(files, scanner),
+      ],
+    })
+    const deps: AttachmentsDeps = {
+      attachments,
+      upload_quotas,
+      files,
+      runner,
+      idempotency: createIdempotency(idempotency_records),
+      keyring: context.keyring,
+    }
+    let listening: Listening | undefined
+    return {
+      services: [createAttachmentRpc(deps)],
+      async open() {
+        const { draining, tls } = context
+        const address = { host, port, variable: 'MULTIHUB_ATTACHMENTS_PORT', draining }
+        listening = await serveTransfers(deps, tls, address)
+        runner.start()
+        const scheme = tls === undefined ? 'http' : 'https'
+        return { attachments_url: `${scheme}://${listening.host_and_port}` }
+      },
+      limitations: () => (scanner === undefined ? ['no virus scanner: uploaded files wait'] : []),
+      async stop() {
+        await listening?.close()
+        await runner.stop()
+      },
+    }
+  },
+}
+
+/** Says once what the choice of a scanner means, because nothing else shows it until a file is uploaded. */
+function warnWithoutScanner(scanner: Scanner | undefined): void {
+  if (scanner === undefined)
+    log.warn({}, 'MULTIHUB_SCANNER is not set: uploaded files stay in the status scanning and cannot be used')
+  if (scanner === NO_SCANNER)
+    log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
+}

@@ -1,0 +1,26 @@
+import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
+import type { Blobs, Collection, Store } from '#lib/platform/store/store.ts'
+import type { Attachment } from '../domain/attachment.ts'
+import type { UploadQuota } from '../domain/upload-quota.ts'
+import { ATTACHMENTS } from './attachments.ts'
+import { UPLOAD_QUOTAS } from './upload-quotas.ts'
+
+/** What the attachments service keeps. */
+export interface AttachmentsStore {
+  readonly attachments: Collection<Attachment>
+  readonly upload_quotas: Collection<UploadQuota>
+  /** The requests under an `operation_id`, with their results. They are kept permanently (S3). */
+  readonly idempotency_records: Collection<IdempotencyRecord>
+  /** The bytes of uploads. */
+  readonly files: Blobs
+}
+
+/** Opens the collections and the blobs. */
+export async function openAttachmentsStore(store: Store): Promise<AttachmentsStore> {
+  return {
+    attachments: await store.collection<Attachment>(ATTACHMENTS),
+    upload_quotas: await store.collection<UploadQuota>(UPLOAD_QUOTAS),
+    idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
+    files: await store.blobs('files'),
+  }
+}

@@ -1,0 +1,14 @@
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { Attachment } from '../domain/attachment.ts'
+import type { AttachmentsStore } from '../store/attachments-store.ts'
+
+/** What the use cases of attachments work with. */
+export interface AttachmentsDeps extends Pick<AttachmentsStore, 'attachments' | 'upload_quotas' | 'files'> {
+  /** The only writer of attachments. */
+  readonly runner: EffectRunner<Attachment>
+  readonly idempotency: Idempotency
+  /** Makes and opens the links to bytes. */
+  readonly keyring: Keyring
+}

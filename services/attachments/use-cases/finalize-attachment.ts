@@ -1,0 +1,56 @@
+import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import { FinalizeAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { now } from '#lib/platform/time.ts'
+import { type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
+import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { finalize } from '../domain/finalize.ts'
+import { refusalUnlessReady } from '../domain/refuse-status.ts'
+import { keyOfAttachment } from '../store/attachments.ts'
+import type { AttachmentsDeps } from './deps.ts'
+import { releaseSession } from './upload-sessions.ts'
+
+/** A request to finalize an upload. */
+export interface FinalizeRequest extends AttachmentIdentity {
+  readonly method: 'attachment.finalize' | 'evidence.finalize'
+  /** An attachment of another purpose is 3008. */
+  readonly permitted_purposes: readonly AttachmentPurpose[]
+  readonly operation_id: string
+  readonly payload_hash: string
+}
+
+/**
+ * Checks the uploaded bytes and queues their inspection and scan, once per `operation_id` (F3). Throws 13001 for an
+ * unknown attachment, 13002 after the session, 13003 before the upload is complete, and 13004, with the reason, for bytes
+ * that are not those that were announced. An attachment that is finalized already stays as it is.
+ */
+export async function finalizeAttachment(
+  deps: AttachmentsDeps,
+  request: FinalizeRequest,
+): Promise<MessageShape<typeof FinalizeAttachmentResponseSchema>> {
+  const { merchant_id, environment, method, operation_id, payload_hash } = request
+  const key = { merchant_id, environment, method, key: operation_id }
+  const response = await deps.idempotency.run(key, payload_hash, async () => {
+    const attachment = attachmentToProto(await finalizeNow(deps, request), now())
+    const message = create(FinalizeAttachmentResponseSchema, { attachment })
+    return toBinary(FinalizeAttachmentResponseSchema, message)
+  })
+  return fromBinary(FinalizeAttachmentResponseSchema, response)
+}
+
+async function finalizeNow({ runner, upload_quotas }: AttachmentsDeps, request: FinalizeRequest) {
+  const { permitted_purposes } = request
+  const finalized = await runner.update(keyOfAttachment(request), (current) => {
+    if (!permitted_purposes.includes(current.purpose)) throw new PublicError(3008)
+    const next = finalize(current, now())
+    return next === current ? undefined : next
+  })
+  if (finalized === undefined) throw new PublicError(13001)
+  const status = statusAt(finalized, now())
+  if (status === 'scanning' || status === 'ready' || status === 'rejected')
+    await releaseSession(upload_quotas, finalized)
+  runner.runEffectsInBackground(finalized)
+  if (status === 'scanning' || status === 'ready') return finalized
+  throw refusalUnlessReady(finalized, now())
+}

@@ -1,0 +1,46 @@
+import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import { PrepareAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { now } from '#lib/platform/time.ts'
+import { type Attachment, SESSION_MS } from '../domain/attachment.ts'
+import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { type NewAttachment, openSession } from '../domain/session.ts'
+import type { AttachmentsDeps } from './deps.ts'
+import { linkTo } from './link.ts'
+import { reserveSession } from './upload-sessions.ts'
+
+/** A request for an upload session. */
+export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
+  /** Keeps the keys of merchants and of the operator apart. */
+  readonly method: 'attachment.prepare' | 'evidence.prepare'
+  readonly operation_id: string
+  readonly payload_hash: string
+}
+
+/**
+ * Opens an upload session, once per `operation_id`; a repetition gets the same response, link included. Throws 1013 for a
+ * key that was used with another payload, and 1000 with HTTP 429 beyond the limits of open sessions (F4).
+ */
+export async function prepareAttachment(
+  deps: AttachmentsDeps,
+  { method, operation_id, payload_hash, ...fields }: PrepareRequest,
+): Promise<MessageShape<typeof PrepareAttachmentResponseSchema>> {
+  const { merchant_id, environment } = fields
+  const key = { merchant_id, environment, method, key: operation_id }
+  const response = await deps.idempotency.run(key, payload_hash, async (id) => {
+    const attachment = await open(deps, { ...fields, attachment_id: id('attachment') })
+    const upload = linkTo(deps.keyring, 'upload', attachment, attachment.session_expires_at)
+    return toBinary(
+      PrepareAttachmentResponseSchema,
+      create(PrepareAttachmentResponseSchema, { attachment: attachmentToProto(attachment, now()), upload }),
+    )
+  })
+  return fromBinary(PrepareAttachmentResponseSchema, response)
+}
+
+async function open({ upload_quotas, runner }: AttachmentsDeps, fields: NewAttachment): Promise<Attachment> {
+  const { attachment_id, size_bytes } = fields
+  const at = now()
+  const expires_at = new Date(at.getTime() + SESSION_MS)
+  await reserveSession(upload_quotas, fields, { attachment_id, size_bytes, expires_at })
+  return (await runner.insertOrGet(openSession(fields, at))).stored
+}

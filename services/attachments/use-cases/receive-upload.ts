@@ -1,0 +1,95 @@
+import { createHash, type Hash } from 'node:crypto'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { every, now } from '#lib/platform/time.ts'
+import type { Attachment, Upload } from '../domain/attachment.ts'
+import { HEAD_BYTES } from '../domain/content/magic-bytes.ts'
+import { abandonUpload, beginUpload, completeUpload, renewUpload } from '../domain/session.ts'
+import { keyOfAttachment } from '../store/attachments.ts'
+import type { AttachmentsDeps } from './deps.ts'
+
+/** How long the place of the writer is kept after its process has died. */
+const WRITER_LEASE_MS = 15_000
+const RENEW_MS = 5_000
+
+type UploadDeps = Pick<AttachmentsDeps, 'files' | 'runner'>
+
+/**
+ * Stores the bytes of an upload while they arrive. Only one upload per session writes at a time, each to a blob of its own,
+ * which the attachment names before the first byte: so a crash leaves nothing that is not deleted later. An upload that
+ * breaks off leaves the session open for the next one (F2). Throws 13001, 13002, 13003, 13004 or 1003 for the session,
+ * 9000 for a wrong length, and what `bytes` throws.
+ */
+export async function receiveUpload(
+  deps: UploadDeps,
+  link: AttachmentLink,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<Attachment> {
+  const { runner, files } = deps
+  const key = keyOfAttachment(link)
+  const blob_id = `${link.attachment_id}-${randomHex(8)}`
+  const newLease = () => ({ blob_id, until: new Date(now().getTime() + WRITER_LEASE_MS) })
+  const begun = await runner.update(key, (current) => beginUpload(current, newLease(), now()))
+  if (begun === undefined) throw new PublicError(13001)
+
+  let has_place = true
+  const renewal = every(
+    RENEW_MS,
+    async () => {
+      const renewed = await runner.update(key, (current) => renewUpload(current, newLease(), now()))
+      has_place = renewed?.writer?.blob_id === blob_id
+    },
+    (error) =>
+      log.warn({ attachment_id: link.attachment_id, error }, 'the place of an upload was not renewed'),
+  )
+  try {
+    const received = receiver(bytes, link.size_bytes, () => has_place)
+    await files.put(blob_id, received.bytes)
+    const upload: Upload = { blob_id, ...received.digest() }
+    const completed = await runner.update(key, (current) => completeUpload(current, upload, now()))
+    if (completed === undefined) throw new PublicError(13001)
+    runner.runEffectsInBackground(completed)
+    return completed
+  } catch (error) {
+    await giveUp(deps, link, blob_id).catch((failure: unknown) =>
+      log.warn(
+        { attachment_id: link.attachment_id, error: failure },
+        'an upload that failed keeps its place until its lease ends',
+      ),
+    )
+    throw error
+  } finally {
+    renewal.cancel()
+  }
+}
+
+/** Frees the place of an upload that failed, and deletes its bytes unless the attachment has them after all. */
+async function giveUp({ runner, files }: UploadDeps, link: AttachmentLink, blob_id: string): Promise<void> {
+  const attachment = await runner.update(keyOfAttachment(link), (current) => abandonUpload(current, blob_id))
+  if (attachment?.upload?.blob_id !== blob_id) await files.delete(blob_id)
+}
+
+/** The bytes on their way, with their digest. Ends with an error at the first byte too many, and after too few. */
+function receiver(
+  bytes: AsyncIterable<Uint8Array>,
+  size_bytes: number,
+  hasPlace: () => boolean,
+): { bytes: AsyncIterable<Uint8Array>; digest: () => Pick<Upload, 'sha256' | 'head'> } {
+  const hash: Hash = createHash('sha256')
+  let head = Buffer.alloc(0)
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    let length = 0
+    for await (const chunk of bytes) {
+      if (!hasPlace()) throw new PublicError(13003, { details: { reason: 'another upload is in progress' } })
+      length += chunk.length
+      if (length > size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
+      hash.update(chunk)
+      yield chunk
+    }
+    if (length < size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
+  }
+  return { bytes: counted(), digest: () => ({ sha256: hash.digest('hex'), head }) }
+}
