@@ -3,7 +3,7 @@ import { sleep } from '#lib/platform/time.ts'
 const READ_TRIES_MAX = 30
 const READ_PAUSE_MS = 1_000
 
-/** Reads all pages of a list. A page that the system cannot read now is read again, for half a minute. */
+/** Reads all pages of a list, each with `persist`. */
 export async function readAll<T>(
   readPage: (page_token: string) => Promise<{ readonly items: readonly T[]; readonly nextPageToken: string }>,
 ): Promise<readonly T[]> {
@@ -32,7 +32,8 @@ export async function mapConcurrently<T, R>(
   return results
 }
 
-async function persist<T>(read: () => Promise<T>): Promise<T> {
+/** Reads. What the system cannot read now, on a slow machine say, is read again, for half a minute. */
+export async function persist<T>(read: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await read()
