@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process'
+import { chownSync, cpSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+
+import { extname, join, resolve } from 'node:path'
+import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
+
+/**
+ * `node deploy/image/assemble.ts ROOT` writes what the image contains below ROOT: the product in `ROOT/app`, the pinned
+ * Node.js in `ROOT/nodejs/bin/node`. The Dockerfile runs it with the root `/`; without a container engine the same folder
+ * can be started where it is. The folder cannot be moved afterwards: the compile cache knows its files by their paths.
+ */
+const PROJECT = resolve(import.meta.dirname, '../..')
+const PRODUCT = ['main.ts', 'roles.ts', 'migrate.ts', 'package.json', 'package-lock.json', 'LICENSE'] as const
+const FOLDERS = ['gateway', 'gen', 'lib', 'services'] as const
+/** Files of the project that only tests use. */
+const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/
+/** The unprivileged user of the final image, who owns nothing in it. */
+const NONROOT = 65_532
+/** Loads the code of every role and ends. */
+const LOAD_ROLES =
+  'const { loadRoles } = await import("./roles.ts"); const { ROLES } = await import("./lib/platform/process/role.ts"); await loadRoles(ROLES); (await import("node:module")).flushCompileCache()'
+
+/** Folders of packages that their users never load. */
+const UNUSED_FOLDERS = new Set([
+  'test',
+  'tests',
+  'bench',
+  'benchmark',
+  'benchmarks',
+  'example',
+  'examples',
+  'docs',
+])
+
+/**
+ * Whether nothing at run time reads a file of a package: types, maps, the sources that it was compiled from, texts, and
+ * native code for other versions of Node.js and other C libraries. Licences stay.
+ */
+function neverRuns(name: string): boolean {
+  if (/^(licen[cs]e|notice|copying)/i.test(name)) return false
+  return /\.(map|md|markdown|[cm]?tsx?|flow|ya?ml|c|cc|cpp|h|gyp|abi\d+\.\w+\.node|musl\.node)$/i.test(name)
+}
+
+const [root_word] = process.argv.slice(2)
+if (root_word === undefined) {
+  process.stderr.write('usage: node deploy/image/assemble.ts ROOT\n')
+  process.exit(1)
+}
+const root = resolve(root_word)
+const app = join(root, 'app')
+step('copy the product', copyProduct)
+step('install the dependencies', () => npm(app, ['ci', '--omit=dev', '--ignore-scripts']))
+step('install Node.js', installNode)
+step('remove what never runs', () => prune(join(app, 'node_modules')))
+step('compile', warmCompileCache)
+
+function step(name: string, work: () => void): void {
+  process.stderr.write(`image: ${name}\n`)
+  work()
+}
+
+function copyProduct(): void {
+  mkdirSync(app, { recursive: true })
+  for (const name of [...PRODUCT, ...FOLDERS])
+    cpSync(join(PROJECT, name), join(app, name), {
+      recursive: true,
+      filter: (path) => !TEST_FILE.test(path) && extname(path) !== '.md',
+    })
+}
+
+/** The package of Node.js is pinned with its hash in the lock file of `scripts/runtime`, like every other package. */
+function installNode(): void {
+  const folder = join(root, 'nodejs/install')
+  mkdirSync(folder, { recursive: true })
+  for (const name of ['package.json', 'package-lock.json'])
+    cpSync(join(PROJECT, 'scripts/runtime', name), join(folder, name))
+  npm(folder, ['ci', '--ignore-scripts'])
+  const installed = join(folder, 'node_modules', `node-linux-${process.arch}`)
+  mkdirSync(join(root, 'nodejs/bin'), { recursive: true })
+  cpSync(join(installed, 'bin/node'), join(root, 'nodejs/bin/node'))
+  cpSync(join(installed, 'LICENSE'), join(root, 'nodejs/LICENSE'))
+  rmSync(folder, { recursive: true })
+}
+
+function prune(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    if (!lstatSync(path).isDirectory()) {
+      if (neverRuns(name)) rmSync(path)
+    } else if (UNUSED_FOLDERS.has(name)) rmSync(path, { recursive: true })
+    else prune(path)
+  }
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}
+
+/** As the final user, because the cache is kept by user. A builder without that right makes it for itself. */
+function warmCompileCache(): void {
+  const cache = join(app, '.cache')
+  const { status } = spawnSync(
+    join(root, 'nodejs/bin/node'),
+    [...NODE_OPTIONS, '--input-type=module', '--eval', LOAD_ROLES],
+    { cwd: app, env: { NODE_COMPILE_CACHE: cache }, stdio: ['ignore', 2, 2], ...ownerOf(cache) },
+  )
+  if (status !== 0) fail('the roles could not be loaded')
+}
+
+/** Makes the cache's folder. Returns whom the compiler runs as: the final user, when this process may choose. */
+function ownerOf(cache: string): { readonly uid?: number; readonly gid?: number } {
+  mkdirSync(cache)
+  if (process.getuid?.() !== 0) return {}
+  chownSync(cache, NONROOT, NONROOT)
+  return { uid: NONROOT, gid: NONROOT }
+}
+
+function npm(folder: string, words: readonly string[]): void {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  const { status } = spawnSync('npm', [...words, ...quiet], { cwd: folder, stdio: ['ignore', 2, 2] })
+  if (status !== 0) fail(`npm ${words.join(' ')} failed in ${folder}`)
+}
+
+function fail(sentence: string): never {
+  process.stderr.write(`image: ${sentence}\n`)
+  process.exit(1)
+}

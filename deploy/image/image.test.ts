@@ -1,0 +1,121 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { testWith } from '../../test/support/needs.ts'
+
+/** What the base image adds: the C and C++ libraries and the certificates. */
+const BASE = { bytes: 25e6, packed_bytes: 11e6 }
+const DOCKERFILE = readFileSync(join(import.meta.dirname, 'Dockerfile'), 'utf8')
+const NONROOT = 65_532
+
+let root: string
+let files: readonly string[]
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'multihub-image-'))
+  // The final user reads it.
+  chmodSync(root, 0o755)
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'assemble.ts'), root], {
+    timeout: HANG_LIMIT_MS,
+  })
+  files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+}, HANG_LIMIT_MS)
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+test('the image is at most 200 MB, and at most 70 MB compressed', () => {
+  const bytes = files.reduce((sum, file) => sum + statSync(join(root, file)).size, BASE.bytes)
+  expect(bytes).toBeLessThan(200e6)
+  const packed = execFileSync('sh', ['-c', `tar c -C '${root}' . | gzip | wc -c`], { encoding: 'utf8' })
+  expect(Number(packed) + BASE.packed_bytes).toBeLessThan(70e6)
+})
+
+test('the image has the pinned Node.js, started with the options of the project', () => {
+  const version = execFileSync(join(root, 'nodejs/bin/node'), ['--version'], { encoding: 'utf8' })
+  const { optionalDependencies } = JSON.parse(readFileSync('scripts/runtime/package.json', 'utf8'))
+  expect(version.trim()).toBe(`v${optionalDependencies[`node-linux-${process.arch}`]}`)
+  expect(entrypoint()).toEqual(['/nodejs/bin/node', ...NODE_OPTIONS, '/app/main.ts'])
+})
+
+test('the image has the code of all roles compiled, and nothing of tests and development', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const unused = Object.keys(packages).filter((path) => packages[path].dev)
+  expect(unused.length).toBeGreaterThan(100)
+  expect(unused.filter((path) => files.includes(`app/${path}/package.json`))).toEqual([])
+  expect(files.filter((file) => /\.(test|suite|fixture|child)\.ts$|\.d\.ts$|\.map$/.test(file))).toEqual([])
+  const compiled = files.filter((file) => file.startsWith('app/.cache/v24'))
+  expect(compiled.length).toBeGreaterThan(500)
+})
+
+test('every image is named with its digest', () => {
+  const images = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  expect(images).toHaveLength(2)
+  for (const image of images) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/)
+})
+
+const is_root = process.getuid?.() === 0
+if (!is_root) process.stderr.write('skipped: the image in a root directory of its own needs root\n')
+;(is_root ? testWith('chroot', 'ldd') : test.skip)(
+  'every role runs with the files of the image alone, as an unprivileged user, and stops on SIGTERM',
+  async () => {
+    addBase()
+    const [program = '', ...options] = entrypoint()
+    const child = spawn('chroot', [`--userspec=${NONROOT}:${NONROOT}`, root, program, ...options, 'all'], {
+      env: { ...settings(), PATH: process.env['PATH'] ?? '' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let log = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      log += chunk
+    })
+    const exit = once(child, 'exit')
+    const ready = once(createInterface({ input: child.stdout }), 'line')
+    const [line] = await Promise.race([ready, exit.then(() => [log])])
+    const base_url = /^ready .*base_url=(\S+)/.exec(line)?.[1] ?? line
+    const response = await fetch(`${base_url}/nowhere`, { method: 'POST' })
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 1001 } })
+    child.kill('SIGTERM')
+    expect(await exit).toEqual([0, null])
+  },
+  HANG_LIMIT_MS,
+)
+
+function entrypoint(): readonly string[] {
+  return JSON.parse(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '[]')
+}
+
+/** Adds what the base image has: the libraries that the programs are linked with, and two devices; and a volume. */
+function addBase(): void {
+  const native = files.filter((file) => file.endsWith('.node')).map((file) => join(root, file))
+  const linked = execFileSync('ldd', [join(root, 'nodejs/bin/node'), ...native], { encoding: 'utf8' })
+  for (const [path] of linked.matchAll(/\/[^\s:]*\.so[^\s:]*/g)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true })
+    copyFileSync(path, join(root, path))
+  }
+  mkdirSync(join(root, 'dev'))
+  for (const [name, minor] of [
+    ['null', '3'],
+    ['urandom', '9'],
+  ] as const)
+    execFileSync('mknod', ['-m', '666', join(root, 'dev', name), 'c', '1', minor])
+  mkdirSync(join(root, 'data'))
+  chownSync(join(root, 'data'), NONROOT, NONROOT)
+}
+
+function settings(): Readonly<Record<string, string>> {
+  const ports = ['HTTP', 'GRPC', 'CONNECT', 'PROVIDER', 'SANDBOX', 'HEALTH']
+  return {
+    MULTIHUB_HOME: '/data',
+    MULTIHUB_MASTER_KEYS: `a:${randomHex(32)}`,
+    MULTIHUB_SANDBOX_KEY: randomHex(32),
+    NODE_COMPILE_CACHE: '/app/.cache',
+    ...Object.fromEntries(ports.map((port) => [`MULTIHUB_${port}_PORT`, '0'])),
+  }
+}
