@@ -136,6 +136,7 @@ export function startCrashingProcess(
           step(() => {
             outside.events.set(event_key, (outside.events.get(event_key) ?? new Set()).add(subject))
           }),
+        receiving: () => true,
         close: async () => {},
       }),
     ],

@@ -28,7 +28,7 @@ export interface Effect {
   readonly data: StoredEffectData
   /** The number of leases so far. A try is counted before the act, so that a crash counts too. It only grows. */
   readonly tries: number
-  /** The value of `tries` when the operator last retried the effect. Earlier tries no longer make it stuck. */
+  /** How many of the `tries` do not count: those before the operator's last retry, and those that were put back. */
   readonly tries_at_retry?: number
   readonly due_at: Date
   readonly lease?: { readonly token: string; readonly until: Date }
@@ -88,7 +88,7 @@ export function createEffect(description: EffectDescription, at: Date): Effect {
   return { ...rest, data, due_at, tries: 0 }
 }
 
-/** The number of tries since the operator's last retry. It decides about back-off and being stuck. */
+/** The number of tries that count. It decides about back-off and being stuck. */
 export function countedTries({ tries, tries_at_retry = 0 }: Effect): number {
   return tries - tries_at_retry
 }

@@ -74,7 +74,7 @@ describe('a published event', () => {
     const publisher = await createPublisher(bus)
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
-    expect(publisher.budget.hasRoom()).toBe(true)
+    expect(publisher.receiving()).toBe(false)
   })
 })
 
@@ -108,6 +108,36 @@ describe('the budget', () => {
     const confirmed = track(publisher.publish('events.a', 'heard', Buffer.from('heard')))
     await clock.advance(100)
     expect([confirmed(), admitted()]).toEqual(['resolved', 10])
+    await publisher.close()
+  })
+
+  test('admits none without a connection, and one as soon as the bus is connected again', async () => {
+    let connected = true
+    const publisher = await createPublisher({ ...bus, connected: () => connected })
+    const { budget } = publisher
+    expect(budget.hasRoom()).toBe(true)
+    connected = false
+    expect([budget.hasRoom(), budget.reserve(undefined), publisher.receiving()]).toEqual([
+      false,
+      undefined,
+      false,
+    ])
+    await clock.advance(10_000)
+    expect(budget.hasRoom()).toBe(false)
+    connected = true
+    expect([budget.hasRoom(), Boolean(budget.reserve(undefined)), budget.hasRoom()]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    await clock.advance(1_000)
+    expect(budget.hasRoom()).toBe(true)
+    // The bus is lost again right after this probe, and returns at once.
+    expect(budget.reserve(undefined)).toBeDefined()
+    connected = false
+    expect(budget.hasRoom()).toBe(false)
+    connected = true
+    expect(budget.hasRoom()).toBe(true)
     await publisher.close()
   })
 

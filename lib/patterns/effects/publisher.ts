@@ -19,7 +19,12 @@ export interface Publisher {
    * caller publishes it again under the same key.
    */
   publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
-  /** Bounds the events that are published at once. While no receipts arrive, it admits one event per second. */
+  /** Whether events get receipts, as far as this process knows. */
+  receiving(): boolean
+  /**
+   * Bounds the events that are published at once. While no receipts arrive, it admits one event per second, the first of
+   * them as soon as the bus is connected again; without a connection it admits none.
+   */
   readonly budget: Budget<unknown>
   close(): Promise<void>
 }
@@ -90,11 +95,18 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
   }
 
   const admitted = createBudget(PENDING_MAX)
-  const mayProbe = (): boolean => clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
+  const mayPublish = (): boolean => {
+    if (!bus.connected()) {
+      setReceiving(false)
+      probed_at_ms = Number.NEGATIVE_INFINITY
+      return false
+    }
+    return receiving || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
+  }
   const budget: Budget<unknown> = {
-    hasRoom: () => (receiving || mayProbe()) && admitted.hasRoom(),
+    hasRoom: () => mayPublish() && admitted.hasRoom(),
     reserve(document) {
-      if (!receiving && !mayProbe()) return undefined
+      if (!mayPublish()) return undefined
       const release = admitted.reserve(document)
       // The probe is used up here, before the event is leased and published, so that no second event is admitted.
       if (release && !receiving) probed_at_ms = clock.monotonic_ms()
@@ -104,6 +116,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
 
   return {
     publish,
+    receiving: () => receiving,
     budget,
     async close() {
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))

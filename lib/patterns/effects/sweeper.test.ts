@@ -85,6 +85,40 @@ test('an effect of an unknown kind that has just become due is left to other pro
   expect(await fixture.items.get({ item_id: 'one' })).toEqual(before)
 })
 
+test('effects stay due while no kind of their lane has room, so that they run as soon as there is room', async () => {
+  await fixture.store(40, publishEffect, 60_000)
+  let admits = false
+  let published = 0
+  const runner = fixture.runner([
+    publishEffect.bind<Item>({
+      ...idleHandler,
+      budget: {
+        // One effect of each walk is admitted, as the publisher of events admits probes.
+        hasRoom: () => admits || published === 0,
+        reserve() {
+          if (!admits && published > 0) return undefined
+          published += 1
+          return () => {}
+        },
+      },
+    }),
+    knownEffect.bind(idleHandler),
+  ])
+  const stillDue = () => fixture.items.find('by_event_due', { to: now() }, { limit: 100 })
+  runner.start()
+  await eventually(stillDue, (due) => due?.length === 39)
+  // More sweeps have passed when effects of another lane have run one after the other.
+  for (const item_id of ['one', 'two', 'three']) {
+    await fixture.items.insert(itemWith(item_id, knownEffect))
+    await fixture.untilDone(item_id)
+  }
+  expect(await stillDue()).toHaveLength(39)
+  admits = true
+  await eventually(stillDue, (due) => due?.length === 0)
+  expect(published).toBe(40)
+  await runner.stop()
+})
+
 test('effects that hang delay neither money effects, nor events, nor other effects', async () => {
   await fixture.store(1_500, pollEffect, 60_000)
   for (const effect of [creditEffect, publishEffect, knownEffect])

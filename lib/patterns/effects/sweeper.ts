@@ -26,17 +26,24 @@ const RUNNING_MAX: Readonly<Record<Lane, number>> = {
   money: 512,
   independent: 512,
   external: Number.POSITIVE_INFINITY,
-  event: 512,
+  // An event waits for a receipt and costs little meanwhile. The publisher bounds what is published at once.
+  event: 2_048,
 }
 
-/** An effect that no process ran for this long after its due time is postponed. Meanwhile others may have room for it. */
+/** A walk that leased this many found a backlog, so the next one follows without a pause. */
+const BACKLOG = 256
+
+/**
+ * An effect that no process ran for this long after its due time is postponed. Meanwhile others may have room for it. While
+ * no kind of its lane has room, it hides nothing, and stays due until there is room.
+ */
 const POSTPONE_AFTER_MS = 5_000
 /** A postponed effect is due again after 30 to 60 s: jitter spreads effects that were due together. */
 const POSTPONE_MS = 30_000
 
 /**
- * Makes the sweep of one lane, which takes over effects that a crash or a failure left behind. Each call walks once
- * through the lane's due index and leases what it finds. An effect that this process cannot run, because its kind is
+ * Makes the sweep of one lane, which takes over effects that a crash or a failure left behind. Each call walks
+ * through the lane's due index, again while there is a backlog, and leases what it finds. An effect that this process cannot run, because its kind is
  * unknown or its budget has no room, is skipped, and postponed when it stays due, so that it hides nothing behind it.
  */
 export function createSweep<D extends EffectDocument>(
@@ -63,19 +70,29 @@ export function createSweep<D extends EffectDocument>(
     }
   }
 
-  return createDueWalk(collection, `by_${lane}_due`, {
+  let leased_count = 0
+  const walk = createDueWalk(collection, `by_${lane}_due`, {
     // A visit ends when the effects are leased. They run in the background: one may take as long as a provider call.
     async visit(document) {
       const leased = await writes.takeOver(document, stickOrPostpone(lane, admission, document), admitToLane)
-      if (leased) void runEffects(leased)
+      if (!leased) return
+      leased_count += 1
+      void runEffects(leased)
     },
     hasRoom: () => lane_budget.hasRoom() && admission.hasRoom(lane),
   })
+  return async () => {
+    do {
+      leased_count = 0
+      await walk()
+    } while (leased_count >= BACKLOG)
+  }
 }
 
 /**
  * Changes the due effects of a lane that must not be leased here: one whose last try ended in a crash becomes stuck, and
- * one that neither this process can run nor another has run is postponed. Returns the same document when there are none.
+ * one that neither this process can run nor another has run is postponed, if it could hide others. Returns the same
+ * document when there are none.
  */
 function stickOrPostpone<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
   const at = now()
@@ -84,7 +101,7 @@ function stickOrPostpone<D extends EffectDocument>(lane: Lane, admission: Admiss
     if (effect.lane !== lane) continue
     if (admission.isExhausted(effect)) {
       next = recordFailure<D>(effect, 0, 0, new Error('the process ended during the last try'))(next)
-    } else if (!admission.canRun(document, effect) && isLeft(effect, at)) {
+    } else if (admission.hasRoom(lane) && !admission.canRun(document, effect) && isLeft(effect, at)) {
       next = postpone(next, effect, at)
     }
   }

@@ -16,7 +16,8 @@ import { type NatsSecurity, natsSecurityOptions } from './nats-security.ts'
 import type { NatsAddress } from './nats-url.ts'
 
 const DIAL_TIMEOUT_MS = 2_000
-const DIAL_BACKOFF = { first_ms: 50, max_ms: 5_000 }
+/** Short, because what waits for the bus must be delivered soon after its return. A try is cheap for both sides. */
+const DIAL_BACKOFF = { first_ms: 50, max_ms: 500 }
 
 /** A connection to a frozen or unreachable server is closed after two missed pings: after 10 to 15 s. */
 const PING_INTERVAL_MS = 5_000

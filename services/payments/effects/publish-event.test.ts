@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createBudget } from '#lib/patterns/effects/budget.ts'
+import { countedTries, type Effect } from '#lib/patterns/effects/effect.ts'
+import type { Publisher } from '#lib/patterns/effects/publisher.ts'
+import { now } from '#lib/platform/time.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { newEventEffect } from '../domain/payment-event.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { bindPublishEvent } from './publish-event.ts'
+
+/** A publisher whose events get no receipt; `receiving` says whether others do. */
+const withoutReceipt = (receiving: boolean): Publisher => ({
+  publish: () => Promise.reject(new Unavailable('no receipt for an event within the time limit')),
+  receiving: () => receiving,
+  budget: createBudget(1),
+  close: async () => {},
+})
+
+/** A leased event of a deposit, and the deposit that has it. */
+function leasedEvent(tries: number) {
+  const deposit = newDeposit()
+  const lease = { token: 'a', until: new Date(now().getTime() + 5_000) }
+  const effect: Effect = { ...newEventEffect(deposit, 'payment.created', { at: now() }), tries, lease }
+  return { effect, deposit: { ...deposit, effects: [effect], version: 1 } }
+}
+
+describe('an event without a receipt', () => {
+  test('is due again at once, however often it was tried, while no event gets one', async () => {
+    using _ = installManualClock()
+    const { effect, deposit } = leasedEvent(7)
+    const change = await bindPublishEvent(withoutReceipt(false)).run(effect, deposit)
+    const [again, ...more] = change({ ...deposit, effects: [] }).effects
+    expect(more).toEqual([])
+    const { lease: _lease, ...unleased } = effect
+    expect(again).toEqual({ ...unleased, due_at: now(), tries_at_retry: 1 })
+    expect(again && countedTries(again)).toBe(6)
+  })
+
+  test('is a failed try while others get theirs', async () => {
+    const { effect, deposit } = leasedEvent(1)
+    await expect(bindPublishEvent(withoutReceipt(true)).run(effect, deposit)).rejects.toThrow(Unavailable)
+  })
+})
