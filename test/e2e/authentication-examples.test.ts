@@ -2,13 +2,15 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Secret } from '#lib/platform/crypto/secret.ts'
 import { listen } from '#lib/platform/process/listen.ts'
+import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { testWith } from '../support/needs.ts'
-import { type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
@@ -48,8 +50,15 @@ async function run(
   return promise
 }
 
+const PROGRAMS: Readonly<Record<string, string>> = {
+  '.ts': process.execPath,
+  '.sh': 'bash',
+  '.py': 'python3',
+  '.php': 'php',
+}
+
 function programOf(name: string): readonly [program: string, script: string] {
-  return [name.endsWith('.ts') ? process.execPath : 'bash', join(EXAMPLES, name)]
+  return [PROGRAMS[extname(name)] ?? '', join(EXAMPLES, name)]
 }
 
 describe('the examples of the authentication page', () => {
@@ -150,17 +159,51 @@ describe('the examples of the authentication page', () => {
     expect(second?.headers['x-webhook-id']).not.toBe(first?.headers['x-webhook-id'])
   })
 
+  /** Expects that an example verifies a real callback, and nothing that differs from it. */
+  async function expectVerification(name: string, { headers, raw }: ReceivedCallback): Promise<void> {
+    const names = ['timestamp', 'nonce', 'id', 'signature-v3']
+    const sent = names.map((header) => headers[`x-webhook-${header}`] ?? '')
+    const verify = (parameters: readonly string[], body: Buffer | string, environment = variables('v1')) =>
+      run(name, parameters, environment, body)
+    expect(await verify(sent, raw)).toEqual({ code: 0, output: 'verified\n', errors: '' })
+    const refused = { code: 1, output: 'not verified\n' }
+    expect(await verify(sent, `${raw} `)).toMatchObject(refused)
+    expect(await verify(sent, raw, { WEBHOOK_SECRET: '0'.repeat(64) })).toMatchObject(refused)
+    const { SECRET = '' } = variables('v1')
+    const hour_ago = new Date(Date.now() - 3_600_000)
+    const key = new Secret(callbackSecret(SECRET))
+    const late: Readonly<Record<string, string>> = signDelivery(
+      raw,
+      key,
+      headers['x-webhook-id'] ?? '',
+      hour_ago,
+    )
+    const late_headers = ['Timestamp', 'Nonce', 'Id', 'Signature-V3'].map(
+      (header) => late[`X-Webhook-${header}`] ?? '',
+    )
+    expect(await verify(late_headers, raw)).toMatchObject(refused)
+  }
+
   testInBash('a deposit, a resend and the verification of callbacks in bash', async () => {
-    for (const { headers, raw } of await createAndResend('v1.sh', 'resend.sh')) {
-      const names = ['timestamp', 'nonce', 'id', 'signature-v3']
-      const parameters = names.map((name) => headers[`x-webhook-${name}`] ?? '')
-      const verify = (body: Buffer | string, environment = variables('v1')) =>
-        run('verify-callback.sh', parameters, environment, body)
-      expect(await verify(raw)).toMatchObject({ code: 0, output: 'verified\n' })
-      expect(await verify(`${raw} `)).toMatchObject({ code: 1, output: 'not verified\n' })
-      expect(await verify(raw, { WEBHOOK_SECRET: '0'.repeat(64) })).toMatchObject({ code: 1 })
-    }
+    for (const callback of await createAndResend('v1.sh', 'resend.sh'))
+      await expectVerification('verify-callback.sh', callback)
   })
+
+  for (const [name, program, file] of [
+    ['Python', 'python3', 'verify-callback.py'],
+    ['PHP', 'php', 'verify-callback.php'],
+  ] as const) {
+    testWith(program)(`the verification of callbacks in ${name}`, async () => {
+      const { body } = await merchantClient(system.demo).deposit(12_300, { webhook_url: receiver.url })
+      const { c_id } = body.result.payment.identifiers
+      const [callback] = await eventually(
+        async () => receiver.of(c_id),
+        (received = []) => received.length > 0,
+      )
+      if (callback === undefined) throw new Error('no callback was received')
+      await expectVerification(file, callback)
+    })
+  }
 
   test('the receiver in TypeScript accepts verified callbacks only', async () => {
     const [program, script] = programOf('receiver.ts')
