@@ -21,20 +21,34 @@ import type { StoredPayment } from './domain/payment.ts'
 import type { PaymentRoute } from './domain/payment-route.ts'
 import { bindCaptureHold } from './effects/capture-hold.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
+import { bindCreateRefund } from './effects/create-refund.ts'
 import { bindCreditLedger } from './effects/credit-ledger.ts'
 import { bindDiscardRefused } from './effects/discard-refused.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
 import { bindHoldFunds, type HoldFundsDeps } from './effects/hold-funds.ts'
+import { bindHoldRefund } from './effects/hold-refund.ts'
+import type { LedgerClient } from './effects/ledger-call.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
+import { bindPollRefund } from './effects/poll-refund.ts'
+import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
-import { bindRecordAnomaly } from './effects/record-anomaly.ts'
+import { bindRecordAnomaly, bindRecordRefundAnomaly } from './effects/record-anomaly.ts'
 import { bindReleaseHold } from './effects/release-hold.ts'
 import { bindRepeatCreate } from './effects/repeat-create.ts'
-import { bindReportOpen } from './effects/report-open.ts'
+import { bindRepeatRefund } from './effects/repeat-refund.ts'
+import { bindReportOpen, bindReportOpenRefund } from './effects/report-open.ts'
+import {
+  bindReportChargeback,
+  bindReportRefund,
+  type SupportClients,
+  supportClients,
+} from './effects/report-refund.ts'
+import { bindCaptureRefund, bindReleaseRefund } from './effects/settle-refund.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
+import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
@@ -90,6 +104,7 @@ export const role: Role = {
     const { findAccount } = connectors
     const callback_base_url = providerCallbackBaseUrl(config, connectors.base_urls)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
+    const support = supportClients(context.clientOf)
     let provider_callback_url = ''
     let provider_callback_server: Listening | undefined
 
@@ -104,7 +119,7 @@ export const role: Role = {
       collection: payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
-      effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute }),
+      effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute, support }),
     })
     const selection = createAccountSelection(findAccount)
     const create_deps: CreatePaymentDeps = {
@@ -127,6 +142,7 @@ export const role: Role = {
     return {
       services: [
         createPaymentRpc(store, refreshStale, create_deps, notification_deps, explain_deps),
+        createPaymentRefundRpc({ payments, runner, findAccount }),
         createProviderAccountRpc(connectors.accounts),
       ],
       async open() {
@@ -157,10 +173,12 @@ function bindEffects({
   publisher,
   ledger,
   findRoute,
+  support,
 }: HoldFundsDeps & {
   readonly store: PaymentsStore
   readonly provider_calls: ProviderCallDeps
   readonly publisher: Publisher
+  readonly support: SupportClients
 }): readonly BoundEffect<StoredPayment>[] {
   return [
     bindCreateAtProvider(provider_calls),
@@ -175,5 +193,28 @@ function bindEffects({
     bindCreditLedger(ledger),
     bindPublishEvent(publisher),
     bindRecordAnomaly(store.anomalies),
+    bindRecordRefundAnomaly(store.anomalies),
+    ...bindRefundEffects(provider_calls, ledger, support),
+  ]
+}
+
+/** Binds every kind of effect of refunds and chargebacks. */
+function bindRefundEffects(
+  provider_calls: ProviderCallDeps,
+  ledger: LedgerClient,
+  support: SupportClients,
+): readonly BoundEffect<StoredPayment>[] {
+  return [
+    bindHoldRefund(ledger),
+    bindCaptureRefund(ledger),
+    bindReleaseRefund(ledger),
+    bindCreateRefund(provider_calls),
+    bindPollRefund(provider_calls),
+    bindRepeatRefund(provider_calls),
+    bindReportOpenRefund(),
+    bindReportRefund(support),
+    bindDebitChargeback(ledger),
+    bindReturnChargeback(ledger),
+    bindReportChargeback(support),
   ]
 }

@@ -4,6 +4,7 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
 import type { Payment } from './payment.ts'
+import { requireRefund } from './refund.ts'
 
 const ANOMALY_KINDS = [
   'contradicts_final_status',
@@ -47,6 +48,8 @@ export interface Anomaly {
   readonly anomaly_id: string
   readonly environment: Environment
   readonly payment_id: string
+  /** The refund of the payment that the anomaly is about; absent when it is about the payment itself. */
+  readonly refund_id?: string
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
@@ -60,6 +63,20 @@ export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
   data: { anomaly_id: isText, kind: isAnomalyKind, description: isText, reported_at: isInstant },
+  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
+})
+
+/** The effect that stores an anomaly of a refund. */
+export const recordRefundAnomalyEffect = defineEffect({
+  kind: 'record_refund_anomaly',
+  lane: 'independent',
+  data: {
+    refund_id: isText,
+    anomaly_id: isText,
+    kind: isAnomalyKind,
+    description: isText,
+    reported_at: isInstant,
+  },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
@@ -88,6 +105,20 @@ export function newNotFoundAnomaly(
   update: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
 ): Effect {
   return anomalyEffect(payment, 'not_found_at_provider', 'does not know the attempt', update)
+}
+
+/** Makes the effect for a report about a refund that the system must not decide on; `reported` is what the provider did. */
+export function newRefundAnomaly(
+  payment: Payment,
+  kind: AnomalyKind,
+  { refund_id, reported, at }: { readonly refund_id: string; readonly reported: string; readonly at: Date },
+): Effect {
+  const report = `provider account ${payment.attempt.account_id} ${reported} ${refund_id}`
+  const anomaly_id = sha256Hex(`${payment.payment_id}:${refund_id}:${kind}:${report}`).slice(0, 32)
+  const state = requireRefund(payment, refund_id).state
+  const description = `${report} while the refund was ${state}`
+  const data = { refund_id, anomaly_id, kind, description, reported_at: at }
+  return recordRefundAnomalyEffect.newEffect(payment, data, { at })
 }
 
 function anomalyEffect(

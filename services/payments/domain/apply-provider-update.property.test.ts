@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isFinal } from '#lib/contract/payment-status.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyExpiry } from './apply-expiry.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, LookupResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
-import { publishEventEffect } from './payment-event.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
 
 const amount = fc.record({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { type AnomalyKind, recordAnomalyEffect } from './anomaly.ts'
 import { applyProviderUpdate, type ProviderUpdate, reportNotFound } from './apply-provider-update.ts'
@@ -12,7 +13,6 @@ import {
   pollProviderEffect,
   repeatCreateEffect,
 } from './payment-effects.ts'
-import { publishEventEffect } from './payment-event.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)
 const poll_at = new Date(CREATED_AT.getTime() + 3_000)

@@ -1,5 +1,7 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
+import { completeRefund, failRefund } from './apply-refund-update.ts'
 import type { Payment } from './payment.ts'
+import type { Refund } from './refund.ts'
 import { transition } from './transition.ts'
 
 /** The operator's decision on a payment, by its id, and when it was made. */
@@ -20,4 +22,15 @@ export function endPayment(
   if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
   const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
   return { ...transition(payment, status, ended), operator_decision: decision }
+}
+
+/** Ends an approved refund as the operator decides, with the same ledger entries and reports. Pure. */
+export function endRefund(
+  payment: Payment,
+  refund: Refund,
+  state: 'completed' | 'failed',
+  { decision, at }: PaymentDecision,
+): Payment {
+  const decided = { ...refund, operator_decision: decision }
+  return state === 'completed' ? completeRefund(payment, decided, at) : failRefund(payment, decided, 6044, at)
 }

@@ -4,18 +4,11 @@ import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { EventName } from '#lib/contract/events.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
-import { defineEffect, type EffectTiming, isBytes, isText } from '#lib/patterns/effects/define-effect.ts'
+import type { EffectTiming } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
-
-/** The effect that publishes an event. `message` is the encoded `MerchantEvent`. */
-export const publishEventEffect = defineEffect({
-  kind: 'publish_event',
-  lane: 'event',
-  data: { event_key: isText, event: isText, message: isBytes },
-  id: (_payment: Payment, { event_key }) => `${event_key}:event`,
-})
 
 /**
  * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so that
@@ -24,8 +17,24 @@ export const publishEventEffect = defineEffect({
  */
 export function newEventEffect(payment: Payment, event: EventName, timing: EffectTiming): Effect {
   const event_key = `${payment.payment_id}:${payment.transition_number}`
-  const message = toBinary(MerchantEventSchema, merchantEvent(payment, event_key, event, timing.at))
+  const snapshot = merchantEvent(withLastRefundOnly(payment), event_key, event, timing.at)
+  const message = toBinary(MerchantEventSchema, snapshot)
   return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
+}
+
+/**
+ * The payment without its earlier refunds: the event of a refund shows the one that it announces. So the events of a payment
+ * do not repeat a list that grows (P10).
+ */
+function withLastRefundOnly(payment: Payment): Payment {
+  const { transition_number, refunds, history } = payment
+  if (!refunds || payment.status === 'success') return payment
+  const earlier = history.slice(0, -1).filter(({ status }) => status !== 'partially_refunded')
+  return {
+    ...payment,
+    refunds: refunds.filter((refund) => refund.transition_number === transition_number),
+    history: [...earlier, ...history.slice(-1)],
+  }
 }
 
 /** The event message with a snapshot of the payment. `event_key` is unique among all events. */

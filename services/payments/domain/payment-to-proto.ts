@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import {
+  type OperationSchema,
   OperationType,
   type PayerSchema,
   type Payment as PaymentProto,
@@ -11,8 +12,9 @@ import {
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { isFinal, PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
+import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Payer, Payment } from './payment.ts'
+import type { Refund, RefundState } from './refund.ts'
 
 /**
  * The payment as RPCs return it and as events store it: what the public payment object is made from, plus `payment_id`
@@ -49,21 +51,52 @@ export function paymentToProto(payment: Payment): PaymentProto {
       amount: amount === payment.amount ? money : { minor: amount, currency },
       reason,
     })),
-    // The only operation of a payment has the payment's id (public as `operations[].id`).
     operations: [
+      // The payment's own operation has the payment's id (public as `operations[].id`).
       {
         operationId: payment.payment_id,
         type: payment.direction === 'in' ? OperationType.DEPOSIT : OperationType.WITHDRAWAL,
         amount: money,
         createTime,
-        status,
+        status: isRefunded(payment) ? PAYMENT_STATUSES.toProto('success') : status,
         errorCode,
       },
+      ...(payment.refunds ?? []).flatMap((refund) => refundOperation(refund, currency)),
     ],
     createTime,
     updateTime: timestampFromDate(payment.updated_at),
     finishTime: finished_at && timestampFromDate(finished_at),
   })
+}
+
+/** A refund does not change the deposit that it gives back: that operation stays a success. */
+function isRefunded({ status }: Payment): boolean {
+  return status === 'refunded' || status === 'partially_refunded'
+}
+
+const OPERATION_STATUSES: Readonly<Partial<Record<RefundState, PaymentStatus>>> = {
+  approved: 'processing',
+  completed: 'success',
+  failed: 'error',
+}
+
+/** A refund as an operation of its payment, as soon as it was approved (P11). Its id is the `h_id` of the refund. */
+function refundOperation(
+  { refund_id, state, amount, approved_at, created_at, error_code: errorCode }: Refund,
+  currency: string,
+): MessageInitShape<typeof OperationSchema>[] {
+  const status = OPERATION_STATUSES[state]
+  if (status === undefined) return []
+  return [
+    {
+      operationId: refund_id,
+      type: OperationType.REFUND,
+      amount: { minor: amount, currency },
+      createTime: timestampFromDate(approved_at ?? created_at),
+      status: PAYMENT_STATUSES.toProto(status),
+      errorCode,
+    },
+  ]
 }
 
 function payerToProto(payer: Payer): MessageInitShape<typeof PayerSchema> {

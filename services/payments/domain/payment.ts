@@ -5,6 +5,7 @@ import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions } from './call-result.ts'
+import type { PaymentChargeback, Refund, ReservationRefusal } from './refund.ts'
 
 /** A natural person's name. */
 export interface Person {
@@ -81,6 +82,12 @@ interface PaymentFields extends EffectDocument {
   readonly operator_decision?: string
   /** The ids of the effects that recorded anomalies of this payment. */
   readonly anomalies?: readonly string[]
+  /** The refunds of a deposit, oldest first (S8). At most one is active. */
+  readonly refunds?: readonly Refund[]
+  /** The chargebacks of a deposit, oldest first (S10). */
+  readonly chargebacks?: readonly PaymentChargeback[]
+  /** The last refunds and chargebacks that were refused. */
+  readonly reservation_refusals?: readonly ReservationRefusal[]
   readonly error_code?: number
   readonly history: readonly HistoryEntry[]
   /** The number of the last transition, which is part of the ids of the effects that follow from it. */

@@ -20,6 +20,10 @@ export interface TransitionDetails {
   readonly error_code?: ErrorCode
   /** The provider's own time of a success (spec: Payment object). */
   readonly finished_at?: Date
+  /** The amount in the history: that of the refund which caused the transition; that of the payment unless given. */
+  readonly amount?: bigint
+  /** The ledger entry that a refund demands. That of any other transition follows from the status. */
+  readonly entry?: Effect
 }
 
 /**
@@ -29,7 +33,7 @@ export interface TransitionDetails {
 export function transition(
   payment: Payment,
   status: PaymentStatus,
-  { at, error_code, finished_at }: TransitionDetails,
+  { at, error_code, finished_at, amount = payment.amount, entry }: TransitionDetails,
 ): Payment {
   if (!canTransition(payment, status))
     throw new Error(`forbidden payment transition from ${payment.status} to ${status}`)
@@ -39,14 +43,14 @@ export function transition(
     status,
     transition_number: payment.transition_number + 1,
     updated_at: at,
-    history: [...payment.history, { status, at, amount: payment.amount, ...reasonOf(error_code) }],
+    history: [...payment.history, { status, at, amount, ...reasonOf(error_code) }],
     ...(error_code === undefined ? {} : { error_code }),
-    ...(is_final ? { finished_at: finished_at ?? at } : {}),
+    ...(is_final ? { finished_at: payment.finished_at ?? finished_at ?? at } : {}),
   }
   const kept = is_final
     ? payment.effects.filter((effect) => !isForUnfinishedPayment(effect))
     : payment.effects
-  return { ...changed, effects: [...kept, ...effectsOf(changed, at)] }
+  return { ...changed, effects: [...kept, ...effectsOf(changed, at, entry)] }
 }
 
 /** Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. */
@@ -62,8 +66,8 @@ function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string
 }
 
 /** The ledger entry that the status demands, and the event, which waits for the entry. */
-function effectsOf(payment: Payment, at: Date): Effect[] {
-  const entry = ledgerEffectOf(payment, at)
+function effectsOf(payment: Payment, at: Date, refund_entry: Effect | undefined): Effect[] {
+  const entry = refund_entry ?? ledgerEffectOf(payment, at)
   const name = EVENT_OF[payment.status]
   const event = name && newEventEffect(payment, name, { at, after: entry?.id })
   return [entry, event].filter((effect) => effect !== undefined)

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { now } from '#lib/platform/time.ts'
 import {
   createAtProviderEffect,
@@ -7,7 +8,6 @@ import {
   holdFundsEffect,
   reportOpenEffect,
 } from '../domain/payment-effects.ts'
-import { publishEventEffect } from '../domain/payment-event.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'

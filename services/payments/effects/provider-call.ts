@@ -6,7 +6,7 @@ import type { OperationName, PersonDetails, ProviderOrder } from '../connectors/
 import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
 import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { attemptKey, operationKindOf, type Payer, type Payment } from '../domain/payment.ts'
+import { type Attempt, attemptKey, operationKindOf, type Payer, type Payment } from '../domain/payment.ts'
 
 /** The part of a payment that decides its provider account. */
 type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
@@ -84,7 +84,7 @@ export function lookUpAttempt(
 
 /** The change that applies a result to the payment. If nothing polls the provider yet, the first poll is after `poll_ms`. */
 export function applyResult(
-  { attempt }: Payment,
+  { attempt }: { readonly attempt: Pick<Attempt, 'number'> },
   result: CallResult,
   poll_ms: number,
 ): DocumentChange<Payment> {

@@ -1,36 +1,11 @@
-import { eventSubject } from '#lib/contract/events.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { publishEventHandler } from '#lib/patterns/effects/publish-event-handler.ts'
 import type { Publisher } from '#lib/patterns/effects/publisher.ts'
-import { putBack } from '#lib/patterns/effects/put-back.ts'
 import type { StoredPayment } from '../domain/payment.ts'
-import { publishEventEffect } from '../domain/payment-event.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
-const LEASE_MS = 5_000
-/** Tries while no event gets a receipt do not count, so only an event that is refused for days uses up its tries. */
-const TRIES_MAX = 20_000
-const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
-
-/**
- * Publishes the event until its consumer confirms with a receipt that it has stored it. An event that gets none while others
- * do is tried again at growing intervals. While none gets one, it stays due, so that it leaves as soon as the bus and the
- * notifier are back; the budget of the publisher bounds the tries until then.
- */
+/** Publishes the events of payments. */
 export function bindPublishEvent(publisher: Publisher): BoundEffect<StoredPayment> {
-  return bindPaymentEffect(publishEventEffect, {
-    lease_ms: LEASE_MS,
-    tries_max: TRIES_MAX,
-    backoff: BACKOFF,
-    budget: publisher.budget,
-    async run(effect) {
-      const { event, event_key, message } = effect.data
-      try {
-        await publisher.publish(eventSubject(event), event_key, message)
-      } catch (error) {
-        if (publisher.receiving()) throw error
-        return putBack(effect)
-      }
-      return (current) => current
-    },
-  })
+  return bindPaymentEffect(publishEventEffect, publishEventHandler(publisher))
 }

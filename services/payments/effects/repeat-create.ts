@@ -46,12 +46,20 @@ async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<D
   return applyResult(payment, result, connected.schedule.first_ms)
 }
 
+/** Whether a repetition of the attempt's create arrives within the connector's idempotency window. */
+export function mayRepeatCreate({ attempt }: Payment, connector: Connector, timeout_ms: number): boolean {
+  return isWithinWindow(attempt.created_at, connector, timeout_ms)
+}
+
 /**
  * Whether a repetition arrives within the connector's idempotency window even if it takes all of its time. The window
- * counts from the beginning of the attempt, which is not later than its first request.
+ * counts from `began_at`, which is not later than the first request.
  */
-export function mayRepeatCreate({ attempt }: Payment, connector: Connector, timeout_ms: number): boolean {
-  const { idempotency_window_ms } = connector
-  const age_ms = now().getTime() - attempt.created_at.getTime()
+export function isWithinWindow(
+  began_at: Date,
+  { idempotency_window_ms }: Connector,
+  timeout_ms: number,
+): boolean {
+  const age_ms = now().getTime() - began_at.getTime()
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }

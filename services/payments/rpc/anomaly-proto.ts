@@ -61,6 +61,7 @@ export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof Anomal
   return {
     anomalyId: anomaly.anomaly_id,
     paymentId: anomaly.payment_id,
+    ...(anomaly.refund_id === undefined ? {} : { refundId: anomaly.refund_id }),
     merchantId: anomaly.merchant_id,
     environment: environmentToProto(anomaly.environment),
     kind: KINDS.toProto(anomaly.kind),

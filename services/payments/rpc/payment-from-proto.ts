@@ -106,6 +106,7 @@ function personFromProto(person: PersonProto | undefined): { readonly person?: P
   }
 }
 
-function policyFromProto(policy: CredentialPolicy | undefined): Policy {
+/** The policy of a credential. */
+export function policyFromProto(policy: CredentialPolicy | undefined): Policy {
   return { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] }
 }

@@ -1,14 +1,13 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
+import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import {
   isAdmitted,
   operationKindOf,
@@ -16,6 +15,9 @@ import {
   requireAdmitted,
   type StoredPayment,
 } from '../domain/payment.ts'
+import { findRefund, refundIdOfKey } from '../domain/refund.ts'
+import { applyResult } from '../effects/provider-call.ts'
+import { applyRefundResult } from '../effects/refund-call.ts'
 import { createPerAccountRate } from '../provider-callbacks/per-account-rate.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
 import { recordUnmatchedReport } from './record-unmatched-report.ts'
@@ -129,19 +131,35 @@ async function applyReport(
   const payment = await findByHId(payments, merchant_id, environment, h_id)
   // No provider has been called for a withdrawal that is not admitted.
   if (!payment || !isAdmitted(payment)) return false
-  const attempt_number = attemptNumber(payment, connected.account.account_id, report)
-  if (attempt_number === undefined) return false
-  const at = now()
-  const poll_at = new Date(at.getTime() + connected.schedule.first_ms)
-  const update = { attempt_number, result: report.result, at, poll_at }
+  const change = changeOf(payment, connected, report)
+  if (change === undefined) return false
   const apply = (current: StoredPayment): Payment | undefined => {
-    const updated = applyProviderUpdate(requireAdmitted(current), update)
+    const updated = change(requireAdmitted(current))
     return updated === current ? undefined : updated
   }
   const stored = await runner.update(keyOfPayment(payment), apply, payment)
   // The status is durable now. The provider does not wait for the ledger and the event.
   if (stored) runner.runEffectsInBackground(stored)
   return true
+}
+
+/**
+ * The change that a report makes: of the attempt or of the refund that its idempotency key names. `undefined` when the
+ * account was never asked for that operation.
+ */
+function changeOf(
+  payment: Payment,
+  { account, schedule }: ConnectedAccount,
+  report: ProviderReport,
+): DocumentChange<Payment> | undefined {
+  const { kind, idempotency_key, result } = report
+  if (kind === 'refund') {
+    const refund = findRefund(payment, refundIdOfKey(payment, idempotency_key) ?? '')
+    const is_sent = refund?.approved_at !== undefined && payment.attempt.account_id === account.account_id
+    return is_sent ? applyRefundResult(refund, result, schedule.first_ms) : undefined
+  }
+  const number = attemptNumber(payment, account.account_id, report)
+  return number === undefined ? undefined : applyResult({ attempt: { number } }, result, schedule.first_ms)
 }
 
 /** Lets the provider be asked about the payment of an unverified callback, which is not trusted. Never rejects. */

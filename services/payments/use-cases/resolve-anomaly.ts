@@ -7,8 +7,9 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
-import { endPayment } from '../domain/end-payment.ts'
+import { endPayment, endRefund } from '../domain/end-payment.ts'
 import { requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { requireRefund } from '../domain/refund.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
 
@@ -31,7 +32,7 @@ const resolved_anomalies = counter(
 )
 
 /**
- * Resolves an anomaly, once. `paid` and `not_paid` first end its payment, with the same ledger entries and events as the
+ * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and events as the
  * provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same. Throws 9000 for an
  * unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is resolved or the
  * payment is final already.
@@ -46,7 +47,8 @@ export async function resolveAnomaly(
   if (request.kind !== 'dismissed') {
     const payment = await findByAnyId(payments, found.payment_id)
     if (payment === undefined) throw new PublicError(6010)
-    await decidePayment(runner, payment, request)
+    if (found.refund_id === undefined) await decidePayment(runner, payment, request)
+    else await decideRefund(runner, payment, found.refund_id, request)
   }
   return recordResolution(anomalies, found, request)
 }
@@ -72,6 +74,27 @@ async function decidePayment(
     if (!isFinal(payment.status)) return endPayment(payment, status, { decision, at: now() })
     if (payment.operator_decision !== decision) throw new PublicError(8801)
     if (payment.status !== status) throw new PublicError(1013)
+    return undefined
+  }
+  const stored = await runner.update(keyOfPayment(found), decide, found)
+  if (stored) runner.runEffectsInBackground(stored)
+}
+
+/** Ends the refund, like `decidePayment`. */
+async function decideRefund(
+  runner: ResolveAnomalyDeps['runner'],
+  found: Stored<StoredPayment>,
+  refund_id: string,
+  { anomaly_id, kind, operation_id }: ResolveAnomalyRequest,
+): Promise<void> {
+  const decision = `${anomaly_id}:${operation_id}`
+  const decide = (current: StoredPayment): StoredPayment | undefined => {
+    const payment = requireAdmitted(current)
+    const refund = requireRefund(payment, refund_id)
+    const state = kind === 'paid' ? 'completed' : 'failed'
+    if (refund.state === 'approved') return endRefund(payment, refund, state, { decision, at: now() })
+    if (refund.operator_decision !== decision) throw new PublicError(8801)
+    if (refund.state !== state) throw new PublicError(1013)
     return undefined
   }
   const stored = await runner.update(keyOfPayment(found), decide, found)

@@ -10,13 +10,17 @@ import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { Payment } from "../../payments/v1/payment_pb.ts";
 import { file_multihub_payments_v1_payment } from "../../payments/v1/payment_pb.ts";
+import type { Chargeback } from "../../support/v1/chargeback_pb.ts";
+import { file_multihub_support_v1_chargeback } from "../../support/v1/chargeback_pb.ts";
+import type { Refund } from "../../support/v1/refund_pb.ts";
+import { file_multihub_support_v1_refund } from "../../support/v1/refund_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/events/v1/event.proto.
  */
 export const file_multihub_events_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJDCgdXZWJob29rEgsKA3VybBgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgJEhQKDHNlY3JldF9vd25lchgDIAEoCSKZAgoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASLAoHd2ViaG9vaxgHIAEoCzIbLm11bHRpaHViLmV2ZW50cy52MS5XZWJob29rQgoKCHJlc291cmNlIt8BChFNZXJjaGFudEV2ZW50SGVhZBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB3dlYmhvb2sYByABKAsyGy5tdWx0aWh1Yi5ldmVudHMudjEuV2ViaG9vayIdCgdSZWNlaXB0EhIKCmV2ZW50X2tleXMYASADKAliBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment]);
+  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJDCgdXZWJob29rEgsKA3VybBgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgJEhQKDHNlY3JldF9vd25lchgDIAEoCSKPAwoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASLQoGcmVmdW5kGAggASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRIABI1CgpjaGFyZ2ViYWNrGAogASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrSAASLAoHd2ViaG9vaxgHIAEoCzIbLm11bHRpaHViLmV2ZW50cy52MS5XZWJob29rEg4KBm51bWJlchgJIAEoBUIKCghyZXNvdXJjZSLfAQoRTWVyY2hhbnRFdmVudEhlYWQSEQoJZXZlbnRfa2V5GAEgASgJEg0KBWV2ZW50GAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgd3ZWJob29rGAcgASgLMhsubXVsdGlodWIuZXZlbnRzLnYxLldlYmhvb2siHQoHUmVjZWlwdBISCgpldmVudF9rZXlzGAEgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment, file_multihub_support_v1_chargeback, file_multihub_support_v1_refund]);
 
 /**
  * Webhook is the payment's own callback address. It replaces the merchant's endpoints for the event.
@@ -108,6 +112,22 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
      */
     value: Payment;
     case: "payment";
+  } | {
+    /**
+     * refund is the refund after its change.
+     *
+     * @generated from field: multihub.support.v1.Refund refund = 8;
+     */
+    value: Refund;
+    case: "refund";
+  } | {
+    /**
+     * chargeback is the chargeback after its change.
+     *
+     * @generated from field: multihub.support.v1.Chargeback chargeback = 10;
+     */
+    value: Chargeback;
+    case: "chargeback";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -116,6 +136,13 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
    * @generated from field: multihub.events.v1.Webhook webhook = 7;
    */
   webhook?: Webhook | undefined;
+
+  /**
+   * number counts the events of this name of the resource, from 1, if the event can repeat for one resource; else 0.
+   *
+   * @generated from field: int32 number = 9;
+   */
+  number: number;
 };
 
 /**

@@ -1,0 +1,71 @@
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { addEffect } from './anomaly.ts'
+import type { RefundDecision } from './decide-refund.ts'
+import type { Payment } from './payment.ts'
+import { CHARGEBACKS_MAX, type PaymentChargeback, uncommittedAmount, withRefusal } from './refund.ts'
+import { debitChargebackEffect, reportChargebackEffect, returnChargebackEffect } from './refund-effects.ts'
+
+/** A chargeback that a bank demands. */
+export interface ChargebackRequest {
+  readonly chargeback_id: string
+  readonly amount: bigint
+  readonly currency: string
+  readonly reason_code: string
+  readonly deadline_at?: Date
+}
+
+/** The chargeback of a payment with this id. */
+export function findChargeback(
+  { chargebacks = [] }: Payment,
+  chargeback_id: string,
+): PaymentChargeback | undefined {
+  return chargebacks.find((chargeback) => chargeback.chargeback_id === chargeback_id)
+}
+
+/** The chargeback of a payment with this id. Throws when there is none. */
+export function requireChargeback(payment: Payment, chargeback_id: string): PaymentChargeback {
+  const chargeback = findChargeback(payment, chargeback_id)
+  if (!chargeback) throw new Error(`the payment ${payment.payment_id} has no chargeback ${chargeback_id}`)
+  return chargeback
+}
+
+/**
+ * Counts a chargeback against the payment and takes it from the merchant (S10), or refuses it: 11002 for a payment that was
+ * not paid by a customer, 6002 for another currency, 11004 when more than that was given back or is on its way. A pending
+ * refund does not stand against it: its approval is refused then (S9). A refusal is permanent. Pure.
+ */
+export function decideChargeback(payment: Payment, request: ChargebackRequest, at: Date): RefundDecision {
+  const { chargeback_id, amount, reason_code, deadline_at } = request
+  if (findChargeback(payment, chargeback_id)) return { payment }
+  const known = payment.reservation_refusals?.find(({ id }) => id === chargeback_id)
+  if (known) return { payment, refused_code: known.code }
+  const refused_code = refusalOf(payment, request)
+  if (refused_code !== undefined)
+    return { payment: withRefusal(payment, { id: chargeback_id, code: refused_code }), refused_code }
+  const chargeback = { chargeback_id, amount, is_won: false, created_at: at }
+  const counted = { ...payment, chargebacks: [...(payment.chargebacks ?? []), chargeback], updated_at: at }
+  const debit = debitChargebackEffect.newEffect(counted, { chargeback_id }, { at })
+  const deadline = deadline_at?.toISOString() ?? ''
+  const content = { chargeback_id, reason_code, deadline }
+  const report = reportChargebackEffect.newEffect(counted, content, { at, after: debit.id })
+  return { payment: addEffect(addEffect(counted, debit), report) }
+}
+
+function refusalOf(payment: Payment, { amount, currency }: ChargebackRequest): ErrorCode | undefined {
+  const { direction, status, chargebacks = [] } = payment
+  const is_paid = status === 'success' || status === 'partially_refunded' || status === 'refunded'
+  if (direction !== 'in' || !is_paid || chargebacks.length >= CHARGEBACKS_MAX) return 11002
+  if (currency !== payment.currency) return 6002
+  return amount > uncommittedAmount(payment) ? 11004 : undefined
+}
+
+/** The merchant has won the chargeback: it is credited back and no longer counts. A repetition changes nothing. Pure. */
+export function winChargeback(payment: Payment, chargeback_id: string, at: Date): Payment {
+  const chargeback = requireChargeback(payment, chargeback_id)
+  if (chargeback.is_won) return payment
+  const chargebacks = (payment.chargebacks ?? []).map((one) =>
+    one === chargeback ? { ...one, is_won: true } : one,
+  )
+  const returned = { ...payment, chargebacks, updated_at: at }
+  return addEffect(returned, returnChargebackEffect.newEffect(returned, { chargeback_id }, { at }))
+}

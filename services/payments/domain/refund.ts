@@ -1,0 +1,132 @@
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { Payment } from './payment.ts'
+
+/**
+ * The status of a refund inside. `approving` waits for the ledger's decision about its hold; merchants see it as `pending`.
+ */
+export type RefundState = RefundStatus | 'approving'
+
+/**
+ * A refund as its payment keeps it: what the amount, the money and the provider need. Texts of the merchant and of the
+ * operator are kept by the support service only, so that this record stays small.
+ */
+export interface Refund {
+  readonly refund_id: string
+  readonly amount: bigint
+  readonly state: RefundState
+  /** The number of the last change that was reported; 1 is the request. */
+  readonly change_number: number
+  /** The number of approvals. Each has a hold of its own, because the ledger's refusal of a hold is permanent. */
+  readonly holds: number
+  /** The code with which the ledger refused the last hold. */
+  readonly hold_refusal?: ErrorCode
+  readonly created_at: Date
+  readonly approved_at?: Date
+  /** When the refund was completed, failed, rejected or canceled. */
+  readonly ended_at?: Date
+  /** Why the refund failed. */
+  readonly error_code?: ErrorCode
+  /** The provider's own id of the refund. */
+  readonly provider_id?: string
+  /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
+  readonly operator_decision?: string
+  /** The transition of the payment that completed the refund. */
+  readonly transition_number?: number
+}
+
+/** A chargeback as its payment keeps it (S10). */
+export interface PaymentChargeback {
+  readonly chargeback_id: string
+  readonly amount: bigint
+  /** Whether the merchant has won it: it was credited back and no longer counts against the payment (S8). */
+  readonly is_won: boolean
+  readonly created_at: Date
+}
+
+/**
+ * A refund or a chargeback that was refused, by its id. A request that the network delivers again, late, gets the same
+ * refusal, also when the payment has room by then.
+ */
+export interface ReservationRefusal {
+  readonly id: string
+  readonly code: ErrorCode
+}
+
+/** The most refunds of one payment, in whatever status: bounds its document and its operations. */
+export const REFUNDS_MAX = 100
+
+/** The most chargebacks of one payment. */
+export const CHARGEBACKS_MAX = 100
+
+/** The refusals that a payment keeps: far more than requests about one payment can be on their way at once. */
+const REFUSALS_MAX = 20
+
+/** The refund of a payment with this id. */
+export function findRefund({ refunds = [] }: Payment, refund_id: string): Refund | undefined {
+  return refunds.find((refund) => refund.refund_id === refund_id)
+}
+
+/** The refund of a payment with this id. Throws when there is none: an effect of the payment names it. */
+export function requireRefund(payment: Payment, refund_id: string): Refund {
+  const refund = findRefund(payment, refund_id)
+  if (!refund) throw new Error(`the payment ${payment.payment_id} has no refund ${refund_id}`)
+  return refund
+}
+
+/** The payment with one of its refunds replaced. */
+export function withRefund(payment: Payment, changed: Refund): Payment {
+  const { refunds = [] } = payment
+  const replaced = refunds.map((refund) => (refund.refund_id === changed.refund_id ? changed : refund))
+  return { ...payment, refunds: replaced }
+}
+
+/** The payment with a refusal of this id, so that the refusal is permanent. */
+export function withRefusal(payment: Payment, refusal: ReservationRefusal): Payment {
+  const kept = (payment.reservation_refusals ?? []).slice(1 - REFUSALS_MAX)
+  return { ...payment, reservation_refusals: [...kept, refusal] }
+}
+
+/** Whether the refund waits for the operator, the ledger or the provider: it counts as active (S8). */
+export function isActive({ state }: Refund): boolean {
+  return state === 'pending' || state === 'approving' || state === 'approved'
+}
+
+/** What completed refunds and chargebacks that are not won have left of the payment (S8). */
+export function unreturnedAmount(payment: Payment): bigint {
+  const { amount, chargebacks = [] } = payment
+  return amount - refundedAmount(payment) - sum(chargebacks.filter(({ is_won }) => !is_won))
+}
+
+/** What the customer got back by refunds. */
+export function refundedAmount({ refunds = [] }: Payment): bigint {
+  return sum(refunds.filter(({ state }) => state === 'completed'))
+}
+
+/** What is left when refunds whose money is on its way are subtracted too. No chargeback may exceed it. */
+export function uncommittedAmount(payment: Payment): bigint {
+  const committed = (payment.refunds ?? []).filter(
+    ({ state }) => state === 'approving' || state === 'approved',
+  )
+  return unreturnedAmount(payment) - sum(committed)
+}
+
+function sum(parts: readonly { readonly amount: bigint }[]): bigint {
+  return parts.reduce((total, { amount }) => total + amount, 0n)
+}
+
+/** The id of the refund's present hold in the ledger. */
+export function holdIdOfRefund({ refund_id, holds }: Pick<Refund, 'refund_id' | 'holds'>): string {
+  return `${refund_id}:hold:${holds}`
+}
+
+/** The idempotency key of the refund at the provider of its deposit. A refund is never sent under another one. */
+export function refundKey({ payment_id }: Pick<Payment, 'payment_id'>, refund_id: string): string {
+  return `${payment_id}:refund:${refund_id}`
+}
+
+/** The id of the refund that an idempotency key names; `undefined` when it is not a key of a refund of this payment. */
+export function refundIdOfKey({ payment_id }: Pick<Payment, 'payment_id'>, key: string): string | undefined {
+  const prefix = refundKey({ payment_id }, '')
+  return key.startsWith(prefix) ? key.slice(prefix.length) : undefined
+}

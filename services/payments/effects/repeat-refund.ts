@@ -1,0 +1,44 @@
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import type { Connector } from '../connectors/connector.ts'
+import type { CallResult } from '../domain/call-result.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
+import type { Refund } from '../domain/refund.ts'
+import { repeatRefundEffect } from '../domain/refund-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
+import { accountBudget, CALL_TRIES_MAX, LEASE_SLACK_MS, type ProviderCallDeps } from './provider-call.ts'
+import { applyRefundResult, openRefund, sendRefund } from './refund-call.ts'
+import { isWithinWindow } from './repeat-create.ts'
+
+/** The repeated refunds of one account that wait for a provider that hangs. */
+const REPEATS_PER_ACCOUNT_MAX = 128
+
+/** Sends a refund again that the provider does not know, under the same key to the same account, while that is safe (P4). */
+export function bindRepeatRefund(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(repeatRefundEffect, {
+    lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    budget: accountBudget(REPEATS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => repeat(deps, payment, data.refund_id),
+  })
+}
+
+async function repeat(
+  deps: ProviderCallDeps,
+  payment: Payment,
+  refund_id: string,
+): Promise<DocumentChange<Payment>> {
+  const connected = deps.accountOf(payment)
+  const refund = openRefund(payment, refund_id)
+  // The effect may have waited since the poll, for room or for a process.
+  if (!refund || !mayRepeatRefund(refund, connected.connector, deps.create_timeout_ms))
+    return (current) => current
+  const sent = await sendRefund(deps, connected, payment, refund, true)
+  // The first request may still arrive, so `not_sent` for this one proves nothing.
+  const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
+  return applyRefundResult(refund, result, connected.schedule.first_ms)
+}
+
+/** Whether a repetition of the refund arrives within the connector's idempotency window, counted from the approval. */
+export function mayRepeatRefund({ approved_at }: Refund, connector: Connector, timeout_ms: number): boolean {
+  return approved_at !== undefined && isWithinWindow(approved_at, connector, timeout_ms)
+}

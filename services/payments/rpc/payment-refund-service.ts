@@ -1,0 +1,130 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
+import {
+  type DebitChargebackRequest,
+  PaymentRefundService,
+  type ReserveRefundRequest,
+} from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import type { RefundChange, RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { ChargebackRequest } from '../domain/chargeback.ts'
+import type { RefundClosing, RefundRequest } from '../domain/decide-refund.ts'
+import { chargebackToProto, refundChangeToProto } from '../domain/refund-to-proto.ts'
+import {
+  approveRefund,
+  closeRefund,
+  type RefundDecisionDeps,
+  type RefundQuery,
+} from '../use-cases/approve-refund.ts'
+import { debitChargeback, returnChargeback } from '../use-cases/debit-chargeback.ts'
+import type { RefundedPaymentQuery } from '../use-cases/find-refundable-payment.ts'
+import { type DecidedRefund, reserveRefund } from '../use-cases/reserve-refund.ts'
+import { optional, policyFromProto } from './payment-from-proto.ts'
+
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  reserveRefund: ['support'],
+  approveRefund: ['support'],
+  closeRefund: ['support'],
+  debitChargeback: ['support'],
+  returnChargeback: ['support'],
+} as const
+
+/** Makes the RPC service for the refunds and chargebacks of payments. */
+export function createPaymentRefundRpc(deps: RefundDecisionDeps): RpcService {
+  return rpcService(PaymentRefundService, PERMISSIONS, {
+    async reserveRefund(request) {
+      return toResponse(await reserveRefund(deps, paymentQuery(request), refundRequest(request)))
+    },
+    async approveRefund(request) {
+      const query = { ...keyOf(request), refund_id: requiredText(request.refundId, 'refund_id') }
+      return toResponse(await approveRefund(deps, query))
+    },
+    async closeRefund(request) {
+      const refund_id = requiredText(request.refundId, 'refund_id')
+      const closing = { refund_id, status: closingStatus(request.status), reason: request.reason }
+      return toResponse(await closeRefund(deps, { ...keyOf(request), refund_id }, closing))
+    },
+    async debitChargeback(request) {
+      const content = chargebackRequest(request)
+      const payment_id = requiredText(request.paymentId, 'payment_id')
+      const payment = await debitChargeback(deps, payment_id, content)
+      const deadline = content.deadline_at?.toISOString() ?? ''
+      return { debit: chargebackToProto(payment, { ...content, deadline }) }
+    },
+    async returnChargeback(request) {
+      const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
+      await returnChargeback(deps, { ...keyOf(request), chargeback_id })
+      return {}
+    },
+  })
+}
+
+function toResponse({ payment, change }: DecidedRefund): { change: RefundChange } {
+  return { change: refundChangeToProto(payment, change) }
+}
+
+interface PaymentKeyMessage {
+  readonly merchantId: string
+  readonly environment: EnvironmentProto
+  readonly paymentCId: string
+}
+
+function keyOf(request: PaymentKeyMessage): Omit<RefundQuery, 'refund_id'> {
+  return { ...ownerOf(request), c_id: requiredText(request.paymentCId, 'payment_c_id') }
+}
+
+function ownerOf({
+  merchantId,
+  environment,
+}: Pick<PaymentKeyMessage, 'merchantId' | 'environment'>): Pick<RefundQuery, 'merchant_id' | 'environment'> {
+  return {
+    merchant_id: requiredText(merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(environment, 'environment'),
+  }
+}
+
+function paymentQuery(request: ReserveRefundRequest): RefundedPaymentQuery {
+  const { paymentCId, paymentHId } = request
+  if ((paymentCId === undefined) === (paymentHId === undefined)) throw fieldError(9000, 'payment_c_id')
+  return {
+    ...ownerOf(request),
+    policy: policyFromProto(request.policy),
+    ...optional('payment_c_id', paymentCId),
+    ...optional('payment_h_id', paymentHId),
+  }
+}
+
+function refundRequest({ refundId, cId, amount, reason }: ReserveRefundRequest): RefundRequest {
+  if (amount !== undefined && amount <= 0n) throw fieldError(11003, 'amount')
+  return {
+    refund_id: requiredText(refundId, 'refund_id'),
+    c_id: requiredText(cId, 'c_id'),
+    ...(amount === undefined ? {} : { amount }),
+    reason,
+  }
+}
+
+function closingStatus(value: RefundStatus): RefundClosing['status'] {
+  const status = REFUND_STATUSES.required(value, 'status')
+  if (status !== 'rejected' && status !== 'canceled') throw fieldError(9000, 'status')
+  return status
+}
+
+function chargebackRequest(
+  request: DebitChargebackRequest,
+): Omit<ChargebackRequest, 'currency'> & { readonly currency?: string } {
+  const { minor, currency } = requiredMessage(request.amount, 'amount')
+  if (minor <= 0n) throw fieldError(6001, 'amount')
+  return {
+    chargeback_id: requiredText(request.chargebackId, 'chargeback_id'),
+    amount: minor,
+    ...(currency === '' ? {} : { currency }),
+    reason_code: request.reasonCode,
+    ...(request.deadlineTime ? { deadline_at: timestampDate(request.deadlineTime) } : {}),
+  }
+}

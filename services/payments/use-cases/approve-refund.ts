@@ -1,0 +1,99 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { backoffDelay } from '#lib/platform/backoff.ts'
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { clock, now, sleep } from '#lib/platform/time.ts'
+import type { FindAccount } from '../connectors/connect-account.ts'
+import { beginApproval, decideClosing, type RefundClosing } from '../domain/decide-refund.ts'
+import { isAdmitted, type Payment } from '../domain/payment.ts'
+import { findRefund, requireRefund } from '../domain/refund.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import type { AdmissionDeps } from './await-admission.ts'
+import { type DecidedRefund, decide } from './reserve-refund.ts'
+import { waitUntilMs } from './wait-limit.ts'
+
+/** What the operator's decisions about refunds need. */
+export interface RefundDecisionDeps extends AdmissionDeps {
+  readonly findAccount: FindAccount
+}
+
+/** A refund, by the key of its payment. */
+export interface RefundQuery {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly c_id: string
+  readonly refund_id: string
+}
+
+/** The ledger decides within milliseconds. The wait exceeds the lease of the hold, so that a crash is bridged. */
+const WAIT_MS = 10_000
+const PAUSE = { first_ms: 2, max_ms: 100 }
+
+/**
+ * Approves a refund: checks the cap again, then holds the funds (S9). The provider is called after that, without the caller.
+ * Throws 11004 when a chargeback has taken the amount, 6004 without the funds (the refund stays pending), 1009 when the
+ * provider account of the deposit cannot refund, 8801 for a refund that was rejected or canceled, and `Unavailable` when the
+ * ledger does not decide in time. A repetition gets the same approval.
+ */
+export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery): Promise<DecidedRefund> {
+  const { refund_id } = query
+  const found = await findPaymentOfRefund(deps, query)
+  const before = requireRefund(found, refund_id)
+  if (before.state === 'pending') checkAccount(deps, found)
+  const begun = await decide(deps.runner, found, (current) => beginApproval(current, refund_id, now()))
+  const payment = await awaitHold(deps, query, begun)
+  const { approved_at, hold_refusal } = requireRefund(payment, refund_id)
+  if (approved_at === undefined) throw new PublicError(hold_refusal ?? 8801)
+  const change = { refund_id, number: 2, status: 'approved', changed_at: approved_at, c_id: '', reason: '' }
+  return { payment, change: { ...change, status: 'approved' } }
+}
+
+/** Rejects or cancels a pending refund. Throws 8801 for any other. A repetition gets the same. */
+export async function closeRefund(
+  deps: AdmissionDeps,
+  query: RefundQuery,
+  closing: RefundClosing,
+): Promise<DecidedRefund> {
+  const { refund_id, status, reason } = closing
+  const decided = await awaitHold(deps, query, await findPaymentOfRefund(deps, query))
+  const payment = await decide(deps.runner, decided, (current) => decideClosing(current, closing, now()))
+  deps.runner.runEffectsInBackground(payment)
+  const { ended_at = payment.updated_at } = requireRefund(payment, refund_id)
+  return { payment, change: { refund_id, number: 2, status, changed_at: ended_at, c_id: '', reason } }
+}
+
+/** The payment that has the refund. Throws 11001 when there is none. */
+async function findPaymentOfRefund(
+  { payments }: AdmissionDeps,
+  { refund_id, ...key }: RefundQuery,
+): Promise<Stored<Payment>> {
+  const found = await payments.get(keyOfPayment(key), { linearizable: true })
+  if (!found || !isAdmitted(found) || !findRefund(found, refund_id)) throw new PublicError(11001)
+  return found
+}
+
+/** A refund goes to the account of its deposit, and to no other. */
+function checkAccount({ findAccount }: RefundDecisionDeps, { attempt, environment }: Payment): void {
+  const connected = findAccount(attempt.account_id, environment)
+  if (!connected?.connector.operations.includes('refund')) throw new PublicError(1009)
+}
+
+/** Waits until the ledger has decided about the refund's hold, in this process or in another one. */
+async function awaitHold(
+  deps: AdmissionDeps,
+  query: RefundQuery,
+  begun: Stored<Payment>,
+): Promise<Stored<Payment>> {
+  const until_ms = waitUntilMs(WAIT_MS)
+  deps.runner.runEffectsInBackground(begun)
+  let current = begun
+  for (let reads = 1; requireRefund(current, query.refund_id).state === 'approving'; reads += 1) {
+    if (clock.monotonic_ms() >= until_ms)
+      throw new Unavailable('the ledger has not decided about the hold of the refund yet')
+    await sleep(backoffDelay(reads, PAUSE, randomFraction()))
+    current = await findPaymentOfRefund(deps, query)
+  }
+  return current
+}
