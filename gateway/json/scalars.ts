@@ -129,8 +129,8 @@ function sourceOf({ source }: RegExp): string {
   return source.replaceAll(/\\(.)/g, (escaped, character) => (character === '/' ? '/' : escaped))
 }
 
-/** A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a text. */
-function isStorable(value: string): boolean {
+/** Whether a text can be stored (E5). A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a text. */
+export function isStorable(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0')
 }
 

@@ -41,7 +41,7 @@ const CALLER: Caller = {
 }
 
 /** The codes of refused requests. Any other code comes later: the request itself was accepted. */
-const REFUSALS: ReadonlySet<number> = new Set([1002, 1005, 1010, 6001, 9000])
+const REFUSALS: ReadonlySet<number> = new Set([1002, 1005, 1010, 6001, 9000, 11003])
 
 /** The code with which the gateway refuses a request; undefined if it accepts the request. */
 async function refusalOf(text: string, path_id?: string): Promise<number | undefined> {

@@ -1,6 +1,19 @@
+import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import type { Chargeback } from './chargebacks/domain/chargeback.ts'
+import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
+import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
+import { createMerchantChargebackRpc } from './chargebacks/rpc/merchant-chargeback-service.ts'
+import { keyOfChargeback } from './chargebacks/store/chargebacks.ts'
+import { bindPublishEvent } from './effects/publish-event.ts'
+import type { Refund } from './refunds/domain/refund.ts'
+import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
+import { createRefundRpc } from './refunds/rpc/refund-service.ts'
+import { keyOfRefund } from './refunds/store/refunds.ts'
 import { openSupportStore } from './store/support-store.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 
@@ -10,12 +23,45 @@ export const role: Role = {
   openCollections: openSupportStore,
   settings: {},
   async start(context) {
-    const { tickets, idempotency_records } = await openSupportStore(await context.openStore())
+    const { tickets, refunds, chargebacks, idempotency_records } = await openSupportStore(
+      await context.openStore(),
+    )
     const idempotency = createIdempotency(idempotency_records)
     const payments = context.clientOf(PaymentService)
+    const payment_refunds = context.clientOf(PaymentRefundService)
+    const publisher = await createPublisher(context.bus)
+    const { clock_guard } = context
+    const refund_runner = createEffectRunner<Refund>({
+      ...{ collection: refunds, clock_guard, keyOf: keyOfRefund },
+      effects: [bindPublishEvent(publisher)],
+    })
+    const chargeback_runner = createEffectRunner<Chargeback>({
+      ...{ collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
+      effects: [bindReturnAmount(payment_refunds), bindPublishEvent(publisher)],
+    })
+    const refund_deps = { refunds, runner: refund_runner, idempotency, payments: payment_refunds }
+    const chargeback_deps = {
+      ...{ chargebacks, runner: chargeback_runner, idempotency },
+      payments: payment_refunds,
+    }
     return {
-      services: [createMerchantTicketRpc({ tickets, idempotency, payments })],
-      stop: async () => {},
+      services: [
+        createMerchantTicketRpc({ tickets, idempotency, payments }),
+        createMerchantRefundRpc(refund_deps),
+        createRefundRpc(refund_deps),
+        createMerchantChargebackRpc(chargeback_deps),
+        createChargebackRpc(chargeback_deps),
+      ],
+      async open() {
+        refund_runner.start()
+        chargeback_runner.start()
+        return {}
+      },
+      async stop() {
+        await refund_runner.stop()
+        await chargeback_runner.stop()
+        await publisher.close()
+      },
     }
   },
 }

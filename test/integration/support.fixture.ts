@@ -10,7 +10,7 @@ import {
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
+import { METHODS, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { role as gateway } from '../../gateway/service.ts'
@@ -34,8 +34,8 @@ export interface SupportClient {
   call(method: string, params: object, operation_id?: string): Promise<PublicResponse>
   /** Sends a body as it is. */
   sendBody(body: object): Promise<PublicResponse>
-  /** Creates a deposit; returns its identifiers. */
-  deposit(): Promise<{ readonly c_id: string; readonly h_id: string }>
+  /** Creates a deposit, which succeeds at once unless its last digits say otherwise; returns its identifiers. */
+  deposit(value?: number): Promise<{ readonly c_id: string; readonly h_id: string }>
 }
 
 /** All roles in this process, with the gateway's real port. */
@@ -50,13 +50,14 @@ export interface SupportSystem extends AsyncDisposable {
 }
 
 /** No test of support is about quotas, except those that set their own. */
-const NO_QUOTAS = { 'ticket.create': 1_000_000, 'ticket.get': 1_000_000 }
+const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
 /** Starts all roles. */
 export async function startSupport(): Promise<SupportSystem> {
   const roles = await startRoles([sandbox, merchants, balances, notifier, payments, support, gateway], {
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
+    MULTIHUB_SANDBOX_DELAY: '50ms',
     MULTIHUB_PROVIDER_PORT: '0',
     MULTIHUB_HTTP_PORT: '0',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
@@ -84,9 +85,9 @@ export async function startSupport(): Promise<SupportSystem> {
     return {
       ...{ merchant_id: merchantId, application_id, service_id, sendBody },
       call: (method, params, operation_id) => sendBody({ method, operation_id, params }),
-      async deposit() {
+      async deposit(value = 1_000_908) {
         const identifiers = { c_id: randomUUID() }
-        const payment = { identifiers, amount: { value: 1_000_908, currency: 'INR' }, payer: {} }
+        const payment = { identifiers, amount: { value, currency: 'INR' }, payer: {} }
         const { body } = await sendBody({ method: 'payment.in', service_id, params: { payment } })
         return body.result.payment.identifiers
       },

@@ -1,6 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
+import { chargebackObject } from '#lib/contract/public-support/public-chargeback.ts'
+import { refundObject } from '#lib/contract/public-support/public-refund.ts'
 
 /** The resource of an event in its public form: its public id and the `result` field of the callback. */
 export interface PublicResource {
@@ -19,8 +21,21 @@ export interface CallbackMetadata {
 
 /** Converts the resource of an event. Throws a `TypeError` for a kind of resource that this version does not know. */
 export function toPublicResource({ resource }: MerchantEvent): PublicResource {
-  if (resource.case !== 'payment') throw new TypeError('the event has no resource that this version knows')
-  return { public_id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
+  switch (resource.case) {
+    case 'payment':
+      return { public_id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
+    case 'refund':
+      return {
+        public_id: resource.value.refundId,
+        result: { refund: refundObject(resource.value, 'callback') },
+      }
+    case 'chargeback': {
+      const chargeback = chargebackObject(resource.value, 'callback')
+      return { public_id: resource.value.chargebackId, result: { chargeback } }
+    }
+    default:
+      throw new TypeError('the event has no resource that this version knows')
+  }
 }
 
 /**
@@ -33,10 +48,15 @@ export function callbackBody(
   { created_at, request_id, processing_time }: CallbackMetadata,
 ): Uint8Array {
   const body = {
-    id: `${public_id}:${event.event}`,
+    id: callbackId(event, public_id),
     created_at: (event.createTime ? timestampDate(event.createTime) : created_at).toISOString(),
     data: { next: null, result, success: true, request_id, processing_time },
     merchant_id: event.merchantId,
   }
   return Buffer.from(JSON.stringify(body))
+}
+
+/** The same for every delivery of an event, and different for the events of a resource that can repeat (S12). */
+function callbackId({ event, number }: MerchantEvent, public_id: string): string {
+  return number === 0 ? `${public_id}:${event}` : `${public_id}:${event}:${number}`
 }

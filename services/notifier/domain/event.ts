@@ -29,5 +29,14 @@ export function environmentOfEvent(event: Pick<EventHead, 'environment'>): Envir
 
 /** The internal id of the event's resource, by which the operator finds its deliveries; empty without a resource. */
 export function resourceIdOf({ resource }: MerchantEvent): string {
-  return resource.case === 'payment' ? resource.value.paymentId : ''
+  switch (resource.case) {
+    case 'payment':
+      return resource.value.paymentId
+    case 'refund':
+      return resource.value.refundId
+    case 'chargeback':
+      return resource.value.chargebackId
+    default:
+      return ''
+  }
 }

@@ -1,11 +1,17 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
+import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
+import type { Refund } from '../refunds/domain/refund.ts'
+import { REFUNDS } from '../refunds/store/refunds.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {
   readonly tickets: Collection<Ticket>
+  readonly refunds: Collection<Refund>
+  readonly chargebacks: Collection<Chargeback>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
@@ -14,6 +20,8 @@ export interface SupportStore {
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
+    refunds: await store.collection<Refund>(REFUNDS),
+    chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

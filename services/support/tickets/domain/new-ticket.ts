@@ -1,7 +1,8 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
+import type { PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline } from './sla-deadline.ts'
-import type { Ticket, TicketPayment } from './ticket.ts'
+import type { Ticket } from './ticket.ts'
 
 /** What a merchant decides about a new ticket. */
 export interface NewTicketFields {
@@ -18,7 +19,7 @@ export interface NewTicketFields {
 export function newTicket(
   fields: NewTicketFields,
   ticket_id: string,
-  payment: TicketPayment | undefined,
+  payment: PaymentReference | undefined,
   at: Date,
 ): Ticket {
   const { merchant_id, environment, c_id, title, description, category, priority } = fields

@@ -1,12 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-
-/** The payment that a ticket is about. Its identifiers never change, so the ticket stores them. */
-export interface TicketPayment {
-  readonly payment_id: string
-  readonly c_id: string
-  readonly h_id: string
-}
+import type { PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. */
 export interface Ticket {
@@ -25,7 +19,7 @@ export interface Ticket {
   readonly priority: TicketPriority
   readonly title: string
   readonly description: string
-  readonly payment?: TicketPayment
+  readonly payment?: PaymentReference
   readonly sla_deadline: Date
   readonly created_at: Date
   readonly updated_at: Date

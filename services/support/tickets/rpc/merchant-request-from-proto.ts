@@ -1,31 +1,13 @@
-import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import type {
   CreateTicketRequest as CreateTicketRequestProto,
   TicketReference,
 } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
-import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES } from '#lib/contract/ticket.ts'
+import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import type { CreateTicketRequest } from '../use-cases/create-ticket.ts'
-
-/** The merchant that a request acts for, as every request of the gateway names it. */
-interface OwnerFields {
-  readonly merchantId: string
-  readonly environment: EnvironmentProto
-}
-
-/** Maps the merchant and environment of a request. Throws 1005 without one of them. */
-export function ownerFromProto({ merchantId, environment }: OwnerFields): {
-  readonly merchant_id: string
-  readonly environment: Environment
-} {
-  return {
-    merchant_id: requiredText(merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(environment, 'environment'),
-  }
-}
 
 /** Maps a question for a merchant's ticket. Throws 1005 without an identifier. */
 export function ticketQueryFromProto(

@@ -7,8 +7,9 @@ import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
+import type { PaymentReference } from '../../domain/support-resource.ts'
 import { type NewTicketFields, newTicket } from '../domain/new-ticket.ts'
-import type { Ticket, TicketPayment } from '../domain/ticket.ts'
+import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
 import { findTicket } from './find-ticket.ts'
 
@@ -69,7 +70,7 @@ async function insertTicket(
 async function findPayment(
   { payments }: CreateTicketDeps,
   { merchant_id, environment, policy, payment_c_id }: CreateTicketRequest,
-): Promise<TicketPayment | undefined> {
+): Promise<PaymentReference | undefined> {
   if (payment_c_id === undefined) return undefined
   const found = await payments
     .findPayment({

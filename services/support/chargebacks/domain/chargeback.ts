@@ -1,0 +1,79 @@
+import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
+import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { newSupportEvent } from '../../domain/support-event.ts'
+import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
+import { chargebackToProto } from './chargeback-to-proto.ts'
+
+/** One status that a chargeback has had. */
+export interface ChargebackHistoryEntry {
+  readonly status: ChargebackStatus
+  readonly at: Date
+  /** The operator's text for the merchant; absent when it gave none. */
+  readonly note?: string
+}
+
+/** A chargeback as merchants and the operator see it (S10). Its payment has debited its amount before it is stored. */
+export interface Chargeback extends EffectDocument, Owner {
+  /** Its public `h_id`. */
+  readonly chargeback_id: string
+  readonly payment: PaymentReference
+  readonly amount: bigint
+  readonly currency: string
+  readonly reason_code: string
+  readonly status: ChargebackStatus
+  readonly deadline_at?: Date
+  readonly history: readonly ChargebackHistoryEntry[]
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** The fields of a new chargeback. */
+export type NewChargebackFields = Omit<Chargeback, 'status' | 'history' | 'updated_at' | 'effects'>
+
+/** The statuses that each status can lead to; a chargeback ends in those that are not in it. */
+const TRANSITIONS: Readonly<Partial<Record<ChargebackStatus, readonly ChargebackStatus[]>>> = {
+  open: ['under_review', 'won', 'lost', 'accepted'],
+  under_review: ['won', 'lost', 'accepted'],
+}
+
+/** Whether a chargeback can change from one status to the other (S10). */
+export function canMove(from: ChargebackStatus, to: ChargebackStatus): boolean {
+  return TRANSITIONS[from]?.includes(to) ?? false
+}
+
+/** The effect that makes the payment credit a won chargeback back. */
+export const returnAmountEffect = defineEffect({
+  kind: 'return_amount',
+  lane: 'money',
+  data: {},
+  id: ({ chargeback_id }: Chargeback) => `${chargeback_id}:return`,
+})
+
+/** A new chargeback, which is open and is announced. Pure. */
+export function newChargeback(fields: NewChargebackFields): Chargeback {
+  const { chargeback_id: h_id, created_at: at } = fields
+  const opened: Chargeback = {
+    ...fields,
+    status: 'open',
+    history: [{ status: 'open', at }],
+    updated_at: at,
+    effects: [],
+  }
+  const resource = { case: 'chargeback', value: chargebackToProto(opened) } as const
+  const event = newSupportEvent({ owner: opened, h_id, event: 'chargeback.created', resource, at })
+  return { ...opened, effects: [event] }
+}
+
+/** The chargeback in its next status. One that the merchant has won is credited back. Pure. Throws for a forbidden change. */
+export function moveChargeback(
+  chargeback: Chargeback,
+  { status, at, note }: ChargebackHistoryEntry,
+): Chargeback {
+  if (!canMove(chargeback.status, status))
+    throw new TypeError(`forbidden chargeback transition from ${chargeback.status} to ${status}`)
+  const entry = note === undefined ? { status, at } : { status, at, note }
+  const moved = { ...chargeback, status, history: [...chargeback.history, entry], updated_at: at }
+  if (status !== 'won') return moved
+  return { ...moved, effects: [...moved.effects, returnAmountEffect.newEffect(moved, {}, { at })] }
+}

@@ -1,0 +1,23 @@
+import type { Client } from '@connectrpc/connect'
+import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { type Chargeback, returnAmountEffect } from '../domain/chargeback.ts'
+
+const CALL = { timeoutMs: 5_000 }
+/** With pauses of 15 s on average, payments may be unavailable for half a day before the effect is stuck. */
+const LIMITS = { lease_ms: 8_000, tries_max: 3_000, backoff: { first_ms: 200, max_ms: 30_000 } }
+
+/** Makes the payment credit a won chargeback back, once per chargeback. */
+export function bindReturnAmount(
+  payments: Pick<Client<typeof PaymentRefundService>, 'returnChargeback'>,
+): BoundEffect<Chargeback> {
+  return returnAmountEffect.bind<Chargeback>({
+    ...LIMITS,
+    async run(_effect, { merchant_id: merchantId, environment, payment, chargeback_id: chargebackId }) {
+      const owner = { merchantId, environment: environmentToProto(environment) }
+      await payments.returnChargeback({ ...owner, paymentCId: payment.c_id, chargebackId }, CALL)
+      return (current) => current
+    },
+  })
+}

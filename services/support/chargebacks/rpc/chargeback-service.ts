@@ -1,0 +1,63 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  ChargebackService,
+  type OpenChargebackRequest as OpenChargebackRequestProto,
+} from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { boundedText } from '../../rpc/operator-text.ts'
+import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
+import { moveTo } from '../use-cases/move-chargeback.ts'
+import {
+  type OpenChargebackDeps,
+  type OpenChargebackRequest,
+  openChargeback,
+} from '../use-cases/open-chargeback.ts'
+import { recordChargeback } from '../use-cases/record-chargeback.ts'
+
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  openChargeback: ['operator'],
+  moveChargeback: ['operator'],
+  recordChargeback: ['payments'],
+} as const
+
+/** Serves the operator's work on chargebacks, and the reports of payments. */
+export function createChargebackRpc(deps: OpenChargebackDeps): RpcService {
+  return rpcService(ChargebackService, PERMISSIONS, {
+    async openChargeback(request) {
+      return { chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))) }
+    },
+    async moveChargeback(request) {
+      const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
+      const status = CHARGEBACK_STATUSES.required(request.status, 'status')
+      const note = boundedText(request.note, 'note')
+      const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
+      return { chargeback: chargebackToProto(moved) }
+    },
+    async recordChargeback({ debit }) {
+      await recordChargeback(deps, chargebackFromDebit(debit))
+      return {}
+    },
+  })
+}
+
+const REASON_CODE_MAX = 64
+const OPERATION_ID_MAX = 128
+
+function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargebackRequest {
+  const { minor, currency } = requiredMessage(request.amount, 'amount')
+  if (minor < 1n || minor > AMOUNT_MAX) throw fieldError(6001, 'amount')
+  const { deadlineAt } = request
+  return {
+    payment_id: requiredText(request.paymentId, 'payment_id'),
+    amount: minor,
+    currency,
+    reason_code: boundedText(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
+    ...(deadlineAt ? { deadline_at: timestampDate(deadlineAt) } : {}),
+    operation_id: boundedText(request.operationId, 'operation_id', OPERATION_ID_MAX),
+  }
+}

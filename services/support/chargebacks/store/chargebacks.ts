@@ -1,0 +1,34 @@
+import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import type { Owner } from '../../domain/support-resource.ts'
+import type { Chargeback } from '../domain/chargeback.ts'
+
+/** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */
+export const CHARGEBACKS: CollectionSpec = {
+  name: 'chargebacks',
+  partition: ['merchant_id', 'environment', 'chargeback_id'],
+  key: ['merchant_id', 'environment', 'chargeback_id'],
+  indexes: {
+    by_id: { fields: ['chargeback_id'], across_partitions: true },
+    ...EFFECT_INDEXES,
+  },
+}
+
+/** The key of a chargeback in the store. */
+type ChargebackKey = Owner & Pick<Chargeback, 'chargeback_id'>
+
+/** Takes the key from a chargeback or from a request that names one. */
+export function keyOfChargeback({ merchant_id, environment, chargeback_id }: ChargebackKey): {
+  [Field in keyof ChargebackKey]: string
+} {
+  return { merchant_id, environment, chargeback_id }
+}
+
+/** The chargeback of any merchant with this id. */
+export async function findChargebackById(
+  chargebacks: Collection<Chargeback>,
+  chargeback_id: string,
+): Promise<Stored<Chargeback> | undefined> {
+  const [chargeback] = await chargebacks.find('by_id', { equals: [chargeback_id] }, { limit: 1 })
+  return chargeback
+}

@@ -1,0 +1,72 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import type { Chargeback } from '../domain/chargeback.ts'
+import { chargebackFromDebit } from '../domain/chargeback-to-proto.ts'
+import { type ChargebacksDeps, recordChargeback } from './record-chargeback.ts'
+
+/** What opening a chargeback needs. */
+export interface OpenChargebackDeps extends ChargebacksDeps {
+  readonly idempotency: Idempotency
+  readonly payments: Client<typeof PaymentRefundService>
+}
+
+/** A chargeback that a bank demands. */
+export interface OpenChargebackRequest {
+  /** Either id of the payment. */
+  readonly payment_id: string
+  readonly amount: bigint
+  /** Empty for the currency of the payment. */
+  readonly currency: string
+  readonly reason_code: string
+  readonly deadline_at?: Date
+  /** Empty when the operator gave none. */
+  readonly operation_id: string
+}
+
+/** The operator's keys are not of a merchant: the request names a payment only. */
+const OPERATOR = { merchant_id: 'operator', environment: 'operator', method: 'chargeback.open' }
+
+const CALL = { timeoutMs: 10_000 }
+
+/**
+ * Opens a chargeback: its payment debits the merchant first, also below zero (S10). Once per `operation_id`; without one, each
+ * call opens a chargeback. Throws 10001 without such a payment, 11002 for one that was not paid by a customer, 6002 for another
+ * currency, 11004 when more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
+ */
+export async function openChargeback(
+  deps: OpenChargebackDeps,
+  request: OpenChargebackRequest,
+): Promise<Stored<Chargeback>> {
+  const { operation_id, deadline_at, ...content } = request
+  if (operation_id === '') return debit(deps, request, uuidv7())
+  const hash = payloadHash({ ...content, deadline_at: deadline_at?.toISOString() })
+  let opened: Stored<Chargeback> | undefined
+  const key = { ...OPERATOR, key: operation_id }
+  const result = await deps.idempotency.run(key, hash, async (id) => {
+    opened = await debit(deps, request, id('chargeback'))
+    return Buffer.from(opened.chargeback_id)
+  })
+  // A repetition asks the payment again, which answers with the chargeback that it has.
+  return opened ?? debit(deps, request, Buffer.from(result).toString())
+}
+
+async function debit(
+  deps: OpenChargebackDeps,
+  { payment_id: paymentId, amount, currency, reason_code: reasonCode, deadline_at }: OpenChargebackRequest,
+  chargebackId: string,
+): Promise<Stored<Chargeback>> {
+  const deadlineTime = deadline_at && timestampFromDate(deadline_at)
+  const debited = await deps.payments.debitChargeback(
+    {
+      ...{ paymentId, chargebackId, amount: { minor: amount, currency }, reasonCode },
+      ...(deadlineTime ? { deadlineTime } : {}),
+    },
+    CALL,
+  )
+  return recordChargeback(deps, chargebackFromDebit(debited.debit))
+}

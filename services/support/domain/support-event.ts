@@ -1,0 +1,40 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import type { EventName } from '#lib/contract/events.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import type { Owner } from './support-resource.ts'
+
+/** An event of a resource of support. */
+export interface SupportEvent {
+  readonly owner: Owner
+  /** The public id of the resource. */
+  readonly h_id: string
+  readonly event: EventName
+  /** The number of the event among those of its name, for an event that can repeat for one resource (S12). */
+  readonly number?: number
+  /** The resource as it is after the event. The notifier shows a part of it only. */
+  readonly resource: MerchantEvent['resource']
+  readonly at: Date
+}
+
+/**
+ * Makes the effect that publishes an event of a resource of support. Its key is the public id of the callback:
+ * `<h_id>:<event>`, and `:<n>` for an event that can repeat (S12).
+ */
+export function newSupportEvent({ owner, h_id, event, number, resource, at }: SupportEvent): Effect {
+  const event_key = number === undefined ? `${h_id}:${event}` : `${h_id}:${event}:${number}`
+  const message = create(MerchantEventSchema, {
+    eventKey: event_key,
+    event,
+    merchantId: owner.merchant_id,
+    environment: environmentToProto(owner.environment),
+    createTime: timestampFromDate(at),
+    resource,
+    ...(number === undefined ? {} : { number }),
+  })
+  const encoded = toBinary(MerchantEventSchema, message)
+  return publishEventEffect.newEffect(undefined, { event_key, event, message: encoded }, { at })
+}

@@ -1,0 +1,98 @@
+import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { newSupportEvent } from '../../domain/support-event.ts'
+import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
+import { refundToProto } from './refund-to-proto.ts'
+
+/**
+ * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
+ * document follows the changes that the payment reports.
+ */
+export interface Refund extends EffectDocument, Owner {
+  /** Its public `h_id`. */
+  readonly refund_id: string
+  readonly c_id: string
+  readonly payment: PaymentReference
+  readonly amount: bigint
+  readonly currency: string
+  readonly status: RefundStatus
+  /** The number of the last change, from 1. */
+  readonly change_number: number
+  /** The merchant's reason; absent when it gave none. */
+  readonly reason?: string
+  /** Why the operator rejected or canceled the refund. Merchants do not see it. */
+  readonly operator_reason?: string
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** A status that a refund has entered, as its payment reports it. */
+export interface RefundChange {
+  readonly refund: Omit<
+    Refund,
+    'status' | 'change_number' | 'reason' | 'operator_reason' | 'created_at' | 'updated_at' | 'effects'
+  >
+  /** 1 is the request. */
+  readonly number: number
+  readonly status: RefundStatus
+  readonly reason: string
+  readonly at: Date
+}
+
+/** The statuses that each status can lead to (S7); a refund ends in those that are not in it. */
+const TRANSITIONS: Readonly<Partial<Record<RefundStatus, readonly RefundStatus[]>>> = {
+  pending: ['approved', 'rejected', 'canceled'],
+  approved: ['completed', 'failed'],
+}
+
+/** Whether a refund can change from one status to the other (S7). */
+export function canTransition(from: RefundStatus, to: RefundStatus): boolean {
+  return TRANSITIONS[from]?.includes(to) ?? false
+}
+
+/** The refund after its first change: the request, which is announced. Pure. */
+export function newRefund({ refund, number, status, reason, at }: RefundChange): Refund {
+  if (number !== 1 || status !== 'pending') throw new TypeError('a refund begins with its request')
+  const requested: Refund = {
+    ...refund,
+    status,
+    change_number: number,
+    ...(reason === '' ? {} : { reason }),
+    created_at: at,
+    updated_at: at,
+    effects: [],
+  }
+  return withEvent(requested, 'refund.requested')
+}
+
+/**
+ * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws when an earlier
+ * change is missing, which the payment reports again, and for a transition that the table forbids.
+ */
+export function applyRefundChange(refund: Refund, { number, status, reason, at }: RefundChange): Refund {
+  if (number <= refund.change_number) return refund
+  if (number > refund.change_number + 1)
+    throw new Error(`the change ${refund.change_number + 1} of the refund ${refund.refund_id} is missing`)
+  if (!canTransition(refund.status, status))
+    throw new TypeError(`forbidden refund transition from ${refund.status} to ${status}`)
+  const changed: Refund = {
+    ...refund,
+    status,
+    change_number: number,
+    ...(reason === '' ? {} : { operator_reason: reason }),
+    updated_at: at,
+  }
+  return withEvent(changed, 'refund.status_changed', number - 1)
+}
+
+function withEvent(
+  refund: Refund,
+  event: 'refund.requested' | 'refund.status_changed',
+  number?: number,
+): Refund {
+  const { refund_id: h_id, updated_at: at } = refund
+  const resource = { case: 'refund', value: refundToProto(refund) } as const
+  const numbered = number === undefined ? {} : { number }
+  const announced = newSupportEvent({ owner: refund, h_id, event, ...numbered, resource, at })
+  return { ...refund, effects: [...refund.effects, announced] }
+}

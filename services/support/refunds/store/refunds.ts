@@ -1,0 +1,55 @@
+import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import type { Refund } from '../domain/refund.ts'
+
+/**
+ * The collection of refunds. The merchant's reference is part of the key, because it is unique (S3), and of the partition, so
+ * that the refunds of one merchant spread over all servers of a cluster.
+ */
+export const REFUNDS: CollectionSpec = {
+  name: 'refunds',
+  partition: ['merchant_id', 'environment', 'c_id'],
+  key: ['merchant_id', 'environment', 'c_id'],
+  indexes: {
+    by_h_id: { fields: ['merchant_id', 'environment', 'refund_id'] },
+    by_id: { fields: ['refund_id'], across_partitions: true },
+    ...EFFECT_INDEXES,
+  },
+}
+
+/** The key of a refund in the store. */
+type RefundKey = Pick<Refund, 'merchant_id' | 'environment' | 'c_id'>
+
+/** Takes the key from a refund. */
+export function keyOfRefund({ merchant_id, environment, c_id }: RefundKey): {
+  [Field in keyof RefundKey]: string
+} {
+  return { merchant_id, environment, c_id }
+}
+
+/** A merchant's refund by one of its public identifiers. */
+export interface RefundQuery {
+  readonly merchant_id: string
+  readonly environment: string
+  readonly by: 'c_id' | 'h_id'
+  readonly id: string
+}
+
+/** The merchant's refund with this identifier. */
+export async function findRefundBy(
+  refunds: Collection<Refund>,
+  { merchant_id, environment, by, id }: RefundQuery,
+): Promise<Stored<Refund> | undefined> {
+  if (by === 'c_id') return refunds.get({ merchant_id, environment, c_id: id })
+  const [refund] = await refunds.find('by_h_id', { equals: [merchant_id, environment, id] }, { limit: 1 })
+  return refund
+}
+
+/** The refund of any merchant with this id. */
+export async function findRefundById(
+  refunds: Collection<Refund>,
+  refund_id: string,
+): Promise<Stored<Refund> | undefined> {
+  const [refund] = await refunds.find('by_id', { equals: [refund_id] }, { limit: 1 })
+  return refund
+}

@@ -1,0 +1,74 @@
+import type { Client } from '@connectrpc/connect'
+import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import type { Policy } from '#lib/contract/policy.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import type { Owner } from '../../domain/support-resource.ts'
+import type { Refund } from '../domain/refund.ts'
+import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
+import { findRefund, type RefundsDeps, recordRefundChange } from './record-refund-change.ts'
+
+/** What requesting a refund needs. */
+export interface RequestRefundDeps extends RefundsDeps {
+  readonly idempotency: Idempotency
+  readonly payments: Client<typeof PaymentRefundService>
+}
+
+/** A merchant's request for a refund. The gateway has validated its form. */
+export interface RequestRefundRequest extends Owner {
+  readonly c_id: string
+  /** The hash of the request without its `c_id`. */
+  readonly payload_hash: string
+  /** The restrictions of the credential, which apply to the route of the payment. */
+  readonly policy: Policy
+  /** Which identifier of the payment `payment_ref` is. */
+  readonly payment_by: 'c_id' | 'h_id'
+  readonly payment_ref: string
+  /** Without an amount, all that remains of the payment. */
+  readonly amount?: bigint
+  readonly reason: string
+}
+
+const CALL = { timeoutMs: 10_000 }
+
+/**
+ * Requests a refund, once per `c_id`, permanently: a repetition gets the same refund, as it is by then (S3). The payment
+ * decides in one guarded write. Throws 1013 for a `c_id` that was used with another payload, then the refusals of S8.
+ */
+export async function requestRefund(
+  deps: RequestRefundDeps,
+  request: RequestRefundRequest,
+): Promise<Stored<Refund>> {
+  const { merchant_id, environment, c_id, payload_hash } = request
+  const key = { merchant_id, environment, method: 'refund.request', key: c_id }
+  await deps.idempotency.run(key, payload_hash, async (id) => {
+    const refund_id = id('refund')
+    await reserve(deps, request, refund_id)
+    return Buffer.from(refund_id)
+  })
+  return findRefund(deps.refunds, { merchant_id, environment, by: 'c_id', id: c_id })
+}
+
+/** Reserves the amount, under an id that a repetition has too, and stores the refund. */
+async function reserve(
+  deps: RequestRefundDeps,
+  request: RequestRefundRequest,
+  refund_id: string,
+): Promise<void> {
+  const { merchant_id: merchantId, environment, policy, payment_by, payment_ref, amount, reason } = request
+  const { change } = await deps.payments.reserveRefund(
+    {
+      merchantId,
+      environment: environmentToProto(environment),
+      policy: { serviceIds: [...policy.service_ids], currencies: [...policy.currencies] },
+      ...(payment_by === 'c_id' ? { paymentCId: payment_ref } : { paymentHId: payment_ref }),
+      refundId: refund_id,
+      cId: request.c_id,
+      ...(amount === undefined ? {} : { amount }),
+      reason,
+    },
+    CALL,
+  )
+  await recordRefundChange(deps, refundChangeFromProto(change))
+}
