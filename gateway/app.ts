@@ -39,9 +39,12 @@ import {
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { openApiPath } from './openapi/openapi-path.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
+import { downloadPath } from './transfers/download-path.ts'
+import { createOpenTransfer, type TransferDeps } from './transfers/open-transfer.ts'
+import { uploadPath } from './transfers/upload-path.ts'
 
 /** What the gateway needs. */
-export interface GatewayDeps extends AuthenticationDeps {
+export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'keyring' | 'attachments'> {
   /** How far the timestamp of a v1 or resend request may differ from the clock (A3). */
   readonly v1_window_ms: number
   readonly methods: MethodTable
@@ -100,6 +103,9 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       serve: async (exchange) => responder.sendSuccess(exchange, await handle(exchange)),
     }
   })
+  const transfer_deps: TransferDeps = { ...deps, connections: capacity.connections, responder, exchange_log }
+  const openTransfer = createOpenTransfer(transfer_deps)
+  const transfer_paths = [uploadPath(transfer_deps, openTransfer), downloadPath(transfer_deps, openTransfer)]
   const openapi_paths = deps.openapi_document === undefined ? [] : [openApiPath(deps.openapi_document)]
   const withRefusals = ({ serve, ...public_path }: PublicPath): PublicPath => ({
     ...public_path,
@@ -115,7 +121,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       }),
   })
   const app = createServer({
-    paths: [...served_paths, ...openapi_paths].map(withRefusals),
+    paths: [...served_paths, ...transfer_paths, ...openapi_paths].map(withRefusals),
     responder,
     log,
     exchange_log,

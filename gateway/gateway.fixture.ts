@@ -13,6 +13,7 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
@@ -20,6 +21,7 @@ import { readConfig } from '#lib/platform/config/config.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
+import type { StreamClient } from '#lib/platform/http/internal-link.ts'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
@@ -81,7 +83,16 @@ export interface FixtureOptions {
   /** The document at /openapi.json. */
   readonly openapi_document?: JsonSchema
   readonly stopping?: AbortSignal
+  /** The port of the attachments service for bytes. Without it that service is down. */
+  readonly attachments?: StreamClient
   readonly log?: Log
+}
+
+const NO_ATTACHMENTS: StreamClient = {
+  send: async () => {
+    throw new Unavailable('the test has no attachments service')
+  },
+  close: async () => {},
 }
 
 /** The keyring that seals and opens the secrets of the fixture. */
@@ -111,6 +122,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     clientOf,
     registry_cache,
     keyring,
+    publicUrl: () => 'http://127.0.0.1:8080',
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
     acceptsCallbackHost: options.acceptsCallbackHost ?? (async () => true),
@@ -128,6 +140,8 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     merchant_requests: options.merchant_requests ?? createMerchantRequests(),
     isServing: () => !stopping?.aborted,
     log,
+    keyring,
+    attachments: options.attachments ?? NO_ATTACHMENTS,
   })
 }
 

@@ -1,3 +1,5 @@
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+
 /** The path of all methods with the v1 signature. */
 export const V1_PATH = '/public/api/multihub/v1'
 
@@ -20,3 +22,9 @@ export const V2_TARGET = new RegExp(`^${V2_PATH}$`)
 
 /** The only accepted spelling of the resend path. Its group captures the payment id exactly as it was sent. */
 export const RESEND_TARGET = new RegExp(`^${resendPath('([^/?#]+)')}$`)
+
+/** The path of an upload. Its group captures the proof of the link. */
+export const UPLOAD_TARGET = new RegExp(`^${UPLOAD_PATH}([^/?#]+)$`)
+
+/** The path of a download, matched like `UPLOAD_TARGET`. */
+export const DOWNLOAD_TARGET = new RegExp(`^${DOWNLOAD_PATH}([^/?#]+)$`)

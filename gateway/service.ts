@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
 import {
   booleanSetting,
   durationSetting,
   integerSetting,
   listSetting,
   portSetting,
+  urlSetting,
 } from '#lib/platform/config/settings.ts'
 import { CREATE_TIMEOUT_SETTING, HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
 import {
@@ -17,6 +18,7 @@ import {
 } from '#lib/platform/http/callback-address-policy.ts'
 import { createCallbackHostCheck } from '#lib/platform/http/callback-host.ts'
 import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { createStreamClient } from '#lib/platform/http/internal-link.ts'
 import { isIpRange, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
@@ -63,6 +65,14 @@ export const GATEWAY_CONFIG = {
     booleanSetting('MULTIHUB_OPENAPI', false),
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
+  public_url: describedSetting(
+    'The URL at which merchants reach the public interface, for links to files. The listening address without one.',
+    optionalSetting(urlSetting('MULTIHUB_PUBLIC_URL')),
+  ),
+  attachments_url: describedSetting(
+    'The URL of the port for the bytes of attachments.',
+    urlSetting('MULTIHUB_ATTACHMENTS_URL', { fallback: 'http://127.0.0.1:9095' }),
+  ),
 }
 
 /** The most time that a create needs in addition to its provider's response. */
@@ -84,7 +94,10 @@ export const role: Role = {
     const limits = createLimits(counters, { now_ms: context.clock_guard.store_now_ms })
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
+    let public_url = config.public_url?.replace(/\/+$/, '')
+    const attachments = createStreamClient(config.attachments_url, context.tls)
     const deps: MethodDeps = {
+      publicUrl: () => public_url ?? '',
       clientOf,
       registry_cache,
       keyring,
@@ -108,6 +121,8 @@ export const role: Role = {
       merchant_requests: createMerchantRequests(),
       isServing: () => registry_cache.hasResponded() && !stopping.aborted,
       log,
+      keyring,
+      attachments,
     })
     let listening: Listening | undefined
     await registry_cache.start()
@@ -117,7 +132,9 @@ export const role: Role = {
         await app.ready()
         const { host, port } = config
         listening = await listen(app.server, { host, port, variable: 'MULTIHUB_HTTP_PORT', draining })
-        return { base_url: `http://${listening.host_and_port}` }
+        const base_url = `http://${listening.host_and_port}`
+        public_url ??= base_url
+        return { base_url }
       },
       async check() {
         if (!registry_cache.hasResponded())
@@ -128,6 +145,7 @@ export const role: Role = {
       async stop() {
         await listening?.close()
         await app.close()
+        await attachments.close()
         await limits.close()
         await registry_cache.stop()
       },

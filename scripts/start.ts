@@ -16,9 +16,16 @@ runProcess(async (lifecycle) => {
   })
   const demo_before = await readIfExists(join(home, 'demo.json'))
   await writeDemo(home, urls, operator_token, operator)
-  if (demo_before === undefined) process.stderr.write(welcome(home, urls))
+  if (demo_before === undefined)
+    process.stderr.write(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
   return urls
 })
+
+/** Shown with the next steps when no virus scanner is configured (F5). */
+const WITHOUT_SCANNER = `There is no virus scanner, so uploaded files stay unusable in the status scanning. Start with MULTIHUB_SCANNER=none to
+accept files without a scan, or see docs/operators/running.md for a real scanner.
+
+`
 
 /** The next steps, shown at the first start. Programs wait for the line `ready` on standard output instead. */
 function welcome(home: string, urls: ReadyUrls): string {

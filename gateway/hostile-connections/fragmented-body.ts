@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { clock } from '#lib/platform/time.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 
@@ -12,11 +13,16 @@ export function isTooFragmented(fragments: number, bytes: number): boolean {
 
 /**
  * Reads and discards the rest of a request that is already answered. So a client that is still sending can read the
- * response, and the next request on the connection is found. Closes the connection when the rest is too fragmented.
+ * response, and the next request on the connection is found. Closes the connection when the rest is too fragmented, or not
+ * complete after `request_timeout_ms`.
  */
 export function drainRequest(request: IncomingMessage, response: ServerResponse): void {
   let bytes = 0
   let fragments = 0
+  // The response was sent long ago, so a caller that is still sending has had the time to read it.
+  const timeout = clock.after(HTTP_LIMITS.request_timeout_ms, () => request.destroy())
+  const cancel = (): void => timeout.cancel()
+  request.once('end', cancel).once('close', cancel)
   const discard = (fragment: Buffer): void => {
     bytes += fragment.length
     fragments += 1

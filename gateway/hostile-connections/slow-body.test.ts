@@ -82,6 +82,18 @@ test.each([
   expect(sent.received()).toMatch(/^HTTP\/1\.1 400 .*Connection: close.*"code":1003.*"description":"body"/is)
 })
 
+test('refuses a long body that is not complete after 30 seconds, and closes', async () => {
+  const sent = await sendPart(PING.padEnd(65_536), 65_535)
+  await manual.advance(HTTP_LIMITS.request_timeout_ms - 1)
+  expect(sent.received()).toBe('')
+  await manual.advance(1)
+  await eventually(
+    async () => sent.received() !== '' && sent.isClosed(),
+    (done) => done === true,
+  )
+  expect(sent.received()).toMatch(/^HTTP\/1\.1 400 .*Connection: close.*"code":1003.*"description":"body"/is)
+})
+
 test.each([
   ['a short body that is complete in time', PING, PING.length - 1, HTTP_LIMITS.short_body_timeout_ms - 1],
   ['a long body that is half there', PING.padEnd(65_536), 32_768, 20_000],

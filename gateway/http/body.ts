@@ -9,8 +9,9 @@ import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
 /**
  * Reads the body and resolves with its exact bytes, because signatures cover them.
  *
- * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, and for
- * one that is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`. Rejects with 2002 when no
+ * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, for one
+ * that is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`, and for one that is not
+ * complete after `request_timeout_ms`. Rejects with 2002 when no
  * memory can be reserved, and with `RequestAborted` when the connection breaks. The caller releases the reservation when it
  * drops the bytes; the request itself keeps no long body alive.
  */
@@ -27,7 +28,7 @@ export function readBody(
     const finish = (error?: Error): void => {
       // The request lives until its response is sent, and its listeners keep the body alive that long. For short bodies,
       // removing the listeners costs more than keeping them.
-      short_body_timeout.cancel()
+      timeout.cancel()
       if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
         request.off('data', append).off('end', finish).off('error', abort)
       if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
@@ -45,10 +46,13 @@ export function readBody(
       else body = appendFragment(body, length, fragment)
     }
     const abort = (cause: Error): void => finish(new RequestAborted('the connection broke', { cause }))
-    const short_body_timeout = clock.after(HTTP_LIMITS.short_body_timeout_ms, () => {
-      if (length > HTTP_LIMITS.short_body_bytes) return
+    const refuseSlow = (): void => {
       closeAfterResponse(response)
       finish(fieldError(1003, 'body'))
+    }
+    let timeout = clock.after(HTTP_LIMITS.short_body_timeout_ms, () => {
+      if (length <= HTTP_LIMITS.short_body_bytes) return refuseSlow()
+      timeout = clock.after(HTTP_LIMITS.request_timeout_ms - HTTP_LIMITS.short_body_timeout_ms, refuseSlow)
     })
     request.on('data', append).on('end', finish).on('error', abort)
   })

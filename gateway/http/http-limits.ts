@@ -50,6 +50,10 @@ export const HTTP_LIMITS = {
   head_timeout_ms: 10_000,
   /** The time for a whole request to arrive: enough for 1 MiB over a very slow line. */
   request_timeout_ms: 30_000,
+  /** The time for an upload or a download of an attachment: enough for 10 MiB over the same line. */
+  upload_timeout_ms: 300_000,
+  /** Uploads and downloads in progress. Each takes about 1 MiB of memory while its two ends are not equally fast. */
+  transfers_max: 256,
   /**
    * The time for the first `short_body_bytes` of a body to arrive, or for the whole of a shorter body. They are one or two
    * packets; a caller that sends less in this time only occupies a connection.

@@ -24,7 +24,7 @@ export interface PublicPath {
   /** The one spelling that is accepted, matched against the raw request target without its query. */
   readonly target: RegExp
   /** POST by default. */
-  readonly verb?: 'GET'
+  readonly verb?: 'GET' | 'PUT'
   /** Sends the response, for refusals too. */
   readonly serve: (exchange: Exchange) => Promise<void>
 }
@@ -148,7 +148,8 @@ function createNodeServer(
     {
       maxHeaderSize: HTTP_LIMITS.head_max_bytes,
       headersTimeout: HTTP_LIMITS.head_timeout_ms,
-      requestTimeout: HTTP_LIMITS.request_timeout_ms,
+      // The limit of uploads. Every other body has `request_timeout_ms`, in `readBody` and `drainRequest`.
+      requestTimeout: HTTP_LIMITS.upload_timeout_ms,
       keepAliveTimeout: HTTP_LIMITS.idle_timeout_ms,
       connectionsCheckingInterval: HTTP_LIMITS.timeout_check_interval_ms,
       // `checkRequestHead` refuses a request without a host in the envelope; Node's own refusal is not an envelope.

@@ -180,6 +180,25 @@ export function amount(): Schema<bigint, 'required'> {
   }
 }
 
+/** An integer within bounds. Anything but an integer literal is 1005; one outside the bounds is 9000 (E4, E5). */
+export function integer({
+  min,
+  max,
+}: {
+  readonly min: number
+  readonly max: number
+}): Schema<number, 'required'> {
+  return {
+    shape: { type: 'integer', min: BigInt(min), max: BigInt(max) },
+    presence: 'required',
+    check(value, validation) {
+      const literal = toInteger(value)
+      if (literal === undefined) return report(validation, 1005)
+      return literal >= BigInt(min) && literal <= BigInt(max) ? Number(literal) : report(validation, 9000)
+    },
+  }
+}
+
 /** An ISO 4217 code; any other text is 1010 (E6). Payments checks that it is the currency of the route. */
 export function currency(): Schema<string, 'required'> {
   return {

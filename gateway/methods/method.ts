@@ -24,6 +24,8 @@ export interface MethodDeps {
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean
   /** Whether the host of such a URL has no refused address, as far as name servers answer in time (N9). */
   readonly acceptsCallbackHost: CallbackHostCheck
+  /** The URL of the public interface, which begins every link in a response. */
+  readonly publicUrl: () => string
   /** How long payments may take to create a payment: longer than the provider may take (P5). */
   readonly create_timeout_ms: number
 }

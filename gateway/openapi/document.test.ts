@@ -5,7 +5,7 @@ import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { webhookResend } from '../methods/webhook-resend.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
 import { codesByStatus } from './envelope-schemas.ts'
-import { failureName, requestName } from './json-schema.ts'
+import { failureName, type JsonSchema, requestName } from './json-schema.ts'
 
 const document = openApiDocument()
 
@@ -59,16 +59,23 @@ test('two methods cannot have different schemas under one name', () => {
   ).toThrow('Shared')
 })
 
+interface Operation {
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly headers: Readonly<Record<string, JsonSchema>> }>
+  >
+}
+
 test('promises a request id with every status but 503, which may have neither that nor a body', () => {
   const { paths, components } = JSON.parse(JSON.stringify(document))
   for (const path of Object.keys(paths)) {
-    const { responses } = paths[path].post
+    const [operation = { responses: {} }] = Object.values<Operation>(paths[path])
+    const { responses } = operation
     const promised = Object.keys(responses).filter((status) => {
-      const { $ref } = responses[status].headers['X-Request-ID']
-      return components.headers[$ref.split('/').at(-1)].required === true
+      const header = String(responses[status]?.headers['X-Request-ID']?.['$ref'])
+      return components.headers[header.split('/').at(-1) ?? ''].required === true
     })
     expect(promised).toEqual(Object.keys(responses).filter((status) => status !== '503'))
-    expect(responses['503'].description).toMatch(/neither a body nor/)
+    expect(responses['503']?.description).toMatch(/neither a body nor/)
   }
 })
 

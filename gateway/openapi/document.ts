@@ -22,6 +22,7 @@ import {
   V1_SIGNATURE,
   V2_SIGNATURE,
 } from './signatures.ts'
+import { TRANSFER_PATHS, TRANSFER_SCHEMAS } from './transfer-operations.ts'
 
 const DESCRIPTION = `Take deposits, read the status of payments and balances, and have callbacks sent again. Every request
 is authenticated by its signature; there is no login and no token.
@@ -74,11 +75,15 @@ export function openApiDocument(): JsonSchema {
     openapi: '3.1.1',
     info: { title: 'Multihub merchant API', version: '1.0.0', description: DESCRIPTION },
     servers: [{ url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080' } } }],
-    paths: Object.fromEntries(paths.map((path) => [path.path, { post: operationOf(path) }])),
+    paths: {
+      ...Object.fromEntries(paths.map((path) => [path.path, { post: operationOf(path) }])),
+      ...TRANSFER_PATHS,
+    },
     components: {
       schemas: {
         ...methodSchemas(PUBLIC_METHODS),
         ...failureSchemas(),
+        ...TRANSFER_SCHEMAS,
       },
       parameters: PARAMETERS,
       headers: HEADERS,

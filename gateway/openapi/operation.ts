@@ -78,7 +78,21 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
     'body nor `X-Request-ID`.',
 }
 
-function failureResponse(status: number, { methods, signature }: PathDescription): object {
+/** The response for the failures with an HTTP status, without headers of their own. */
+export function bareFailureResponse(status: number): object {
+  return failureResponse(status, { methods: [], signature: { answer_header: 'X-Request-ID' } })
+}
+
+function failureResponse(
+  status: number,
+  {
+    methods,
+    signature,
+  }: {
+    readonly methods: readonly PublicMethod[]
+    readonly signature: Pick<SignatureDescription, 'answer_header'>
+  },
+): object {
   const description = FAILURE_DESCRIPTIONS[status]
   if (description === undefined) throw new TypeError(`HTTP status ${status} has no description`)
   const method_headers = methods.map(({ name }) => retryHeaderName(name))

@@ -1,6 +1,7 @@
 import { ConnectError, createClient, createRouterTransport } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { ATTACHMENT_NAME_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
@@ -19,6 +20,7 @@ const deps: MethodDeps = {
   clientOf: (service) => createClient(service, no_services),
   registry_cache: { merchantRoutes: () => Promise.resolve([]) },
   keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
+  publicUrl: () => 'http://127.0.0.1:8080',
   acceptsCallbackUrl: () => true,
   acceptsCallbackHost: async () => true,
   create_timeout_ms: 1_000,
@@ -72,6 +74,10 @@ async function expectAgreement(request: unknown): Promise<void> {
   // The reference says in words that lone surrogates are refused. Its patterns cannot: Go has no escape for a surrogate,
   // and its JSON parser replaces lone ones before any pattern sees them. A table below tests them.
   if (refusal === 9000 && hasLoneSurrogate(text)) return
+  // The name of a file is limited in bytes, and lengths of JSON Schema count code points.
+  const { name } = Object(Object(request)['params'])
+  if (refusal === 9000 && typeof name === 'string' && Buffer.byteLength(name) > ATTACHMENT_NAME_MAX_BYTES)
+    return
   const is_invalid = methodViolations(JSON.parse(text)).length > 0
   expect({ text, is_refused: refusal !== undefined }).toEqual({ text, is_refused: is_invalid })
 }
@@ -107,6 +113,13 @@ const deposit = (changes: object): string => {
   return JSON.stringify({ method: 'payment.in', service_id: 501, params: { payment } })
 }
 
+const file = (name: string): string =>
+  JSON.stringify({
+    method: 'attachment.prepare',
+    operation_id: 'a',
+    params: { purpose: 'ticket', name, mime_type: 'text/csv', size: 1, sha256: 'ab'.repeat(32) },
+  })
+
 const PING = '{"method":"gateway.ping","params":{}}'
 
 test.each<[string, string, number]>([
@@ -122,6 +135,9 @@ test.each<[string, string, number]>([
   ['a URL that cannot be parsed', deposit({ redirect: { on_success: 'https://a:b' } }), 9000],
   ['a lone surrogate in a text', deposit({ description: 'a\ud800b' }), 9000],
   ['a lone surrogate in a reference', deposit({ identifiers: { c_id: '\udc00' } }), 9000],
+  ['a name of a file with too many bytes', file('ä'.repeat(128)), 9000],
+  ['a name of a file that changes the direction of text', file('a\u202eb'), 9000],
+  ['a name of a file that is a directory', file('..'), 9000],
   ['a code that is not a currency', deposit({ amount: { value: 1, currency: 'XXY' } }), 1010],
 ])('the gateway refuses what JSON Schema cannot express: %s', async (_what, text, code) => {
   expect(methodViolations(JSON.parse(text.replace('\ufeff', '')))).toEqual([])

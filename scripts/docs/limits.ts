@@ -68,6 +68,7 @@ export function timeTable(): string {
       ' after the head',
     ],
     ['a whole request has to arrive', HTTP_LIMITS.request_timeout_ms, ''],
+    ['the upload or download of a file may take', HTTP_LIMITS.upload_timeout_ms, ''],
     ['an unused connection stays open', HTTP_LIMITS.idle_timeout_ms, ''],
     [
       'a connection on which nothing is transferred stays open',

@@ -1,6 +1,6 @@
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import { NO_SCANNER, SCANNER_SETTING, type Scanner } from '#lib/platform/clamd/scanner-setting.ts'
+import { NO_SCANNER, SCANNER_SETTING } from '#lib/platform/clamd/scanner-setting.ts'
 import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
 import { portSetting } from '#lib/platform/config/settings.ts'
 import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
@@ -38,7 +38,8 @@ export const role: Role = {
     const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(
       await context.openStore(),
     )
-    warnWithoutScanner(scanner)
+    if (scanner === NO_SCANNER)
+      log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
     const runner = createEffectRunner<Attachment>({
       collection: attachments,
       clock_guard: context.clock_guard,
@@ -46,7 +47,7 @@ export const role: Role = {
       effects: [
         bindExpireSession(upload_quotas),
         bindDeleteBytes(files),
-        bindInspectContent(files),
+        bindInspectContent(files, scanner),
         bindScanContent(files, scanner),
       ],
     })
@@ -76,12 +77,4 @@ export const role: Role = {
       },
     }
   },
-}
-
-/** Says once what the choice of a scanner means, because nothing else shows it until a file is uploaded. */
-function warnWithoutScanner(scanner: Scanner | undefined): void {
-  if (scanner === undefined)
-    log.warn({}, 'MULTIHUB_SCANNER is not set: uploaded files stay in the status scanning and cannot be used')
-  if (scanner === NO_SCANNER)
-    log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
 }

@@ -80,6 +80,15 @@ testInBash('the command of the page about withdrawals creates one', async () => 
   })
 })
 
+testInBash('the commands of the page about files upload one', async () => {
+  const [uploaded, finalized, status, ...others] = await runCommandsOf('docs/merchants/files.md')
+  expect(others).toEqual([])
+  expect(uploaded.result.attachment).toMatchObject({ status: 'uploaded', size: 10 })
+  const { h_id } = uploaded.result.attachment.identifiers
+  expect(finalized.result.attachment).toMatchObject({ status: 'scanning', identifiers: { h_id } })
+  expect(status.result).toEqual({ h_id, status: 'scanning' })
+})
+
 testInBash('the commands of the page about authentication run its examples', async () => {
   expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG])
 })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { ROLES } from '#lib/platform/process/role.ts'
 import { launch, runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS, freePort, freePorts, PORT_VARIABLES } from '../support/free-port.ts'
@@ -174,8 +175,17 @@ describe('a failed start ends with code 1 and says what to do', () => {
     ])
   })
 
+  // F5
+  test('files are accepted without a virus scan outside of the local run', async () => {
+    const settings = { ...KEYS, MULTIHUB_SANDBOX_KEY: 'a'.repeat(64), MULTIHUB_SCANNER: 'none' }
+    expect(await refusal(settings, ['main.ts', 'all'])).toEqual([
+      'the configuration is not valid; correct these settings:',
+      '  MULTIHUB_SCANNER must not be none: only the local run (npm start) permits it',
+    ])
+  })
+
   test('the role is unknown or missing', async () => {
-    const roles = 'name one or more of sandbox, merchants, balances, notifier, payments, gateway, or all'
+    const roles = `name one or more of ${ROLES.join(', ')}, or all`
     expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
     expect(await refusal(KEYS, ['main.ts'])).toEqual([`no role is named: ${roles}`])
   })
@@ -301,7 +311,7 @@ describe('a system that is started, stopped and started again', () => {
   // R2
   test('ends when its launcher is killed, and prints only the line `ready` to standard output', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
-    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){6}$/)])
+    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){7}$/)])
     child.kill('SIGKILL')
     await portsAreFree()
   })

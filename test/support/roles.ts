@@ -75,6 +75,7 @@ export async function startRoles(
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
     if (urls['sandbox_url']) role_variables['MULTIHUB_SANDBOX_URL'] = urls['sandbox_url']
+    if (urls['attachments_url']) role_variables['MULTIHUB_ATTACHMENTS_URL'] = urls['attachments_url']
   }
   return {
     bus,

@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { Readable } from 'node:stream'
 import { Agent } from 'undici'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { systemErrorCode } from '#lib/platform/process/system-error-code.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
 
 /** A request whose body and response are streams. */
@@ -95,4 +96,9 @@ function createAgent(tls: Tls | undefined): Agent {
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
+
+/** Whether a stream failed because its reader has gone. */
+export function isPrematureClose(error: unknown): boolean {
+  return systemErrorCode(error) === 'ERR_STREAM_PREMATURE_CLOSE'
 }

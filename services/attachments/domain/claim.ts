@@ -1,7 +1,7 @@
+import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Attachment } from './attachment.ts'
-import { refusalUnlessReady } from './refuse-status.ts'
+import { type Attachment, statusAt } from './attachment.ts'
 
 /** One call that claims attachments. */
 export interface ClaimExecution {
@@ -22,7 +22,7 @@ export function claimRefusal(
   at: Date,
 ): PublicError | undefined {
   if (attachment.purpose !== purpose) return fieldError(9000, path, `an attachment of the purpose ${purpose}`)
-  const refusal = refusalUnlessReady(attachment, at, { description: path })
+  const refusal = refusalUnlessReady(statusAt(attachment, at), attachment.reason, { description: path })
   if (refusal !== undefined) return refusal
   const { claim } = attachment
   return claim === undefined || claim.owner === owner

@@ -1,3 +1,4 @@
+import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose, AttachmentType } from '#lib/contract/attachments.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -10,7 +11,6 @@ import {
   type Writer,
 } from './attachment.ts'
 import { deleteBytes, deleteLateBytes, expireSessionEffect } from './attachment-effects.ts'
-import { refusalUnlessReady } from './refuse-status.ts'
 
 /** What the sender announces of a file, after its checks. */
 export interface NewFile {
@@ -110,6 +110,6 @@ export function expireSession(attachment: Attachment, at: Date): Attachment {
 function refuseUnlessOpen(attachment: Attachment, at: Date): void {
   if (isSessionOpen(attachment, at)) return
   const status = statusAt(attachment, at)
-  if (status === 'expired' || status === 'rejected') throw refusalUnlessReady(attachment, at)
+  if (status === 'expired' || status === 'rejected') throw refusalUnlessReady(status, attachment.reason)
   throw new PublicError(1003, { details: { status, reason: 'the attachment is finalized' } })
 }

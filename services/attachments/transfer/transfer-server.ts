@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -10,7 +10,7 @@ import {
   INTERNAL_UPLOAD_PATH,
   REFUSAL_STATUS,
 } from '#lib/patterns/attachment-transfer.ts'
-import { createInternalServer } from '#lib/platform/http/internal-link.ts'
+import { createInternalServer, isPrematureClose } from '#lib/platform/http/internal-link.ts'
 import { type Address, type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
@@ -66,11 +66,7 @@ async function download(deps: AttachmentsDeps, url: string, response: ServerResp
     'Content-Length': attachment.size_bytes,
     'Content-Disposition': contentDisposition(attachment.name, attachment.mime_type),
   })
-  for await (const chunk of bytes) {
-    if (response.destroyed) return
-    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
-  }
-  response.end()
+  await pipeline(bytes, response)
 }
 
 /** The link in a path. An upload after its session is refused by the session itself, so that the code is its own. */
@@ -83,7 +79,7 @@ function provenLink({ keyring }: AttachmentsDeps, kind: LinkKind, sealed = ''): 
 /** Answers with the refusal. A response that has begun is cut off, so that the other side cannot take it for complete. */
 function fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   // The gateway has gone, mostly because its caller has.
-  if (request.destroyed && !request.complete) return
+  if ((request.destroyed && !request.complete) || isPrematureClose(error)) return
   const refusal = toPublicError(error)
   const { code, cause } = refusal
   if (code === 2001 || code === 2002)

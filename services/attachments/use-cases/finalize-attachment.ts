@@ -1,12 +1,12 @@
 import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { FinalizeAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { now } from '#lib/platform/time.ts'
 import { type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'
 import { finalize } from '../domain/finalize.ts'
-import { refusalUnlessReady } from '../domain/refuse-status.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { releaseSession } from './upload-sessions.ts'
@@ -52,5 +52,5 @@ async function finalizeNow({ runner, upload_quotas }: AttachmentsDeps, request: 
     await releaseSession(upload_quotas, finalized)
   runner.runEffectsInBackground(finalized)
   if (status === 'scanning' || status === 'ready') return finalized
-  throw refusalUnlessReady(finalized, now())
+  throw refusalUnlessReady(status, finalized.reason)
 }

@@ -1,23 +1,22 @@
-import { type ErrorInfo, PublicError } from '#lib/contract/errors/public-error.ts'
-import { type Attachment, statusAt } from './attachment.ts'
+import type { AttachmentStatus } from './attachments.ts'
+import { type ErrorInfo, PublicError } from './errors/public-error.ts'
 
 /**
  * The refusal of an act that needs a ready attachment: 13002 for one whose session expired, 13004 for a rejected one with
- * its reason, and 13003 for one that is not there yet. `undefined` for a ready one.
+ * its reason, and 13003 for one that is not there yet (F3). `undefined` for a ready one.
  */
 export function refusalUnlessReady(
-  attachment: Attachment,
-  at: Date,
+  status: AttachmentStatus,
+  reason: string | undefined,
   more: ErrorInfo = {},
 ): PublicError | undefined {
-  const status = statusAt(attachment, at)
   switch (status) {
     case 'ready':
       return undefined
     case 'expired':
       return new PublicError(13002, { details: { status, ...more } })
     case 'rejected':
-      return new PublicError(13004, { details: { status, reason: attachment.reason, ...more } })
+      return new PublicError(13004, { details: { status, reason, ...more } })
     case 'awaiting_upload':
     case 'uploaded':
     case 'scanning':

@@ -1,0 +1,114 @@
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
+import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { StreamClient, StreamRequest, StreamResponse } from '#lib/platform/http/internal-link.ts'
+import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
+import { clock, now } from '#lib/platform/time.ts'
+import type { ConnectionLimit } from '../hostile-connections/connection-limit.ts'
+import { clientAddress } from '../http/address.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { ExchangeLog } from '../http/exchange-log.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { checkRequestHead } from '../http/request-head.ts'
+import type { Responder } from '../http/responder.ts'
+import type { FloodLimiter } from '../limits/flood-limiter.ts'
+import type { MerchantRequests } from '../limits/merchant-requests.ts'
+
+/** What the paths of transfers need. */
+export interface TransferDeps {
+  /** Opens the links that the attachments service has made. */
+  readonly keyring: Keyring
+  /** The port of that service for bytes. */
+  readonly attachments: StreamClient
+  readonly connections: ConnectionLimit
+  readonly flood: FloodLimiter
+  readonly merchant_requests: MerchantRequests
+  readonly trusted_proxies: IpRanges | undefined
+  readonly responder: Responder
+  readonly exchange_log: ExchangeLog
+}
+
+/** A transfer whose link was proven. */
+export interface Transfer {
+  readonly link: AttachmentLink
+  /** The proof, which the attachments service checks again. */
+  readonly sealed: string
+  /** Aborts when the time of the transfer is over, or when `end` was called. */
+  readonly signal: AbortSignal
+  /** Ends the transfer, also on the side of the attachments service. */
+  end(): void
+}
+
+/** Opens transfers; one per gateway, because it counts those in progress. */
+export type OpenTransfer = (exchange: Exchange, kind: LinkKind, target: RegExp) => Transfer
+
+/**
+ * Makes the function that begins a transfer: it proves the link and counts the transfer. It throws 13001 for a link that
+ * is not one of ours or has expired (an expired session is the service's to refuse), 1000 with HTTP 429 when the merchant
+ * has too many requests in progress or the network too many false links, and 2002 when the gateway has too many transfers.
+ */
+export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
+  let in_progress = 0
+  return (exchange, kind, target) => {
+    const { request, context } = exchange
+    context.method = `attachment.${kind}`
+    checkRequestHead(request)
+    const [, sealed = ''] = target.exec(request.url ?? '') ?? []
+    const link = openLink(deps.keyring, kind, sealed)
+    // A false link is counted like a false signature, so that no caller can try many.
+    if (link === undefined)
+      throw deps.flood.recordFailure(clientAddress(request, deps.trusted_proxies)) ?? new PublicError(13001)
+    deps.connections.markAuthenticated(request.socket)
+    context.merchant_id = link.merchant_id
+    context.environment = link.environment
+    if (kind === 'download' && link.expires_at <= now()) throw new PublicError(13001)
+    if (in_progress >= HTTP_LIMITS.transfers_max) throw new PublicError(2002)
+    const endRequest = deps.merchant_requests.begin(link, kind === 'download')
+    in_progress += 1
+    const ending = new AbortController()
+    const timeout = clock.after(HTTP_LIMITS.upload_timeout_ms, () => ending.abort())
+    let has_ended = false
+    return {
+      link,
+      sealed,
+      signal: ending.signal,
+      end() {
+        if (has_ended) return
+        has_ended = true
+        in_progress -= 1
+        endRequest()
+        timeout.cancel()
+        ending.abort()
+      },
+    }
+  }
+}
+
+/** Sends a request to the attachments service. Throws its refusal, and `Unavailable` when it gives no response. */
+export async function sendTransfer(
+  { attachments }: TransferDeps,
+  request: StreamRequest,
+): Promise<StreamResponse> {
+  const response = await attachments.send(request)
+  if (response.status === 200) return response
+  const text = (await readShort(response.body)).toString()
+  throw response.status === REFUSAL_STATUS
+    ? decodeRefusal(text)
+    : new PublicError(2002, { cause: new Error(`HTTP ${response.status}`) })
+}
+
+const SHORT_BODY_MAX_BYTES = 64 * 1024
+
+/** Reads a response that is not a file. Throws 2001 for one that is longer than any of those. */
+export async function readShort(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > SHORT_BODY_MAX_BYTES)
+      throw new PublicError(2001, { cause: new RangeError('the response is too long') })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
