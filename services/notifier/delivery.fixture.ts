@@ -7,6 +7,7 @@ export const AT = new Date('2026-11-21T10:00:00.000Z')
 export function delivery(changes: Partial<Delivery> = {}): Delivery {
   return {
     delivery_id: 'd-1',
+    destination_key: 'endpoint:e-1',
     url: 'https://shop.example.com/callbacks',
     endpoint_id: 'e-1',
     timeout_seconds: 30,
@@ -18,10 +19,12 @@ export function delivery(changes: Partial<Delivery> = {}): Delivery {
     event: 'payment.completed',
     resource_id: 'p-1',
     status: 'pending',
+    lane: 'first',
+    due_at: AT,
     attempts: [],
+    tries: 0,
     created_at: AT,
     kept_until: new Date(AT.getTime() + 1_000_000),
-    effects: [],
     ...changes,
   }
 }

@@ -1,4 +1,6 @@
-import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
@@ -6,12 +8,11 @@ import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { createMakeAttempt, type MakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
-import type { Delivery } from './domain/delivery.ts'
-import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
+import { createPipeline, type Pipeline } from './pipeline/pipeline.ts'
 import type { DeliveryServiceDeps } from './rpc/delivery-service.ts'
-import { deliveryKeyOf, openDeliveries } from './store/deliveries.ts'
-import { openEvents } from './store/events.ts'
+import { type NotifierStore, openNotifierStore } from './store/notifier-store.ts'
 
 /** The context to which these tests seal the secret of a payment's own `webhook_url`. */
 export const WEBHOOK_OWNER = 'webhook:7001:order-1'
@@ -21,43 +22,60 @@ export const keyring = createKeyring(new Secret(`test:${'cd'.repeat(32)}`))
 
 /** A notifier over an embedded store, without the registry of merchants. */
 export interface TestNotifier extends DeliveryServiceDeps {
+  readonly pipeline: Pipeline
+  readonly store: NotifierStore
+  /** Stops as a process does: the requests in progress are aborted. */
   close(): Promise<void>
+}
+
+/** What a test replaces in its notifier. */
+export interface TestNotifierOptions {
+  readonly endpointsReadAfter?: DeliveryServiceDeps['endpointsReadAfter']
+  readonly bus?: Bus
+  readonly makeAttempt?: MakeAttempt
+  readonly clock_guard?: ClockGuard
 }
 
 /**
  * Opens a notifier over a directory. Two notifiers over one directory behave as two processes. They have the secret of a
- * payment's own `webhook_url` only, so they cannot sign for endpoints.
+ * payment's own `webhook_url` only, so they cannot sign for endpoints. Its pipeline is not started.
  */
 export async function openNotifier(
   directory: string,
-  endpointsReadAfter: DeliveryServiceDeps['endpointsReadAfter'] = async () => [],
+  options: TestNotifierOptions = {},
 ): Promise<TestNotifier> {
-  const store = await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS })
-  const events = await openEvents(store)
-  const deliveries = await openDeliveries(store)
+  const { endpointsReadAfter = async () => [], bus = createMemoryBus(), clock_guard = trustedClock } = options
+  const opened = await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS })
+  const store = await openNotifierStore(opened)
+  const { events, deliveries } = store
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
-  const runner = createEffectRunner<Delivery>({
-    collection: deliveries,
-    clock_guard: trustedClock,
-    keyOf: deliveryKeyOf,
-    sweep_ms: 50,
-    effects: [
-      bindAttemptDelivery({
-        findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
-        findSecret: async ({ secret }) => keyring.unseal(secret?.sealed ?? '', secret?.owner ?? ''),
-        post: createPostDelivery({ test: http, production: http }, new AbortController().signal),
+  const stopping = new AbortController()
+  const pipeline = createPipeline({
+    store,
+    bus,
+    clock_guard,
+    makeAttempt:
+      options.makeAttempt ??
+      createMakeAttempt({
+        findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
+        findSecret: async ({ secret }) => secret && keyring.unseal(secret.sealed, secret.owner),
+        post: createPostDelivery({ test: http, production: http }, stopping.signal),
+        stopping: stopping.signal,
       }),
-    ],
+    hasSecret: async ({ secret }) => secret !== undefined,
   })
   return {
+    store,
     events,
     deliveries,
-    runner,
+    pipeline,
+    retention_ms: 86_400_000,
     endpointsReadAfter,
     async close() {
-      await runner.stop()
+      stopping.abort()
+      await pipeline.stop()
       await http.close()
-      await store.close()
+      await opened.close()
     },
   }
 }

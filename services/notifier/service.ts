@@ -1,9 +1,9 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
-import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { readConfig } from '#lib/platform/config/config.ts'
+import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
+import { durationSetting } from '#lib/platform/config/settings.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
@@ -11,17 +11,26 @@ import {
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { createFindSecret } from './delivery/find-secret.ts'
+import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
-import type { Delivery } from './domain/delivery.ts'
-import { bindAttemptDelivery } from './effects/attempt-delivery.ts'
+import { createPipeline } from './pipeline/pipeline.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
-import { deliveryKeyOf } from './store/deliveries.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
+
+const DAY_MS = 86_400_000
 
 /** The settings of the notifier. */
 export const NOTIFIER_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
+  retention_ms: describedSetting(
+    'How long events and their deliveries are kept for the operator. The last of the longest retries comes after less than 8 days.',
+    durationSetting('MULTIHUB_DELIVERY_RETENTION', {
+      min: 8 * DAY_MS,
+      max: 3_660 * DAY_MS,
+      fallback: 90 * DAY_MS,
+    }),
+  ),
 }
 
 /** How many events from the bus are handled at once. */
@@ -33,11 +42,13 @@ export const role: Role = {
   openCollections: openNotifierStore,
   settings: NOTIFIER_CONFIG,
   async start(context) {
+    const { bus, clock_guard, stopping } = context
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
-    const { events, deliveries } = await openNotifierStore(await context.openStore())
+    const store = await openNotifierStore(await context.openStore())
+    const { events, deliveries } = store
     const registry_cache = createRegistryCache({
       client: context.clientOf(RegistryService),
-      bus: context.bus,
+      bus,
       role: 'notifier',
     })
     const policyFor = createCallbackAddressPolicies(config.callback_allow)
@@ -45,23 +56,26 @@ export const role: Role = {
       test: createHttpClient({ allow: policyFor('test'), connect_timeout_ms: 0 }),
       production: createHttpClient({ allow: policyFor('production'), connect_timeout_ms: 0 }),
     }
-    const runner = createEffectRunner<Delivery>({
-      collection: deliveries,
-      clock_guard: context.clock_guard,
-      keyOf: deliveryKeyOf,
-      effects: [
-        bindAttemptDelivery({
-          findEvent: ({ merchant_id, event_key }) => events.get({ merchant_id, event_key }),
-          findSecret: createFindSecret(registry_cache, context.keyring),
-          post: createPostDelivery(clients, context.stopping),
-        }),
-      ],
+    const findSecret = createFindSecret(registry_cache, context.keyring)
+    const pipeline = createPipeline({
+      store,
+      bus,
+      clock_guard,
+      makeAttempt: createMakeAttempt({
+        findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
+        findSecret,
+        post: createPostDelivery(clients, stopping),
+        stopping,
+      }),
+      hasSecret: async (delivery) => (await findSecret(delivery)) !== undefined,
     })
     await registry_cache.start()
-    runner.start()
-    const deps = { events, deliveries, runner, endpointsReadAfter: registry_cache.endpointsReadAfter }
-    const receipts = createReceiptSender(context.bus)
-    const subscription = await context.bus.subscribe(
+    await pipeline.start()
+    context.draining.addEventListener('abort', () => void pipeline.leave())
+    const { endpointsReadAfter } = registry_cache
+    const deps = { events, deliveries, pipeline, endpointsReadAfter, retention_ms: config.retention_ms }
+    const receipts = createReceiptSender(bus)
+    const subscription = await bus.subscribe(
       ALL_EVENTS_SUBJECT,
       async ({ data, headers }) => {
         const event_key = await receiveEvent(deps, data)
@@ -74,7 +88,7 @@ export const role: Role = {
       services: [createDeliveryRpc(deps)],
       async stop() {
         await subscription.close()
-        await runner.stop()
+        await pipeline.stop()
         await Promise.all([clients.test.close(), clients.production.close()])
         await registry_cache.stop()
       },

@@ -5,7 +5,7 @@ import { receiveEvent } from '../../services/notifier/use-cases/receive-event.ts
 const { directory, event } = JSON.parse(process.argv[2] ?? '{}')
 
 const notifier = await openNotifier(directory)
-notifier.runner.start()
+await notifier.pipeline.start()
 await receiveEvent(notifier, Buffer.from(event, 'base64'))
 // The timers of lib do not keep a process alive; reading stdin does.
 process.stdin.resume()

@@ -13,8 +13,8 @@ import { eventually } from '../support/eventually.ts'
 import { startReceiver } from '../support/receiver.ts'
 
 const CHILD = join(import.meta.dirname, 'notifier-crash.child.ts')
-/** Longer than the lease of an attempt. */
-const AFTER_LEASE_MS = 80_000
+/** Longer than the lease of a destination. */
+const AFTER_LEASE_MS = 6_000
 
 test('an attempt interrupted by SIGKILL is repeated under the same delivery id', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-notifier-'))
@@ -45,7 +45,7 @@ test('an attempt interrupted by SIGKILL is repeated under the same delivery id',
   const successor = await openNotifier(directory)
   const deliveries = () => successor.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
   try {
-    successor.runner.start()
+    await successor.pipeline.start()
     await eventually(deliveries, (stored) => stored?.[0]?.status === 'delivered')
     const [first, second] = receiver.callbacks
     expect(receiver.callbacks).toHaveLength(2)

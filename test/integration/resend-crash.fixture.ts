@@ -3,6 +3,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import type { MakeAttempt } from '../../services/notifier/delivery/make-attempt.ts'
 import { openNotifier, type TestNotifier } from '../../services/notifier/notifier.fixture.ts'
 import { createDeliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
 import { keyOfPayment } from '../../services/payments/store/payments.ts'
@@ -24,14 +25,18 @@ export interface ResendProcess {
   close(): Promise<void>
 }
 
-/** Opens both over a directory. `onPoint` is called at each crash point that a resend reaches. */
+/**
+ * Opens both over a directory. `onPoint` is called at each crash point that a resend reaches. `makeAttempt` takes the
+ * place of the requests.
+ */
 export async function openResend(
   directory: string,
   onPoint: (point: (typeof CRASH_POINTS)[number]) => void = () => {},
+  makeAttempt?: MakeAttempt,
 ): Promise<ResendProcess> {
   const store = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   const payments = await openPaymentsStore(store)
-  const notifier = await openNotifier(directory)
+  const notifier = await openNotifier(directory, makeAttempt ? { makeAttempt } : {})
   const rpc = await createRpc(rpcConfig())
   rpc.add([createDeliveryRpc(notifier)])
   const client = rpc.clientsOf('payments')(DeliveryService)

@@ -22,7 +22,7 @@ beforeAll(async () => {
   system = await openResend(directory)
   const webhook = { url: receiver.url, sealed_secret: keyring.seal(newSecret(), WEBHOOK_OWNER) }
   await system.payments.payments.insert(newDeposit({ status: 'success', webhook, effects: [] }))
-  system.notifier.runner.start()
+  await system.notifier.pipeline.start()
 })
 afterAll(async () => {
   await system.close()

@@ -29,11 +29,15 @@ export async function settle(world: World): Promise<void> {
   const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS
   while (world.scheduler.now_ms() < end_ms) {
     await sleep(1_000)
-    const deliveries = documentsOf<{ effects: readonly object[] }>(world.databases, 'notifier', 'deliveries')
+    const deliveries = documentsOf<{ status: string; held_at?: Date }>(
+      world.databases,
+      'notifier',
+      'deliveries',
+    )
     const is_settled =
       world.provider.isIdle() &&
       paymentsOf(world).every(({ status, effects }) => isFinalStatus(status) && effects.length === 0) &&
-      deliveries.every(({ effects }) => effects.length === 0)
+      deliveries.every(({ status, held_at }) => status !== 'pending' && held_at === undefined)
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { constantTimeEqual, hmacHex, sha256Hex, sha512WithSecret } from './hash.ts'
+import { isUuid } from '#lib/platform/ids.ts'
+import { constantTimeEqual, hmacHex, sha256Hex, sha512WithSecret, uuidFromHash } from './hash.ts'
 import { Secret } from './secret.ts'
 
 const bytes = fc.uint8Array()
@@ -33,4 +34,14 @@ describe('hashes', () => {
     fc.assert(fc.property(text, text, (a, b) => expect(constantTimeEqual(a, b)).toBe(a === b)))
     fc.assert(fc.property(text, (a) => expect(constantTimeEqual(a, a)).toBe(true)))
   })
+})
+
+test('the UUID of a hash has version 8, its variant, and all other bits of the hash', () => {
+  const hash = sha256Hex('one')
+  const uuid = uuidFromHash(hash)
+  expect(uuid).toBe('7692c3ad-3540-8b80-bc02-0b3aee66cd88')
+  expect(isUuid(uuid)).toBe(true)
+  expect(uuidFromHash('f'.repeat(64))).toBe('ffffffff-ffff-8fff-bfff-ffffffffffff')
+  expect(uuidFromHash('0'.repeat(64))).toBe('00000000-0000-8000-8000-000000000000')
+  expect(() => uuidFromHash('one')).toThrow(TypeError)
 })

@@ -11,7 +11,7 @@ export const LOG_FIELDS = [
   'rpc', 'rpc_code', 'application_id', 'api_version', 'scope', 'bucket',
   // the subject: our own ids, never texts of a merchant
   'merchant_id', 'environment', 'service_id', 'payment_id', 'ticket_id', 'refund_id', 'chargeback_id',
-  'attachment_id', 'delivery_id', 'endpoint_id', 'anomaly_id', 'operation', 'currency', 'status', 'from_status',
+  'attachment_id', 'delivery_id', 'endpoint_id', 'destination_key', 'anomaly_id', 'operation', 'currency', 'status', 'from_status',
   // internals
   'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq',
   'batch', 'lease', 'provider', 'provider_account', 'connector', 'reason', 'outcome', 'state', 'field',

@@ -3,7 +3,7 @@ import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import type { AttemptDeliveryDeps } from '../effects/attempt-delivery.ts'
+import type { MakeAttemptDeps } from './make-attempt.ts'
 
 /**
  * Finds the secret that signs a delivery: the one stored with it for a payment's own `webhook_url`, else the present
@@ -12,7 +12,7 @@ import type { AttemptDeliveryDeps } from '../effects/attempt-delivery.ts'
 export function createFindSecret(
   registry_cache: Pick<RegistryCache, 'merchantEndpoints'>,
   keyring: Pick<Keyring, 'unseal'>,
-): AttemptDeliveryDeps['findSecret'] {
+): MakeAttemptDeps['findSecret'] {
   return async (delivery: Delivery): Promise<Secret | undefined> => {
     if (delivery.secret) return keyring.unseal(delivery.secret.sealed, delivery.secret.owner)
     const { endpoint_id } = delivery

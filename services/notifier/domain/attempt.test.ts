@@ -2,56 +2,129 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
-import { recordAttempt, retryDelayMs } from './attempt.ts'
-import type { AttemptRecord } from './delivery.ts'
+import {
+  beginAttempt,
+  blockDelivery,
+  postponeAttempt,
+  queueAgain,
+  recordAttempt,
+  retryDelayMs,
+} from './attempt.ts'
+import type { AttemptFailure, Delivery } from './delivery.ts'
 
 const DAY_MS = 86_400_000
+const SUCCESS = { started_at: AT, duration_ms: 12, http_status: 200 }
+const FAILURE = { started_at: AT, duration_ms: 12, http_status: 500, failure: 'http_status' } as const
 
-function record(number: number, changes: Partial<AttemptRecord> = {}): AttemptRecord {
-  return { number, started_at: AT, duration_ms: 12, http_status: 200, ...changes }
+/** The delivery after its next attempts failed for these reasons. */
+function failed(from: Delivery, ...failures: readonly AttemptFailure[]): Delivery {
+  return failures.reduce(
+    (current, failure) => recordAttempt(current, { started_at: AT, duration_ms: 1, failure }, AT, 0.5),
+    from,
+  )
 }
 
-const failure = { http_status: 500, failure: 'http_status' } as const
+describe('beginning an attempt', () => {
+  test('counts it under the fence, and keeps it due until its result is known', () => {
+    const begun = beginAttempt(delivery(), 'lease-1', AT)
+    expect(begun).toEqual({
+      ...delivery(),
+      attempt: { number: 1, started_at: AT, fence: 'lease-1', reclaims: 0 },
+    })
+  })
+
+  test('that another process left begins it again under its number, five times', () => {
+    let current: Delivery | undefined = beginAttempt(failed(delivery(), 'timeout'), 'lease-0', AT)
+    for (let reclaims = 1; reclaims <= 5; reclaims += 1) {
+      current = current && beginAttempt(current, `lease-${reclaims}`, AT)
+      expect(current?.attempt).toEqual({ number: 2, started_at: AT, fence: `lease-${reclaims}`, reclaims })
+    }
+    expect(current && beginAttempt(current, 'lease-6', AT)).toBeUndefined()
+  })
+})
 
 describe('recording an attempt', () => {
   test('sets the delivery to delivered after a success', () => {
-    expect(recordAttempt(delivery(), record(1), AT, randomFraction())).toMatchObject({
-      status: 'delivered',
-      attempts: [{ number: 1, http_status: 200 }],
-      effects: [],
+    const begun = beginAttempt(delivery(), 'lease-1', AT) ?? delivery()
+    expect(recordAttempt(begun, SUCCESS, AT, 0.5)).toEqual({
+      ...delivery({ status: 'delivered', lane: undefined, due_at: undefined }),
+      attempts: [{ number: 1, ...SUCCESS }],
+      tries: 1,
+      attempt: undefined,
     })
   })
 
-  test('schedules the next attempt after a failure, with its own id and within the bounds of the delay', () => {
-    const failed = recordAttempt(
-      delivery({ attempts: [record(1, failure)] }),
-      record(2, failure),
-      AT,
-      randomFraction(),
-    )
-    expect(failed).toMatchObject({
-      status: 'pending',
-      effects: [{ id: 'd-1:attempt:3', kind: 'attempt_delivery' }],
-    })
-    const wait_ms = (failed.effects[0]?.due_at.getTime() ?? 0) - AT.getTime()
-    expect(wait_ms).toBeGreaterThanOrEqual(1_000)
-    expect(wait_ms).toBeLessThanOrEqual(2_000)
+  test('schedules a retry after a failure, in its own lane and within the bounds of the delay', () => {
+    const once = recordAttempt(delivery(), FAILURE, AT, 0.75)
+    const twice = recordAttempt(once, FAILURE, AT, 0.75)
+    expect(twice).toMatchObject({ status: 'pending', lane: 'retry', due_at: new Date(AT.getTime() + 1_500) })
+    expect(twice.attempts.map(({ number }) => number)).toEqual([1, 2])
   })
 
   // N2, N6
-  test.each([1, 3, 10])('sets the delivery to dead after the first attempt and %d retries', (max_retries) => {
+  test.each([1, 3, 10])('sets the delivery to dead after the first try and %d retries', (max_retries) => {
     let current = delivery({ max_retries })
     let attempts = 0
     while (current.status === 'pending') {
       attempts += 1
-      current = recordAttempt({ ...current, effects: [] }, record(attempts, failure), AT, randomFraction())
+      current = recordAttempt(current, FAILURE, AT, randomFraction())
     }
-    expect(current).toMatchObject({ status: 'dead', effects: [] })
+    expect(current).toMatchObject({ status: 'dead', lane: undefined, due_at: undefined })
+    expect(current.held_at).toBeUndefined()
     expect(attempts).toBe(max_retries + 1)
     expect(current.attempts.map(({ number }) => number)).toEqual(
       Array.from({ length: attempts }, (_, at) => at + 1),
     )
   })
+
+  // N5
+  test('holds a dead delivery if the breaker refused one of its tries since it was queued', () => {
+    const lost = failed(delivery(), 'timeout', 'breaker_open', 'timeout', 'timeout')
+    expect(lost).toMatchObject({ status: 'dead', held_at: AT })
+    const again = queueAgain(lost, AT)
+    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
+  })
+
+  test('keeps the newest 32 attempts, and goes on counting', () => {
+    let current = delivery()
+    for (let queued = 0; queued < 10; queued += 1)
+      current = failed(queueAgain(current, AT), 'timeout', 'timeout', 'timeout', 'timeout')
+    expect(current.attempts).toHaveLength(32)
+    expect(current.attempts.at(-1)?.number).toBe(40)
+  })
+})
+
+// N7
+test('a postponed attempt is not counted and due later', () => {
+  const begun = beginAttempt(delivery(), 'lease-1', AT) ?? delivery()
+  expect(postponeAttempt(begun, AT, 10_000)).toEqual({
+    ...delivery({ due_at: new Date(AT.getTime() + 10_000) }),
+    attempt: undefined,
+  })
+})
+
+// N7
+test('a blocked delivery has used up no try and is a first try again once there is a secret', () => {
+  const begun = beginAttempt(delivery(), 'lease-1', AT) ?? delivery()
+  const blocked = blockDelivery(begun, AT)
+  expect(blocked).toMatchObject({ status: 'blocked', held_at: AT, tries: 0, attempts: [] })
+  expect([blocked.due_at, blocked.attempt]).toEqual([undefined, undefined])
+  const later = new Date(AT.getTime() + 60_000)
+  expect(queueAgain(blocked, later, blocked.tries)).toMatchObject({
+    status: 'pending',
+    lane: 'first',
+    due_at: later,
+  })
+})
+
+// N5, N6
+test('a delivery that is queued again keeps its id and attempts, and gets fresh tries', () => {
+  const dead = failed(delivery({ max_retries: 1 }), 'timeout', 'timeout')
+  const again = queueAgain(dead, AT)
+  expect(again).toMatchObject({ delivery_id: 'd-1', status: 'pending', lane: 'retry', due_at: AT, tries: 0 })
+  expect(again.attempts).toEqual(dead.attempts)
+  expect(failed(again, 'timeout').status).toBe('pending')
+  expect(failed(queueAgain(dead, AT, 1), 'timeout').status).toBe('dead')
 })
 
 // N2

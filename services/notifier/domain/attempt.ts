@@ -1,52 +1,92 @@
-import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { AttemptRecord, Delivery } from './delivery.ts'
 
-/** The effect of one attempt to deliver. The number counts the attempts of the delivery from 1. */
-export const attemptDeliveryEffect = defineEffect({
-  kind: 'attempt_delivery',
-  lane: 'external',
-  data: {},
-  id: ({ delivery_id, number }: { readonly delivery_id: string; readonly number: number }) =>
-    `${delivery_id}:attempt:${number}`,
-})
-
-/** The wait while the merchants service or the store is unavailable. */
-const UNAVAILABLE_WAIT_MS = 10_000
+/** The wait after an attempt that could not be made for a reason of this system (N7). */
+const POSTPONED_MS = 10_000
 
 const RETRY_DELAY_MIN_MS = 1_000
 const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 
-/** Makes the effect of the attempt with this number, counted from 1. It is due at once unless `due_at` is given. */
-export function newAttemptEffect(delivery_id: string, number: number, at: Date, due_at = at): Effect {
-  return attemptDeliveryEffect.newEffect({ delivery_id, number }, {}, { at, due_at })
+/** The number of attempts that a delivery keeps. One queueing has at most 11; replays and probes add more. */
+const ATTEMPTS_KEPT_MAX = 32
+
+/** How often one attempt is begun again after crashes before it counts as failed: it may be what makes them crash. */
+const RECLAIMS_MAX = 5
+
+/**
+ * The delivery with its next attempt in progress under the fence of the caller's lease. An attempt that another process
+ * left in progress is begun again under its number. `undefined` when that has happened too often.
+ */
+export function beginAttempt<D extends Delivery>(
+  delivery: D,
+  fence: string,
+  started_at: Date,
+): D | undefined {
+  const { attempt: left } = delivery
+  const reclaims = left === undefined ? 0 : left.reclaims + 1
+  if (reclaims > RECLAIMS_MAX) return undefined
+  const number = left?.number ?? nextNumber(delivery)
+  return { ...delivery, attempt: { number, started_at, fence, reclaims } }
 }
 
-/** Adds the same attempt again, for when this system was unavailable. The receiver loses no attempt. */
-export function postponeAttempt(delivery: Delivery, at: Date): Delivery {
-  const due_at = new Date(at.getTime() + UNAVAILABLE_WAIT_MS)
-  const again = newAttemptEffect(delivery.delivery_id, delivery.attempts.length + 1, at, due_at)
-  return { ...delivery, effects: [...delivery.effects, again] }
+/** The result of an attempt, which `recordAttempt` numbers. */
+export type AttemptResult = Omit<AttemptRecord, 'number'>
+
+/**
+ * Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). One that
+ * an open breaker cost a try is held, so that it is queued again when the breaker closes (N5). `random` in [0, 1) picks
+ * the delay of the retry.
+ */
+export function recordAttempt<D extends Delivery>(
+  delivery: D,
+  result: AttemptResult,
+  at: Date,
+  random: number,
+): D {
+  const number = delivery.attempt?.number ?? nextNumber(delivery)
+  const tries = delivery.tries + 1
+  const attempts = [...delivery.attempts, { number, ...result }].slice(-ATTEMPTS_KEPT_MAX)
+  const recorded = { ...delivery, attempts, tries, attempt: undefined }
+  if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
+  if (tries > delivery.max_retries) {
+    const is_lost = attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
+    return { ...ended(recorded), status: 'dead', ...(is_lost ? { held_at: at } : {}) }
+  }
+  const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
+  return { ...recorded, lane: 'retry', due_at: new Date(at.getTime() + delay_ms) }
+}
+
+/** Ends an attempt that was not made for a reason of this system. The receiver loses no try (N7). */
+export function postponeAttempt<D extends Delivery>(delivery: D, at: Date, postponed_ms = POSTPONED_MS): D {
+  return { ...delivery, attempt: undefined, due_at: new Date(at.getTime() + postponed_ms) }
+}
+
+/** Holds a delivery whose endpoint has no secret. It uses up no tries (N7). */
+export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
+  return { ...ended(delivery), attempt: undefined, status: 'blocked', held_at: at }
 }
 
 /**
- * Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). `random`
- * in [0, 1) picks the delay of the retry.
+ * Queues a delivery again under its old id: with fresh tries, or with only the `tries` that it has left. `blocked`
+ * deliveries that never had an attempt are first tries again.
  */
-export function recordAttempt(delivery: Delivery, record: AttemptRecord, at: Date, random: number): Delivery {
-  const attempts = [...delivery.attempts, record]
-  if (record.failure === undefined) return { ...delivery, attempts, status: 'delivered' }
-  if (attempts.length > delivery.max_retries) return { ...delivery, attempts, status: 'dead' }
-  const due_at = new Date(at.getTime() + retryDelayMs(attempts.length, delivery.retry_delay_seconds, random))
-  const next = newAttemptEffect(delivery.delivery_id, attempts.length + 1, at, due_at)
-  return { ...delivery, attempts, effects: [...delivery.effects, next] }
+export function queueAgain<D extends Delivery>(delivery: D, at: Date, tries = 0): D {
+  const lane = delivery.attempts.length === 0 ? 'first' : 'retry'
+  return { ...delivery, status: 'pending', lane, due_at: at, held_at: undefined, attempt: undefined, tries }
 }
 
 /**
- * The wait before the next attempt, after `attempts` so far (spec: Delivery and retry, 3; N2): uniform between 0 and
- * a bound that doubles with each attempt, but at least one second and at most a day.
+ * The wait before the next attempt, after `tries` so far (spec: Delivery and retry, 3; N2): uniform between 0 and a
+ * bound that doubles with each try, but at least one second and at most a day.
  */
-export function retryDelayMs(attempts: number, retry_delay_seconds: number, random: number): number {
-  const bound_ms = 2 ** (attempts - 1) * retry_delay_seconds * 1_000
+export function retryDelayMs(tries: number, retry_delay_seconds: number, random: number): number {
+  const bound_ms = 2 ** (tries - 1) * retry_delay_seconds * 1_000
   return Math.min(Math.max(random * bound_ms, RETRY_DELAY_MIN_MS), RETRY_DELAY_MAX_MS)
+}
+
+function nextNumber({ attempts }: Delivery): number {
+  return (attempts.at(-1)?.number ?? 0) + 1
+}
+
+function ended<D extends Delivery>(delivery: D): D {
+  return { ...delivery, lane: undefined, due_at: undefined }
 }

@@ -1,10 +1,12 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { FailureReason } from '#lib/platform/http/http-failure.ts'
 
-/** Where one copy of an event goes. It is fixed when the event is first stored. */
-export interface Destination {
+/** Where one copy of an event goes, with the limits of its delivery. It is fixed when the event is first stored. */
+export interface DeliveryTarget {
+  /** Follows from the event and the destination, so that a repeated event has the same deliveries. */
   readonly delivery_id: string
+  /** The destination that this delivery shares with others, see `destinationKeyOf`. */
+  readonly destination_key: string
   readonly url: string
   /** Absent when the destination is the payment's own `webhook_url`. */
   readonly endpoint_id?: string
@@ -15,33 +17,54 @@ export interface Destination {
   readonly retry_delay_seconds: number
 }
 
-/** The status of a delivery. A `dead` one has failed its first attempt and all its retries (N6). */
-export type DeliveryStatus = 'pending' | 'delivered' | 'dead'
+/**
+ * The status of a delivery. A `dead` one has used up its first try and all its retries (N6). A `blocked` one waits for
+ * the first secret of its endpoint (N7).
+ */
+export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
+
+/** First tries and retries wait in separate lanes, so that neither delays the other. */
+export type Lane = 'first' | 'retry'
 
 /**
- * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing could be sent, because the URL
- * breaks the rules (N9), the event is no longer stored, its body is too large (N4), or there is no secret to sign it with.
+ * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing was sent, because the URL breaks
+ * the rules (N9), the breaker of the destination was open (N5), the event is no longer stored, its body is too large
+ * (N4), or every process that made the attempt crashed.
  */
 export type AttemptFailure =
   | FailureReason
   | 'http_status'
   | 'refused_url'
+  | 'breaker_open'
   | 'event_expired'
   | 'payload_too_large'
-  | 'no_secret'
+  | 'interrupted'
 
-/** One attempt, as the operator sees it. */
+/** One attempt that has ended, as the operator sees it. */
 export interface AttemptRecord {
+  /** Counts all attempts of the delivery from 1. */
   readonly number: number
   readonly started_at: Date
   readonly duration_ms: number
   readonly http_status?: number
+  /** The first 4 KiB of the response body. Any bytes: the receiver chose them. */
+  readonly response_start?: Uint8Array
   /** Absent after a success. */
   readonly failure?: AttemptFailure
 }
 
+/** The attempt in progress. It is stored before its request leaves, so that a crash cannot hide it. */
+export interface AttemptInProgress {
+  readonly number: number
+  readonly started_at: Date
+  /** The lease token of the process that makes the attempt. Only the holder of this token may record its result. */
+  readonly fence: string
+  /** How often this attempt was begun again, because the process that made it crashed or lost its lease. */
+  readonly reclaims: number
+}
+
 /** One event for one destination, with its attempts so far. */
-export interface Delivery extends EffectDocument, Destination {
+export interface Delivery extends DeliveryTarget {
   readonly merchant_id: string
   readonly environment: Environment
   readonly event_key: string
@@ -49,8 +72,28 @@ export interface Delivery extends EffectDocument, Destination {
   /** The internal id of what the event is about: the `payment_id` of a payment. */
   readonly resource_id: string
   readonly status: DeliveryStatus
+  /** While `pending`: where it waits, and since or until when. */
+  readonly lane?: Lane | undefined
+  readonly due_at?: Date | undefined
+  readonly attempt?: AttemptInProgress | undefined
+  /** The newest attempts that have ended, oldest first. */
   readonly attempts: readonly AttemptRecord[]
+  /** The tries that count for the retry formula: those since the delivery was last queued (N2). */
+  readonly tries: number
+  /**
+   * Since when the delivery waits to be queued again: `blocked` until its endpoint has a secret, or `dead` because of an
+   * open breaker until that closes.
+   */
+  readonly held_at?: Date | undefined
   readonly created_at: Date
   /** When the store deletes it, together with its event. */
   readonly kept_until: Date
+}
+
+/** The key of a delivery. */
+export type DeliveryKey = Pick<Delivery, 'merchant_id' | 'delivery_id'>
+
+/** The key under which a delivery is stored. */
+export function deliveryKeyOf({ merchant_id, delivery_id }: DeliveryKey): DeliveryKey {
+  return { merchant_id, delivery_id }
 }

@@ -1,7 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { MerchantEvent, MerchantEventHead } from '#gen/multihub/events/v1/event_pb.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
-import type { Destination } from './delivery.ts'
+import type { DeliveryTarget } from './delivery.ts'
 
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
 export interface StoredEvent {
@@ -11,7 +11,7 @@ export interface StoredEvent {
   readonly event: string
   /** The JSON of the callback, made once. */
   readonly body: Uint8Array
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly DeliveryTarget[]
   readonly created_at: Date
   /** When the store deletes it. */
   readonly kept_until: Date

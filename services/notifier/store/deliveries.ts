@@ -1,36 +1,78 @@
-import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
-import type { Delivery } from '../domain/delivery.ts'
+import type { Delivery, DeliveryStatus, Lane } from '../domain/delivery.ts'
 
-/** The key of a delivery. */
-export type DeliveryKey = Pick<Delivery, 'merchant_id' | 'delivery_id'>
+/** The collection of deliveries. */
+export type Deliveries = Collection<Delivery>
 
-/** Opens the collection of deliveries. The store deletes each delivery together with its event, at its `kept_until`. */
-export function openDeliveries(store: Store): Promise<Collection<Delivery>> {
+/**
+ * Opens the collection of deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
+ * `by_held` what waits for a secret or for a breaker. The store deletes a delivery together with its event.
+ */
+export function openDeliveries(store: Store): Promise<Deliveries> {
   return store.collection<Delivery>({
     name: 'deliveries',
-    partition: ['merchant_id'],
+    partition: ['merchant_id', 'delivery_id'],
     key: ['merchant_id', 'delivery_id'],
     indexes: {
       by_created: { fields: ['merchant_id', 'created_at'] },
+      by_environment: { fields: ['merchant_id', 'environment', 'created_at'] },
+      by_event: { fields: ['merchant_id', 'event', 'created_at'] },
+      by_status: { fields: ['merchant_id', 'status', 'created_at'] },
       by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
+      by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
       by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
-      ...EFFECT_INDEXES,
+      by_due: { fields: ['destination_key', 'lane', 'due_at'], where: 'due_at', across_partitions: true },
+      by_held: {
+        fields: ['destination_key', 'status', 'held_at'],
+        where: 'held_at',
+        across_partitions: true,
+      },
     },
     expires: 'kept_until',
   })
 }
 
-/** The key under which a delivery is stored. */
-export function deliveryKeyOf({ merchant_id, delivery_id }: Delivery): DeliveryKey {
-  return { merchant_id, delivery_id }
-}
-
 /** Finds a delivery of any merchant by its id. */
 export async function findDelivery(
-  deliveries: Collection<Delivery>,
+  deliveries: Pick<Deliveries, 'find'>,
   delivery_id: string,
 ): Promise<Delivery | undefined> {
   const [delivery] = await deliveries.find('by_delivery_id', { equals: [delivery_id] }, { limit: 1 })
   return delivery
+}
+
+/** The deliveries of a destination and lane that are due before `to`, the longest due first. */
+export function findDue(
+  deliveries: Pick<Deliveries, 'find'>,
+  destination_key: string,
+  lane: Lane,
+  to: Date,
+  limit: number,
+) {
+  return deliveries.find('by_due', { equals: [destination_key, lane], to }, { limit })
+}
+
+/** The deliveries of a destination that are held in a status, the longest held first. */
+export function findHeld(
+  deliveries: Pick<Deliveries, 'find'>,
+  destination_key: string,
+  status: DeliveryStatus,
+  limit: number,
+) {
+  return deliveries.find('by_held', { equals: [destination_key, status] }, { limit, linearizable: true })
+}
+
+/** When the next attempt of a destination is due, also one in progress; `undefined` without one. */
+export async function findNextDue(
+  deliveries: Pick<Deliveries, 'find'>,
+  destination_key: string,
+): Promise<Date | undefined> {
+  const lanes: readonly Lane[] = ['first', 'retry']
+  const found = await Promise.all(
+    lanes.map((lane) =>
+      deliveries.find('by_due', { equals: [destination_key, lane] }, { limit: 1, linearizable: true }),
+    ),
+  )
+  const times = found.flat().flatMap(({ due_at }) => (due_at ? [due_at.getTime()] : []))
+  return times.length === 0 ? undefined : new Date(Math.min(...times))
 }

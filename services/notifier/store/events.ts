@@ -2,17 +2,17 @@ import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { StoredEvent } from '../domain/event.ts'
 
-/** How long events and their deliveries are stored for the operator: 90 days. */
-export const RETENTION_MS = 90 * 24 * 3_600_000
+/** The collection of events. */
+export type Events = Collection<StoredEvent>
 
 /** The key of an event. */
 export type EventKey = Pick<StoredEvent, 'merchant_id' | 'event_key'>
 
-/** Opens the collection of events. The store deletes each event at its `kept_until`, `RETENTION_MS` after its creation. */
-export function openEvents(store: Store): Promise<Collection<StoredEvent>> {
+/** Opens the collection of events. The store deletes each event at its `kept_until`. */
+export function openEvents(store: Store): Promise<Events> {
   return store.collection<StoredEvent>({
     name: 'events',
-    partition: ['merchant_id'],
+    partition: ['merchant_id', 'event_key'],
     key: ['merchant_id', 'event_key'],
     expires: 'kept_until',
   })

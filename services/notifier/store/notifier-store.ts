@@ -1,16 +1,24 @@
-import type { Collection, Store } from '#lib/platform/store/store.ts'
-import type { Delivery } from '../domain/delivery.ts'
-import type { StoredEvent } from '../domain/event.ts'
-import { openDeliveries } from './deliveries.ts'
-import { openEvents } from './events.ts'
+import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
+import type { Store } from '#lib/platform/store/store.ts'
+import { type Deliveries, openDeliveries } from './deliveries.ts'
+import { type Destinations, openDestinations } from './destinations.ts'
+import { type Events, openEvents } from './events.ts'
 
 /** The collections of the notifier. */
 export interface NotifierStore {
-  readonly events: Collection<StoredEvent>
-  readonly deliveries: Collection<Delivery>
+  readonly events: Events
+  readonly deliveries: Deliveries
+  readonly destinations: Destinations
+  /** The notifiers that share the destinations. They announce nothing but that they live. */
+  readonly members: Members<object>
 }
 
 /** Opens the collections of the notifier. */
 export async function openNotifierStore(store: Store): Promise<NotifierStore> {
-  return { events: await openEvents(store), deliveries: await openDeliveries(store) }
+  return {
+    events: await openEvents(store),
+    deliveries: await openDeliveries(store),
+    destinations: await openDestinations(store),
+    members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
+  }
 }

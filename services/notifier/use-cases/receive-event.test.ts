@@ -5,11 +5,12 @@ import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 import { isUuid } from '#lib/platform/ids.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
-import type { Delivery } from '../domain/delivery.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
 import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
@@ -17,7 +18,7 @@ import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event
 type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsReadAfter']>>
 
 let directory: string
-let notifier: TestNotifier
+let notifier: StoringNotifier
 let findEndpoints: () => Promise<Endpoints>
 let endpoint_reads: Date[]
 
@@ -37,6 +38,19 @@ function setEndpointsUnavailable(): void {
   findEndpoints = () => Promise.reject(new PublicError(2002))
 }
 
+type StoringNotifier = ReceiveEventDeps & Pick<TestNotifier, 'deliveries' | 'close'>
+
+/** Opens a notifier that stores deliveries and sends nothing, because these tests look at what is stored. */
+async function open(endpointsReadAfter: ReceiveEventDeps['endpointsReadAfter']): Promise<StoringNotifier> {
+  const opened = await openNotifier(directory, { endpointsReadAfter })
+  const pipeline = {
+    async deliver(delivery: Delivery) {
+      await insertOrGet(opened.deliveries, deliveryKeyOf(delivery), delivery)
+    },
+  }
+  return { ...opened, pipeline }
+}
+
 const deliveries = (): Promise<Stored<Delivery>[]> =>
   notifier.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
 const deliveryIds = async (): Promise<string[]> => (await deliveries()).map(({ delivery_id }) => delivery_id)
@@ -51,12 +65,10 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-receive-event-'))
   setEndpoints(endpoint('one'), endpoint('two'))
   endpoint_reads = []
-  notifier = await openNotifier(directory, async (_merchant_id, _environment, instant) => {
+  notifier = await open(async (_merchant_id, _environment, instant) => {
     endpoint_reads.push(instant)
     return findEndpoints()
   })
-  // These tests look at stored deliveries: nothing is to be sent.
-  await notifier.runner.stop()
 })
 afterEach(async () => {
   await notifier.close()
@@ -78,19 +90,22 @@ describe('an event from the bus', () => {
     const stored = await notifier.events.get(key)
     expect(JSON.parse(Buffer.from(stored?.body ?? '').toString())).toMatchObject({ merchant_id: '7001' })
     const created = await deliveries()
-    expect(created.map(({ endpoint_id }) => endpoint_id)).toEqual(['one', 'two'])
-    expect(created.map(({ delivery_id }) => delivery_id)).toEqual(
-      stored?.destinations.map(({ delivery_id }) => delivery_id),
+    expect(created.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(['one', 'two'])
+    expect(created.map(({ delivery_id }) => delivery_id).sort()).toEqual(
+      stored?.destinations.map(({ delivery_id }) => delivery_id).sort(),
     )
-    expect(created[0]).toMatchObject({
+    expect(created.find(({ endpoint_id }) => endpoint_id === 'one')).toMatchObject({
       status: 'pending',
       url: 'https://one.example.com/',
       timeout_seconds: 5,
       max_retries: 1,
       retry_delay_seconds: 2,
-      effects: [{ kind: 'attempt_delivery', id: `${created[0]?.delivery_id}:attempt:1` }],
+      destination_key: 'endpoint:one',
+      lane: 'first',
+      attempts: [],
+      tries: 0,
     })
-    expect(created[0]).not.toHaveProperty('secret')
+    expect(created.every((delivery) => !('secret' in delivery))).toBe(true)
   })
 
   test('has a stable id in its body, and a request id that is new for each event', async () => {
@@ -121,8 +136,7 @@ describe('an event from the bus', () => {
   })
 
   test('received by two processes at once is stored and delivered once', async () => {
-    const second = await openNotifier(directory, async () => deepFreeze([endpoint('three')]))
-    await second.runner.stop()
+    const second = await open(async () => deepFreeze([endpoint('three')]))
     const both = [notifier, second, notifier, second].map((one) => receiveEvent(one, eventBytes()))
     await Promise.all(both)
     const stored = await notifier.events.get(key)
@@ -146,6 +160,25 @@ describe('an event from the bus', () => {
     await removeDelivery(before[1])
     await receiveEvent(notifier, eventBytes())
     expect(await deliveryIds()).toEqual(before.map(({ delivery_id }) => delivery_id))
+  })
+
+  test('gets its missing deliveries also when all its endpoints have gone since', async () => {
+    await receiveEvent(notifier, eventBytes())
+    const before = await deliveries()
+    await removeDelivery(before[1])
+    setEndpoints()
+    await receiveEvent(notifier, eventBytes())
+    expect(await deliveryIds()).toEqual(before.map(({ delivery_id }) => delivery_id))
+  })
+
+  // N3
+  test('has delivery ids that follow from the event and the destination', async () => {
+    await receiveEvent(notifier, eventBytes())
+    const before = await deliveryIds()
+    const stored = await notifier.events.get(key)
+    await notifier.events.delete(key, stored?.version ?? 0)
+    await receiveEvent(notifier, eventBytes())
+    expect(await deliveryIds()).toEqual(before)
   })
 
   // N1
@@ -212,8 +245,7 @@ describe('an event queued on request', () => {
   })
 
   test('is queued once by concurrent calls in two processes', async () => {
-    const second = await openNotifier(directory, async () => deepFreeze([endpoint('three')]))
-    await second.runner.stop()
+    const second = await open(async () => deepFreeze([endpoint('three')]))
     const event = paymentEvent({ eventKey: key.event_key })
     const callers = [notifier, second, notifier, second, notifier, second]
     const results = await Promise.all(callers.map((caller) => queueEvent(caller, event)))

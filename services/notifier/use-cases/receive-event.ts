@@ -8,23 +8,23 @@ import {
 import type { SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
-import { newAttemptEffect } from '../domain/attempt.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
-import type { Delivery, Destination } from '../domain/delivery.ts'
+import type { Delivery, DeliveryTarget } from '../domain/delivery.ts'
+import { deliveryIdOf, destinationKeyOf } from '../domain/destination.ts'
 import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
-import { eventKeyOf, RETENTION_MS } from '../store/events.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { type Events, eventKeyOf } from '../store/events.ts'
 
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps {
-  readonly events: Collection<StoredEvent>
-  /** Inserts deliveries and runs their attempts. */
-  readonly runner: EffectRunner<Delivery>
+  readonly events: Events
+  readonly pipeline: Pick<Pipeline, 'deliver'>
+  /** How long events and their deliveries are stored for the operator. */
+  readonly retention_ms: number
   /** The endpoints of a merchant, from a read that began after `instant`. */
   endpointsReadAfter(
     merchant_id: string,
@@ -39,17 +39,21 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
  * with the event's key when all of that is durable, so that the publisher may drop the event. An event that is
- * published again keeps its first destinations and delivery ids. If by then no endpoint lists it, nothing more is
- * created, even if a crash left deliveries missing. Throws for an event that it cannot read.
+ * published again keeps its first destinations and delivery ids, and gets the deliveries that a crash left missing.
+ * Throws for an event that it cannot read.
  */
 export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
   // Most events have no destination, and the resource is nearly all of the cost of decoding: read the head first.
   const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
-  const destinations = await findDestinations(deps, head)
-  if (destinations.length > 0) {
+  const targets = await findTargets(deps, head)
+  if (targets.length > 0) {
     const event = fromBinary(MerchantEventSchema, data)
-    await createDeliveries(deps, event, await storeEvent(deps, event, destinations))
+    await createDeliveries(deps, event, await storeEvent(deps, event, targets))
+    return head.eventKey
   }
+  // All its endpoints may have gone since a crash between the event and its deliveries.
+  const stored = await deps.events.get(eventKeyOf(head))
+  if (stored) await createDeliveries(deps, fromBinary(MerchantEventSchema, data), stored)
   return head.eventKey
 }
 
@@ -66,35 +70,40 @@ export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): 
 }
 
 async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<StoredEvent | undefined> {
-  const destinations = await findDestinations(deps, event)
-  return destinations.length === 0 ? undefined : storeEvent(deps, event, destinations)
+  const targets = await findTargets(deps, event)
+  return targets.length === 0 ? undefined : storeEvent(deps, event, targets)
 }
 
-/** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event. */
-async function findDestinations(
+/** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event (N1). */
+async function findTargets(
   { endpointsReadAfter }: ReceiveEventDeps,
   event: EventHead,
-): Promise<Destination[]> {
+): Promise<DeliveryTarget[]> {
   const environment = environmentOfEvent(event)
-  if (!event.eventKey) throw new TypeError('the event has no key')
+  const { eventKey, merchantId } = event
+  if (!eventKey) throw new TypeError('the event has no key')
+  const identify = (target: Omit<DeliveryTarget, 'delivery_id' | 'destination_key'>): DeliveryTarget => {
+    const destination_key = destinationKeyOf(merchantId, environment, target)
+    return { ...target, destination_key, delivery_id: deliveryIdOf(merchantId, eventKey, destination_key) }
+  }
   if (event.webhook) {
     const { url, sealedSecret: sealed, secretOwner: owner } = event.webhook
-    return [{ delivery_id: uuidv7(), url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS }]
+    return [identify({ url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS })]
   }
   const instant = event.createTime ? timestampDate(event.createTime) : now()
-  const endpoints = await endpointsReadAfter(event.merchantId, environment, instant)
+  const endpoints = await endpointsReadAfter(merchantId, environment, instant)
   return endpoints.flatMap(({ endpoint }) => {
     if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
     const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint
     const { maxRetries: max_retries, retryDelaySeconds: retry_delay_seconds } = endpoint
-    return [{ delivery_id: uuidv7(), endpoint_id, url, timeout_seconds, max_retries, retry_delay_seconds }]
+    return [identify({ endpoint_id, url, timeout_seconds, max_retries, retry_delay_seconds })]
   })
 }
 
 async function storeEvent(
-  { events }: ReceiveEventDeps,
+  { events, retention_ms }: ReceiveEventDeps,
   event: MerchantEvent,
-  destinations: readonly Destination[],
+  destinations: readonly DeliveryTarget[],
 ): Promise<StoredEvent> {
   const created_at = now()
   const began_ms = clock.monotonic_ms()
@@ -106,40 +115,37 @@ async function storeEvent(
     body: callbackBody(event, resource, metadata),
     destinations,
     created_at,
-    kept_until: new Date(created_at.getTime() + RETENTION_MS),
+    kept_until: new Date(created_at.getTime() + retention_ms),
   })
   return stored
 }
 
 /** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
 async function createDeliveries(
-  deps: ReceiveEventDeps,
+  { pipeline }: ReceiveEventDeps,
   event: MerchantEvent,
   stored: StoredEvent,
 ): Promise<void> {
-  const deliveries = stored.destinations.map((destination) => newDelivery(event, stored, destination))
-  await Promise.all(deliveries.map((delivery) => createDelivery(deps, delivery)))
+  const deliveries = stored.destinations.map((target) => newDelivery(event, stored, target))
+  await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, stored.body)))
 }
 
-function newDelivery(message: MerchantEvent, stored: StoredEvent, destination: Destination): Delivery {
+function newDelivery(message: MerchantEvent, stored: StoredEvent, target: DeliveryTarget): Delivery {
   const { merchant_id, event_key, event, kept_until } = stored
   const created_at = now()
   return {
-    ...destination,
+    ...target,
     merchant_id,
     environment: environmentOfEvent(message),
     event_key,
     event,
     resource_id: resourceIdOf(message),
     status: 'pending',
+    lane: 'first',
+    due_at: created_at,
     attempts: [],
+    tries: 0,
     created_at,
     kept_until,
-    effects: [newAttemptEffect(destination.delivery_id, 1, created_at)],
   }
-}
-
-async function createDelivery({ runner }: ReceiveEventDeps, delivery: Delivery): Promise<void> {
-  const { stored, is_new } = await runner.insertOrGet(delivery)
-  if (is_new) runner.runEffectsInBackground(stored)
 }

@@ -42,7 +42,6 @@ export function notifierDocuments(
       url,
       attempts,
       max_retries: endpoints.get(endpointId)?.max_retries ?? WEBHOOK_URL_RETRIES,
-      effects: [],
     })),
   }
 }

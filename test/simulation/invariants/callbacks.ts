@@ -17,8 +17,9 @@ interface StoredDelivery {
   readonly status: string
   readonly url: string
   readonly max_retries: number
-  readonly attempts: readonly object[]
-  readonly effects: readonly object[]
+  readonly attempts: readonly { readonly number: number; readonly failure?: string }[]
+  /** Since when it waits until the breaker of its destination closes, or until there is a secret. */
+  readonly held_at?: Date
 }
 
 /** The event of each status. It is written here again, so that a fault in the product's own table is found. */
@@ -54,17 +55,11 @@ export const eventsAreDelivered: Invariant = function* (evidence) {
         yield `the event ${key} goes to ${urls}, not to ${certain} of ${possible}`
     }
   }
-  const closed = evidence.merchants
-    .flatMap(({ endpoints }) => endpoints)
-    .filter(({ may_be_closed }) => may_be_closed)
-    .map(urlOf)
   for (const { event_key, destinations } of events.values()) {
     // A crash may leave a callback on request without deliveries: then the merchant got no response.
     if (!/:[0-9]+$/.test(event_key)) continue
-    for (const { delivery_id, url } of destinations) {
-      // After a crash the event comes again, and nothing is created for an endpoint that was closed meanwhile.
-      if (!deliveries.has(delivery_id) && !closed.includes(url))
-        yield `the delivery ${delivery_id} of ${event_key} does not exist`
+    for (const { delivery_id } of destinations) {
+      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${event_key} does not exist`
     }
   }
   for (const [operation_id, delivery_ids] of evidence.history.resends) {
@@ -95,7 +90,10 @@ function destinationsOf(
   }
 }
 
-/** Each delivery has ended: its receiver acknowledged the stored bytes, or failed all its attempts. */
+/**
+ * Each delivery has ended: its receiver acknowledged the stored bytes, or failed all its attempts. What an open breaker
+ * cost its tries was delivered or failed again after the breaker had closed.
+ */
 export const deliveriesHaveEnded: Invariant = function* (evidence) {
   const bodies = new Map(
     storedEvents(evidence).map(({ event_key, body }) => [event_key, Buffer.from(body).toString()]),
@@ -105,25 +103,39 @@ export const deliveriesHaveEnded: Invariant = function* (evidence) {
     const id = callback.headers['x-webhook-id'] ?? ''
     received.set(id, [...(received.get(id) ?? []), callback])
   }
-  for (const { delivery_id, event_key, status, attempts, max_retries, effects, url } of storedDeliveries(
-    evidence,
-  )) {
+  for (const delivery of storedDeliveries(evidence)) {
+    const { delivery_id, event_key, status, held_at, url } = delivery
     const callbacks = received.get(delivery_id) ?? []
     received.delete(delivery_id)
     const name = `the delivery ${delivery_id} of ${event_key}`
-    if (effects.length > 0 || status === 'pending') yield `${name} is still ${status}`
+    if (status === 'pending' || held_at !== undefined)
+      yield `${name} is still ${status}${held_at === undefined ? '' : ' and held'}`
     if (status === 'delivered' && !callbacks.some(({ answered }) => answered === 200)) {
       yield `${name} is delivered, and no receiver acknowledged it`
     }
-    if (status === 'dead' && attempts.length !== max_retries + 1)
-      yield `${name} is dead after ${attempts.length} attempts`
-    if (attempts.length > max_retries + 1) yield `${name} had ${attempts.length} attempts`
+    for (const problem of attemptProblems(delivery)) yield `${name} ${problem}`
     for (const { body, origin } of callbacks) {
       if (body !== bodies.get(event_key)) yield `${name} arrived with another body than was stored`
       if (!url.startsWith(origin)) yield `${name} arrived at ${origin} instead of ${url}`
     }
   }
   for (const id of received.keys()) yield `a callback arrived with the unknown delivery id ${id}`
+}
+
+/** What is wrong with the attempts of a delivery that has ended. */
+function* attemptProblems({ attempts, status, max_retries }: StoredDelivery): Iterable<string> {
+  const tries_max = max_retries + 1
+  const was_refused = attempts.some(({ failure }) => failure === 'breaker_open')
+  if (status === 'dead' && attempts.length < tries_max) yield `is dead after ${attempts.length} attempts`
+  if (attempts.length > tries_max && !was_refused) yield `had ${attempts.length} attempts`
+  if (attempts.some(({ number }, index) => index > 0 && number !== (attempts[index - 1]?.number ?? 0) + 1))
+    yield `has attempts that are not counted one by one: ${attempts.map(({ number }) => number)}`
+  const successes = attempts.filter(({ failure }) => !failure)
+  if (
+    successes.length > (status === 'delivered' ? 1 : 0) ||
+    (successes[0] && successes[0] !== attempts.at(-1))
+  )
+    yield 'went on after a success'
 }
 
 /** Every callback has a valid signature of the merchant's endpoint or of its `webhook_url`. */

@@ -67,6 +67,8 @@ export function createWatch(history: History): Watch {
           entries_of.set(entry.payment_id, [...(entries_of.get(entry.payment_id) ?? []), entry])
         }
       }
+      if (name === 'notifier.deliveries' && before?.['status'] === 'delivered' && after !== undefined)
+        problems.push(`the delivery ${key} was changed after its success`)
       if (name === 'payments.withdrawal_refusals' && after !== undefined) {
         if (before !== undefined) problems.push(`${name} ${key} was changed`)
         refusals.add((after as unknown as { payment_id: string }).payment_id)

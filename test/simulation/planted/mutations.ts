@@ -145,27 +145,27 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a receipt is sent before the event is stored',
     file: 'services/notifier/use-cases/receive-event.ts',
-    search: 'await createDeliveries(deps, event, await storeEvent(deps, event, destinations))',
+    search: 'await createDeliveries(deps, event, await storeEvent(deps, event, targets))',
     replace:
-      'void storeEvent(deps, event, destinations).then((stored) => createDeliveries(deps, event, stored)).catch(() => {})',
+      'void storeEvent(deps, event, targets).then((stored) => createDeliveries(deps, event, stored)).catch(() => {})',
   },
   {
     name: 'only the first destination gets a delivery',
     file: 'services/notifier/use-cases/receive-event.ts',
-    search: 'stored.destinations.map((destination) => newDelivery',
-    replace: 'stored.destinations.slice(0, 1).map((destination) => newDelivery',
+    search: 'stored.destinations.map((target) => newDelivery',
+    replace: 'stored.destinations.slice(0, 1).map((target) => newDelivery',
   },
   {
     name: 'a delivery gives up one attempt too early',
     file: 'services/notifier/domain/attempt.ts',
-    search: 'attempts.length > delivery.max_retries',
-    replace: 'attempts.length >= delivery.max_retries',
+    search: 'tries > delivery.max_retries',
+    replace: 'tries >= delivery.max_retries',
   },
   {
     name: 'a redirect counts as delivered',
-    file: 'services/notifier/effects/attempt-delivery.ts',
-    search: 'result.http_status <= 299',
-    replace: 'result.http_status <= 399',
+    file: 'services/notifier/delivery/make-attempt.ts',
+    search: 'http_status <= 299',
+    replace: 'http_status <= 399',
   },
   {
     name: 'each attempt has another delivery id',

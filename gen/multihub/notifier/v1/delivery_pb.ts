@@ -14,10 +14,10 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery.proto.
  */
 export const file_multihub_notifier_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEihAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUikQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqHAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEinAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSFgoOcmVzcG9uc2Vfc3RhcnQYBiABKAwikQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqkAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQAxIbChdERUxJVkVSWV9TVEFUVVNfQkxPQ0tFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
- * Attempt is one HTTP request of a delivery.
+ * Attempt is one try of a delivery, with its HTTP request if one was sent.
  *
  * @generated from message multihub.notifier.v1.Attempt
  */
@@ -46,7 +46,8 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   /**
    * failure is the reason as one identifier; empty after a success. There was no response: dns, refused_address, refused,
    * tls, timeout_connect, timeout, reset, too_large, bad_response or bad_request. The status was not 2xx: http_status.
-   * Nothing could be sent: refused_url, event_expired, payload_too_large or no_secret.
+   * Nothing was sent: refused_url, breaker_open, event_expired or payload_too_large. Every process that made the attempt
+   * crashed: interrupted.
    *
    * @generated from field: string failure = 4;
    */
@@ -58,6 +59,13 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
    * @generated from field: int32 duration_ms = 5;
    */
   durationMs: number;
+
+  /**
+   * response_start has the first 4 KiB of the body of the response, any bytes. ListDeliveries leaves it out.
+   *
+   * @generated from field: bytes response_start = 6;
+   */
+  responseStart: Uint8Array;
 };
 
 /**
@@ -137,7 +145,7 @@ export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
   status: DeliveryStatus;
 
   /**
-   * attempts are the attempts so far, oldest first.
+   * attempts are the newest attempts that have ended, at most 32, oldest first.
    *
    * @generated from field: repeated multihub.notifier.v1.Attempt attempts = 10;
    */
@@ -193,11 +201,18 @@ export const DeliveryStatus = {
   DELIVERED: 2,
 
   /**
-   * DELIVERY_STATUS_DEAD means that all attempts failed.
+   * DELIVERY_STATUS_DEAD means that the first try and all retries failed.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
    */
   DEAD: 3,
+
+  /**
+   * DELIVERY_STATUS_BLOCKED means that the endpoint has no secret yet; its rotation starts the delivery.
+   *
+   * @generated from enum value: DELIVERY_STATUS_BLOCKED = 4;
+   */
+  BLOCKED: 4,
 } as const;
 
 /**

@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { MerchantEvent } from "../../events/v1/event_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki9wEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJImUKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMgoKZGVsaXZlcmllcxgBIAMoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIpChJHZXREZWxpdmVyeVJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiRwoTR2V0RGVsaXZlcnlSZXNwb25zZRIwCghkZWxpdmVyeRgBIAEoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5MsMCCg9EZWxpdmVyeVNlcnZpY2USXwoKUXVldWVFdmVudBInLm11bHRpaHViLm5vdGlmaWVyLnYxLlF1ZXVlRXZlbnRSZXF1ZXN0GigubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki2QIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJEjAKDGNyZWF0ZWRfZnJvbRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKEkdldERlbGl2ZXJ5UmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkywwIKD0RlbGl2ZXJ5U2VydmljZRJfCgpRdWV1ZUV2ZW50EicubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlcXVlc3QaKC5tdWx0aWh1Yi5ub3RpZmllci52MS5RdWV1ZUV2ZW50UmVzcG9uc2USawoOTGlzdERlbGl2ZXJpZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmIKC0dldERlbGl2ZXJ5EigubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GikubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery]);
 
 /**
  * QueueEventRequest is the request of QueueEvent.
@@ -122,6 +124,20 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * created_from restricts the list to deliveries created at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 9;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to restricts the list to deliveries created before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 10;
+   */
+  createdTo?: Timestamp | undefined;
 };
 
 /**

@@ -1,0 +1,105 @@
+import { describe, expect, test } from '@jest/globals'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { AT, delivery } from '../delivery.fixture.ts'
+import { type AttemptOutcome, createMakeAttempt, type MakeAttemptDeps } from './make-attempt.ts'
+
+const SENT = { started_at: AT, duration_ms: 7 }
+const body = Buffer.from('{"id":"1"}')
+const secret = newSecret()
+
+/** Makes one attempt, and returns its outcome and the requests that were posted. */
+async function attempt(deps: Partial<MakeAttemptDeps> = {}, known_body?: Uint8Array) {
+  const posted: { url: string; body: Uint8Array; timeout_ms: number; id: string | undefined }[] = []
+  const makeAttempt = createMakeAttempt({
+    findBody: async () => body,
+    findSecret: async () => secret,
+    async post({ url, body: sent, timeout_ms, sign }) {
+      posted.push({ url, body: sent, timeout_ms, id: sign(AT)['X-Webhook-Id'] })
+      return { ...SENT, http_status: 204 }
+    },
+    stopping: new AbortController().signal,
+    ...deps,
+  })
+  const outcome: AttemptOutcome = await makeAttempt(delivery(), known_body)
+  return { posted, outcome }
+}
+
+describe('an attempt', () => {
+  test('posts the stored bytes under the id of the delivery, with the timeout of its destination', async () => {
+    const { posted, outcome } = await attempt()
+    expect(posted).toEqual([
+      { url: 'https://shop.example.com/callbacks', body, timeout_ms: 30_000, id: 'd-1' },
+    ])
+    expect(outcome).toEqual({ kind: 'ended', result: { ...SENT, http_status: 204 } })
+  })
+
+  test('reads no event when its body is known', async () => {
+    const findBody = (): Promise<never> => Promise.reject(new Error('the event was read'))
+    expect((await attempt({ findBody }, body)).posted).toMatchObject([{ body }])
+  })
+
+  test.each([200, 201, 204, 299])('succeeds with HTTP %d', async (http_status) => {
+    const { outcome } = await attempt({ post: async () => ({ ...SENT, http_status }) })
+    expect(outcome).toEqual({ kind: 'ended', result: { ...SENT, http_status } })
+  })
+
+  test.each([100, 199, 300, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
+    'fails with HTTP %d, and keeps the start of the response',
+    async (http_status) => {
+      const response_start = Buffer.from('no')
+      const { outcome } = await attempt({ post: async () => ({ ...SENT, http_status, response_start }) })
+      expect(outcome).toMatchObject({
+        kind: 'ended',
+        result: { http_status, failure: 'http_status', response_start },
+      })
+    },
+  )
+
+  test('records the reason when there was no response', async () => {
+    const { outcome } = await attempt({ post: async () => ({ ...SENT, failure: 'timeout' }) })
+    expect(outcome).toMatchObject({ kind: 'ended', result: { failure: 'timeout' } })
+  })
+
+  // N4
+  test.each<[string, string, Partial<MakeAttemptDeps>]>([
+    ['a body over 256 KiB', 'payload_too_large', { findBody: async () => Buffer.alloc(262_145) }],
+    ['an expired event', 'event_expired', { findBody: async () => undefined }],
+  ])('with %s sends nothing and fails with %s', async (_name, failure, deps) => {
+    const { posted, outcome } = await attempt(deps)
+    expect(posted).toEqual([])
+    expect(outcome).toMatchObject({ kind: 'ended', result: { failure } })
+  })
+
+  test('sends a body of exactly 256 KiB', async () => {
+    expect((await attempt({ findBody: async () => Buffer.alloc(262_144) })).posted).toHaveLength(1)
+  })
+
+  // N7
+  test('without a secret sends nothing and is blocked', async () => {
+    const { posted, outcome } = await attempt({ findSecret: async () => undefined })
+    expect(posted).toEqual([])
+    expect(outcome).toEqual({ kind: 'blocked' })
+  })
+
+  // N7
+  test.each<[string, Partial<MakeAttemptDeps>]>([
+    ['merchants is unavailable', { findSecret: () => Promise.reject(new PublicError(2002)) }],
+    ['the store is unavailable', { findBody: () => Promise.reject(new Unavailable('unavailable')) }],
+    ['there is no connection', { post: () => Promise.reject(new Unavailable('no connection')) }],
+  ])('is postponed by 10 s when %s', async (_name, deps) => {
+    expect((await attempt(deps)).outcome).toEqual({ kind: 'postponed', wait_ms: 10_000 })
+  })
+
+  test('is postponed by a minute after an internal fault', async () => {
+    const findSecret = (): Promise<never> => Promise.reject(new Error('sealed for another context'))
+    expect((await attempt({ findSecret })).outcome).toEqual({ kind: 'postponed', wait_ms: 60_000 })
+  })
+
+  test('that the stop of the process aborts is due again at once', async () => {
+    const post = (): Promise<never> => Promise.reject(new Unavailable('the process is stopping'))
+    const { outcome } = await attempt({ post, stopping: AbortSignal.abort() })
+    expect(outcome).toEqual({ kind: 'postponed', wait_ms: 0 })
+  })
+})

@@ -1,0 +1,90 @@
+import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+import type { AttemptResult } from '../domain/attempt.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import type { PostDelivery } from './post-delivery.ts'
+import { signDelivery } from './sign-delivery.ts'
+
+/** What an attempt reads and calls. */
+export interface MakeAttemptDeps {
+  /** The stored body of the delivery's event; `undefined` when the event has expired. */
+  findBody(delivery: Delivery): Promise<Uint8Array | undefined>
+  /** The secret that signs for the destination now; `undefined` when none was issued or the endpoint is deleted. */
+  findSecret(delivery: Delivery): Promise<Secret | undefined>
+  readonly post: PostDelivery
+  /** Aborts when the process stops. */
+  readonly stopping: AbortSignal
+}
+
+/**
+ * What an attempt came to: a try with its result, or no try, because the endpoint has no secret (`blocked`), or because
+ * of a failure of this system (`postponed`) (N7).
+ */
+export type AttemptOutcome =
+  | { readonly kind: 'ended'; readonly result: AttemptResult }
+  | { readonly kind: 'blocked' }
+  | { readonly kind: 'postponed'; readonly wait_ms: number }
+
+/** Makes one attempt. `body` saves the read of the event. It never rejects. */
+export type MakeAttempt = (delivery: Delivery, body?: Uint8Array) => Promise<AttemptOutcome>
+
+/** The largest callback body (N4). */
+const BODY_MAX_BYTES = 256 * 1024
+
+/** The wait while the merchants service, the store or a connection is unavailable, and after an internal fault. */
+const UNAVAILABLE_WAIT_MS = 10_000
+const FAULT_WAIT_MS = 60_000
+
+/** Makes the function that signs the stored body and posts it. The caller has counted the attempt before. */
+export function createMakeAttempt(deps: MakeAttemptDeps): MakeAttempt {
+  return async (delivery, body) => {
+    try {
+      return await signAndPost(deps, delivery, body)
+    } catch (error) {
+      const { delivery_id } = delivery
+      if (deps.stopping.aborted) return { kind: 'postponed', wait_ms: 0 }
+      if (toPublicError(error).code === 2002) {
+        log.warn({ error, delivery_id }, 'delivery attempt postponed')
+        return { kind: 'postponed', wait_ms: UNAVAILABLE_WAIT_MS }
+      }
+      log.error({ error, delivery_id }, 'delivery attempt failed internally; it is postponed')
+      return { kind: 'postponed', wait_ms: FAULT_WAIT_MS }
+    }
+  }
+}
+
+async function signAndPost(
+  { findBody, findSecret, post }: MakeAttemptDeps,
+  delivery: Delivery,
+  known_body: Uint8Array | undefined,
+): Promise<AttemptOutcome> {
+  const body = known_body ?? (await findBody(delivery))
+  if (!body) return notSent('event_expired')
+  if (body.byteLength > BODY_MAX_BYTES) return notSent('payload_too_large')
+  const secret = await findSecret(delivery)
+  if (!secret) return { kind: 'blocked' }
+  const { url, timeout_seconds, environment, delivery_id } = delivery
+  const { response_start, ...result } = await post({
+    url,
+    environment,
+    body,
+    timeout_ms: timeout_seconds * 1_000,
+    sign: (started_at) => signDelivery(body, secret, delivery_id, started_at),
+  })
+  const { http_status } = result
+  const is_success = http_status !== undefined && http_status >= 200 && http_status <= 299
+  return {
+    kind: 'ended',
+    result: {
+      ...result,
+      ...(response_start?.length ? { response_start } : {}),
+      ...(http_status === undefined || is_success ? {} : { failure: 'http_status' }),
+    },
+  }
+}
+
+function notSent(failure: 'event_expired' | 'payload_too_large'): AttemptOutcome {
+  return { kind: 'ended', result: { started_at: now(), duration_ms: 0, failure } }
+}

@@ -1,0 +1,53 @@
+/**
+ * The circuit breaker of a destination (N5). With `opened_at` it is open: no try is made, except one probe after
+ * `probe_at`. Otherwise it is closed and counts failures in a row.
+ */
+export interface Breaker {
+  readonly failures: number
+  readonly opened_at?: Date | undefined
+  readonly probe_at?: Date | undefined
+  /** The last pause before a probe; it doubles with each probe that fails. */
+  readonly pause_ms?: number | undefined
+}
+
+/** What a breaker permits now. */
+export type BreakerState = 'closed' | 'open' | 'half_open'
+
+/** The breaker of a destination without failures. */
+export const CLOSED_BREAKER: Breaker = { failures: 0 }
+
+/** The failures in a row that open a breaker. */
+export const FAILURES_MAX = 5
+
+const PAUSE_MIN_MS = 30_000
+const PAUSE_MAX_MS = 600_000
+
+/** The state at an instant. `half_open` permits one probe, and refuses everything else while that has not ended. */
+export function breakerState({ opened_at, probe_at }: Breaker, at: Date): BreakerState {
+  if (opened_at === undefined) return 'closed'
+  return probe_at !== undefined && probe_at <= at ? 'half_open' : 'open'
+}
+
+/**
+ * The breaker after an attempt was made. Of an open breaker only the probe counts: attempts that began earlier say
+ * nothing new.
+ */
+export function breakerAfter(
+  breaker: Breaker,
+  { succeeded, is_probe }: { readonly succeeded: boolean; readonly is_probe: boolean },
+  at: Date,
+): Breaker {
+  if (breaker.opened_at === undefined) {
+    if (succeeded) return CLOSED_BREAKER
+    const failures = breaker.failures + 1
+    return failures < FAILURES_MAX ? { failures } : opened(failures, at, at, PAUSE_MIN_MS)
+  }
+  if (!is_probe) return breaker
+  if (succeeded) return CLOSED_BREAKER
+  const pause_ms = Math.min((breaker.pause_ms ?? PAUSE_MIN_MS) * 2, PAUSE_MAX_MS)
+  return opened(breaker.failures + 1, breaker.opened_at, at, pause_ms)
+}
+
+function opened(failures: number, opened_at: Date, at: Date, pause_ms: number): Breaker {
+  return { failures, opened_at, probe_at: new Date(at.getTime() + pause_ms), pause_ms }
+}

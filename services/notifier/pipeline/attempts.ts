@@ -1,0 +1,156 @@
+import { randomFraction } from '#lib/platform/crypto/random.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { clock } from '#lib/platform/time.ts'
+import { beginAttempt, recordAttempt } from '../domain/attempt.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
+import type { DueDelivery } from './due-queue.ts'
+import { type CountedAttemptDeps, makeCountedAttempt, SLOW_MS } from './make-counted-attempt.ts'
+import { countAttempt } from './measures.ts'
+import { hostOf, isRefused, isSick, type OwnedDestination } from './owned-destination.ts'
+import type { Slot, Slots } from './slots.ts'
+
+/** What the attempts of a process need. */
+export interface AttemptsDeps extends CountedAttemptDeps {
+  readonly slots: Slots
+  /** Called when an attempt has ended, with the delivery as it is stored then if that is known. */
+  onEnd(owned: OwnedDestination, stored: Stored<Delivery> | undefined): void
+}
+
+/** The right to make the first attempt of a delivery that is about to be stored. */
+export interface Reservation {
+  /** The delivery with this attempt counted, which is what must be stored. */
+  readonly delivery: Delivery
+  /** Makes the attempt in the background. `body` is that of the event. */
+  run(stored: Stored<Delivery>, body: Uint8Array): void
+  /** Gives the right back: the delivery was stored before, or was not stored. */
+  cancel(): void
+}
+
+/** The attempts of a process. */
+export interface Attempts {
+  isInProgress(delivery_id: string): boolean
+  /** `undefined` when the first attempt cannot begin now: without a slot, behind others, or with a breaker not closed. */
+  reserve(owned: OwnedDestination, delivery: Delivery): Reservation | undefined
+  /** Begins the attempt of a delivery that is due. */
+  begin(owned: OwnedDestination, due: DueDelivery, slot: Slot): void
+  /** Counts the attempts that take too long as those to sick destinations. */
+  markSlow(): void
+  /** Resolves when no attempt is in progress. */
+  ended(): Promise<void>
+}
+
+interface InProgress {
+  readonly owned: OwnedDestination
+  readonly slot: Slot
+  readonly since_ms: number
+  readonly end: Promise<void>
+}
+
+/**
+ * Creates the attempts of a process. Each one is stored before its request leaves, and its result is written only while
+ * its fence is in the document. The result of an attempt that another process has begun again is dropped.
+ */
+export function createAttempts(deps: AttemptsDeps): Attempts {
+  const { ownership, slots, storeNow, onEnd } = deps
+  const in_progress = new Map<string, InProgress>()
+
+  /** Keeps the slot, and the delivery out of the queue, until the returned function is called. */
+  function occupy(owned: OwnedDestination, delivery_id: string, slot: Slot) {
+    const { promise: end, resolve } = Promise.withResolvers<void>()
+    in_progress.set(delivery_id, { owned, slot, since_ms: clock.monotonic_ms(), end })
+    owned.in_progress += 1
+    owned.is_used = true
+    return (stored?: Stored<Delivery>): void => {
+      in_progress.delete(delivery_id)
+      owned.in_progress -= 1
+      slot.release()
+      resolve()
+      onEnd(owned, stored)
+    }
+  }
+
+  return {
+    isInProgress: (delivery_id) => in_progress.has(delivery_id),
+    reserve(owned, delivery) {
+      const { destination_key, delivery_id, merchant_id, url } = delivery
+      const at = storeNow()
+      const is_behind = owned.has_more.first || owned.queue.firstDueMs('first') <= at.getTime()
+      if (is_behind || owned.breaker.opened_at !== undefined || !ownership.isHeld(owned)) return undefined
+      const begun = beginAttempt(delivery, owned.token, at)
+      if (begun === undefined || in_progress.has(delivery_id)) return undefined
+      const user = { merchant_id, destination_key, host: hostOf(url), lane: 'first' } as const
+      const slot = slots.take(user, isSick(owned))
+      if (slot === undefined) return undefined
+      const end = occupy(owned, delivery_id, slot)
+      return {
+        delivery: begun,
+        run(stored, body) {
+          const made = makeCountedAttempt(deps, owned, stored, { is_probe: false, body })
+          endWith(made, end, owned, delivery_id)
+        },
+        cancel: () => end(),
+      }
+    },
+    begin(owned, due, slot) {
+      const end = occupy(owned, due.delivery_id, slot)
+      endWith(countAndMake(deps, owned, due), end, owned, due.delivery_id)
+    },
+    markSlow() {
+      const before_ms = clock.monotonic_ms() - SLOW_MS
+      for (const { owned, slot, since_ms } of in_progress.values()) {
+        if (since_ms > before_ms) return
+        owned.is_slow = true
+        slot.markSick()
+      }
+    },
+    async ended() {
+      while (in_progress.size > 0) await Promise.all([...in_progress.values()].map(({ end }) => end))
+    },
+  }
+}
+
+function endWith(
+  work: Promise<Stored<Delivery> | undefined>,
+  end: (stored?: Stored<Delivery>) => void,
+  owned: OwnedDestination,
+  delivery_id: string,
+): void {
+  work.then(end, (error: unknown) => {
+    // Whatever is stored now, the due index has it, and a later look finds it.
+    owned.has_more.first = true
+    owned.has_more.retry = true
+    if (!(error instanceof Conflict)) log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')
+    end()
+  })
+}
+
+/** Reads a delivery that is due, stores its next attempt and makes it. */
+async function countAndMake(
+  deps: AttemptsDeps,
+  owned: OwnedDestination,
+  due: DueDelivery,
+): Promise<Stored<Delivery> | undefined> {
+  const { deliveries, storeNow } = deps
+  const current = await deliveries.get(deliveryKeyOf(due))
+  const at = storeNow()
+  // It was changed after it was queued: a replay, or another owner.
+  if (current?.status !== 'pending' || !current.due_at || current.due_at > at) return current
+  const recordUnsent = (failure: 'breaker_open' | 'interrupted'): Promise<Stored<Delivery>> => {
+    countAttempt(failure)
+    const result = { started_at: at, duration_ms: 0, failure }
+    return deliveries.replace(recordAttempt(current, result, at, randomFraction()), current.version)
+  }
+  if (isRefused(owned, at)) return recordUnsent('breaker_open')
+  const begun = beginAttempt(current, owned.token, at)
+  if (begun === undefined) return recordUnsent('interrupted')
+  const is_probe = owned.breaker.opened_at !== undefined
+  if (is_probe) owned.is_probing = true
+  try {
+    const stored = await deliveries.replace(begun, current.version)
+    return await makeCountedAttempt(deps, owned, stored, { is_probe })
+  } finally {
+    if (is_probe) owned.is_probing = false
+  }
+}

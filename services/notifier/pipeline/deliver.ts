@@ -1,0 +1,62 @@
+import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
+import type { Deliveries } from '../store/deliveries.ts'
+import type { Attempts } from './attempts.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+import type { Ownership } from './ownership.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Takeover } from './takeover.ts'
+
+/** What storing a delivery needs. */
+export interface DeliverDeps {
+  readonly deliveries: Deliveries
+  readonly ownership: Pick<Ownership, 'get'>
+  readonly takeover: Pick<Takeover, 'own' | 'wakeOwner'>
+  readonly attempts: Pick<Attempts, 'reserve'>
+  readonly scheduler: Pick<Scheduler, 'add'>
+  storeNow(): Date
+}
+
+/**
+ * Stores a delivery unless it exists, and makes sure that its attempts follow. An owner with a free slot stores it with
+ * the first attempt counted and makes that at once, so that a delivery costs two writes. `body` is that of its event.
+ */
+export async function deliver(deps: DeliverDeps, delivery: Delivery, body: Uint8Array): Promise<void> {
+  const { takeover, storeNow } = deps
+  const { destination_key } = delivery
+  const owned = await takeover.own(destination_key)
+  if (owned !== undefined) return deliverOwned(deps, owned, delivery, body)
+  const { stored } = await insert(deps, delivery)
+  if (stored.status === 'pending') await takeover.wakeOwner(destination_key, stored.due_at ?? storeNow())
+}
+
+async function deliverOwned(
+  deps: DeliverDeps,
+  owned: OwnedDestination,
+  delivery: Delivery,
+  body: Uint8Array,
+): Promise<void> {
+  const { attempts, ownership, scheduler, takeover, storeNow } = deps
+  owned.is_used = true
+  owned.storing += 1
+  const reserved = attempts.reserve(owned, delivery)
+  try {
+    const { stored, is_new } = await insert(deps, reserved?.delivery ?? delivery)
+    if (reserved !== undefined && is_new) return reserved.run(stored, body)
+    reserved?.cancel()
+    if (stored.status !== 'pending') return
+    scheduler.add(owned, stored)
+    // The lease was lost meanwhile, and its next holder may not have seen the delivery.
+    if (ownership.get(owned.destination_key) !== owned)
+      await takeover.wakeOwner(owned.destination_key, storeNow())
+  } catch (error) {
+    reserved?.cancel()
+    throw error
+  } finally {
+    owned.storing -= 1
+  }
+}
+
+function insert({ deliveries }: DeliverDeps, delivery: Delivery): Promise<InsertOrGetResult<Delivery>> {
+  return insertOrGet(deliveries, deliveryKeyOf(delivery), delivery)
+}

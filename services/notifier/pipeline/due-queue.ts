@@ -1,0 +1,77 @@
+import type { DeliveryKey, Lane } from '../domain/delivery.ts'
+
+/** A delivery of the near future, as the process keeps it in memory. The document stays in the store. */
+export interface DueDelivery extends DeliveryKey {
+  readonly lane: Lane
+  /** The host of its URL, without the port. */
+  readonly host: string
+  /** When its next attempt is due, by the clock of the store. */
+  readonly due_ms: number
+}
+
+/** The deliveries of one destination that a process keeps in memory, by lane, the first due in front. */
+export interface DueQueue {
+  /** Adds a delivery, unless it is there already. Returns whether the queue has it now: false without room. */
+  add(due: DueDelivery): boolean
+  /** The first due delivery of each lane that has one. The lane from which none was removed last comes first. */
+  heads(at_ms: number): readonly DueDelivery[]
+  remove(due: DueDelivery): void
+  has(delivery_id: string): boolean
+  /** When the first delivery of a lane, or of both, is due; infinity when there is none. */
+  firstDueMs(lane?: Lane): number
+  size(lane: Lane): number
+  clear(): void
+}
+
+/** The deliveries per lane that one destination keeps in memory. */
+export const QUEUED_MAX = 128
+
+/** Both lanes, in the order in which they are read. */
+export const LANES: readonly Lane[] = ['first', 'retry']
+
+/** Creates an empty queue. */
+export function createDueQueue(): DueQueue {
+  const lanes: Readonly<Record<Lane, DueDelivery[]>> = { first: [], retry: [] }
+  const ids = new Set<string>()
+  let last_lane: Lane = 'retry'
+
+  return {
+    add(due) {
+      if (ids.has(due.delivery_id)) return true
+      const queue = lanes[due.lane]
+      if (queue.length >= QUEUED_MAX) return false
+      let at = queue.length
+      while (at > 0 && (queue[at - 1]?.due_ms ?? 0) > due.due_ms) at -= 1
+      queue.splice(at, 0, due)
+      ids.add(due.delivery_id)
+      return true
+    },
+    heads(at_ms) {
+      const lanes_in_turn = last_lane === 'first' ? LANES.toReversed() : LANES
+      return lanes_in_turn.flatMap((lane) => {
+        const due = lanes[lane][0]
+        return due !== undefined && due.due_ms <= at_ms ? [due] : []
+      })
+    },
+    remove(due) {
+      const queue = lanes[due.lane]
+      const at = queue.indexOf(due)
+      if (at === -1) return
+      queue.splice(at, 1)
+      ids.delete(due.delivery_id)
+      last_lane = due.lane
+    },
+    has: (delivery_id) => ids.has(delivery_id),
+    firstDueMs: (lane) =>
+      lane === undefined ? Math.min(firstOf(lanes.first), firstOf(lanes.retry)) : firstOf(lanes[lane]),
+    size: (lane) => lanes[lane].length,
+    clear() {
+      for (const lane of LANES) lanes[lane].length = 0
+      ids.clear()
+    },
+  }
+}
+
+function firstOf(queue: readonly DueDelivery[]): number {
+  return queue[0]?.due_ms ?? Number.POSITIVE_INFINITY
+}

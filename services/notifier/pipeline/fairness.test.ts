@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { AttemptOutcome } from '../delivery/make-attempt.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+  type TestProcess,
+} from './pipeline.fixture.ts'
+import { SLOT_LIMITS } from './slots.ts'
+
+let fixture: PipelineFixture
+let notifier: TestProcess
+/** The answers that hanging receivers still owe, and the most attempts at once, by host. */
+let hanging: { host: string; answer: (outcome: AttemptOutcome) => void }[]
+let most: Map<string, number>
+
+beforeEach(async () => {
+  fixture = await openPipelines()
+  notifier = await fixture.startProcess('one')
+  hanging = []
+  most = new Map()
+  fixture.respond = ({ delivery: { url } }) => {
+    const { hostname: host } = new URL(url)
+    if (!host.startsWith('hang')) return DELIVERED
+    const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()
+    hanging.push({ host, answer: resolve })
+    const now = hanging.filter((one) => one.host === host).length
+    most.set(host, Math.max(most.get(host) ?? 0, now))
+    return promise
+  }
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+const advance = (ms: number): Promise<void> => fixture.clock.advance(ms)
+
+async function deliver(
+  count: number,
+  destination: string,
+  changes: Partial<Delivery> = {},
+): Promise<Delivery[]> {
+  const deliveries = Array.from({ length: count }, (_, number) => newDelivery(number, destination, changes))
+  for (const delivery of deliveries) await notifier.pipeline.deliver(delivery, BODY)
+  return deliveries
+}
+
+/** The number of these deliveries that have got an attempt. */
+const attempted = (deliveries: readonly Delivery[]): number => {
+  const ids = new Set(fixture.attempts.map(({ delivery }) => delivery.delivery_id))
+  return deliveries.filter(({ delivery_id }) => ids.has(delivery_id)).length
+}
+
+describe('a receiver that hangs', () => {
+  test('holds no more than the slots of one destination', async () => {
+    await deliver(300, 'hang')
+    await advance(1_500)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.max)
+  })
+
+  test('delays no delivery of the same merchant to another destination', async () => {
+    await deliver(300, 'hang')
+    await advance(5_000)
+    const others = await deliver(20, 'quick')
+    await advance(5)
+    expect(attempted(others)).toBe(20)
+  })
+
+  test('gets no more than the slots of its host, however many destinations and ports it has', async () => {
+    for (let port = 0; port < 20; port += 1)
+      await deliver(40, `hang${port}`, { url: `http://hang.example.com:${8_000 + port}/` })
+    await advance(1_500)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.host.max)
+  })
+
+  test('gets no more than the slots of its merchant, however many hosts the merchant has', async () => {
+    for (let host = 0; host < 40; host += 1) await deliver(40, `hang${host}`)
+    await advance(1_500)
+    expect(hanging).toHaveLength(SLOT_LIMITS.merchant.max)
+    const others = await deliver(20, 'quick', { merchant_id: '7002' })
+    await advance(5)
+    expect(attempted(others)).toBe(20)
+  })
+
+  test('shares a bounded part of the slots with all sick ones', async () => {
+    for (let merchant = 0; merchant < 20; merchant += 1)
+      for (let host = 0; host < 40; host += 1)
+        await deliver(1, `hang${merchant}-${host}`, { merchant_id: `${merchant}` })
+    await advance(5_000)
+    const before = hanging.length
+    // Their first attempts began before they were known to hang. From now on they are sick.
+    for (let merchant = 0; merchant < 20; merchant += 1)
+      for (let host = 0; host < 40; host += 1) {
+        const more = newDelivery(7, `hang${merchant}-${host}`, { merchant_id: `${merchant}` })
+        await notifier.pipeline.deliver(more, BODY)
+      }
+    await advance(1_000)
+    expect(before).toBe(800)
+    expect(hanging).toHaveLength(800)
+    const others = await deliver(20, 'quick', { merchant_id: 'other' })
+    await advance(5)
+    expect(attempted(others)).toBe(20)
+  })
+
+  test('gets its slots back when it answers, and is not sick after quick answers', async () => {
+    await deliver(100, 'hang')
+    await advance(5_000)
+    while (hanging.length > 0) {
+      for (const { answer } of hanging.splice(0)) answer(DELIVERED)
+      await advance(5)
+    }
+    expect(fixture.attempts).toHaveLength(100)
+    await deliver(300, 'hang', { event: 'payment.failed', merchant_id: '7003' })
+    await advance(1_000)
+    expect(hanging).toHaveLength(SLOT_LIMITS.destination.max)
+  })
+})
+
+test('a destination with a large backlog leaves the others their turns', async () => {
+  await deliver(1_000, 'hang')
+  await advance(1_000)
+  const backlog = fixture.attempts.length
+  const others = await deliver(100, 'quick')
+  await advance(5)
+  expect(attempted(others)).toBe(100)
+  expect(fixture.attempts.length).toBe(backlog + 100)
+})
+
+test('a backlog is read from the store piece by piece', async () => {
+  const deliveries = await deliver(1_000, 'hang')
+  while (hanging.length > 0) {
+    for (const { answer } of hanging.splice(0)) answer(DELIVERED)
+    await advance(20)
+  }
+  expect(attempted(deliveries)).toBe(1_000)
+  expect(fixture.attempts).toHaveLength(1_000)
+})
+
+test('retries do not hold up first tries of their destination', async () => {
+  const respond = fixture.respond
+  fixture.respond = () => FAILED
+  // Few enough to keep the breaker closed, in two bursts.
+  await deliver(4, 'hang', { max_retries: 10 })
+  await advance(100)
+  fixture.respond = respond
+  await advance(3_000)
+  expect(hanging.length).toBe(4)
+  const first_tries = await deliver(20, 'hang', { event_key: 'x', merchant_id: '7004' })
+  await advance(10)
+  expect(attempted(first_tries)).toBe(20)
+})

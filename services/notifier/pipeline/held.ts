@@ -1,0 +1,87 @@
+import { update } from '#lib/patterns/update.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { queueAgain } from '../domain/attempt.ts'
+import { breakerState } from '../domain/breaker.ts'
+import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'
+import { type Deliveries, findHeld } from '../store/deliveries.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+
+/** What queueing held deliveries needs. */
+export interface HeldDeps {
+  readonly deliveries: Deliveries
+  /** Whether there is a secret to sign the delivery with now. */
+  hasSecret(delivery: Delivery): Promise<boolean>
+  storeNow(): Date
+  /** Called with each delivery that waits for its next attempt again. */
+  onQueued(owned: OwnedDestination, delivery: Delivery): void
+}
+
+/** The deliveries of one write burst, and the bursts of one look, so that a large backlog takes bounded steps. */
+const BATCH_SIZE = 100
+const BATCHES_MAX = 10
+
+/**
+ * Makes the function that queues the held deliveries of a destination again when what they wait for has come: a secret
+ * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
+ * else is due, one of them becomes the probe. A crash in between leaves the others held, so the next look goes on.
+ */
+export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: HeldDeps) {
+  async function queue(
+    owned: OwnedDestination,
+    { version: _, ...held }: Stored<Delivery>,
+    triesOf: (delivery: Delivery) => number,
+  ): Promise<void> {
+    const stored = await update(deliveries, deliveryKeyOf(held), (current) =>
+      current.held_at === undefined || current.status !== held.status
+        ? undefined
+        : queueAgain(current, storeNow(), triesOf(current)),
+    )
+    if (stored !== undefined) onQueued(owned, stored)
+  }
+
+  /** Queues all that are held in a status. Returns whether some may be left. */
+  async function queueAll(
+    owned: OwnedDestination,
+    status: DeliveryStatus,
+    triesOf: (delivery: Delivery) => number,
+  ): Promise<boolean> {
+    for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+      const held = await findHeld(deliveries, owned.destination_key, status, BATCH_SIZE)
+      await Promise.all(held.map((delivery) => queue(owned, delivery, triesOf)))
+      if (held.length < BATCH_SIZE) return false
+      owned.is_used = true
+    }
+    return true
+  }
+
+  async function queueBlocked(owned: OwnedDestination): Promise<boolean> {
+    const [first] = await findHeld(deliveries, owned.destination_key, 'blocked', 1)
+    if (first === undefined) return false
+    if (!(await hasSecret(first))) return true
+    return await queueAll(owned, 'blocked', ({ tries }) => tries)
+  }
+
+  async function queueLost(owned: OwnedDestination): Promise<boolean> {
+    const state = breakerState(owned.breaker, storeNow())
+    if (state === 'closed') return await queueAll(owned, 'dead', () => 0)
+    const [first] = await findHeld(deliveries, owned.destination_key, 'dead', 1)
+    if (first === undefined) return false
+    const is_waiting = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
+    // It gets the one try of the probe. If that fails, it is held again, behind the others.
+    if (state === 'half_open' && !is_waiting) await queue(owned, first, ({ max_retries }) => max_retries)
+    return true
+  }
+
+  return async (owned: OwnedDestination): Promise<void> => {
+    if (!owned.may_be_held) return
+    // What becomes held during this look sets it again.
+    owned.may_be_held = false
+    let is_left = true
+    try {
+      const left = await Promise.all([queueBlocked(owned), queueLost(owned)])
+      is_left = left.includes(true)
+    } finally {
+      if (is_left) owned.may_be_held = true
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
+import { breakerState } from '../domain/breaker.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+import type { Slots } from './slots.ts'
+
+const attempts = counter(
+  'multihub_delivery_attempts_total',
+  'Attempts to deliver a callback, by outcome: delivered, a reason of failure, blocked or postponed.',
+  ['outcome'],
+)
+const oldest_due = gauge(
+  'multihub_delivery_oldest_due_seconds',
+  'How long the delivery that waits for the longest time has been due, among the destinations of this process.',
+)
+const breakers = gauge(
+  'multihub_delivery_breakers',
+  'Destinations of this process, by state of their breaker.',
+  ['state'],
+)
+const breaker_changes = counter(
+  'multihub_delivery_breaker_changes_total',
+  'Breakers of destinations that opened or closed.',
+  ['to'],
+)
+const slots_in_use = gauge(
+  'multihub_delivery_slots_in_use',
+  'Attempts in progress in this process, to healthy and to sick destinations.',
+  ['health'],
+)
+
+/** Counts an attempt that has ended. */
+export function countAttempt(outcome: string): void {
+  attempts.increment({ outcome })
+}
+
+/** Counts a breaker that opened or closed. */
+export function countBreakerChange(to: 'open' | 'closed'): void {
+  breaker_changes.increment({ to })
+}
+
+/** Sets the gauges of a process. `at` is by the clock of the store. */
+export function measurePipeline(owned: Iterable<OwnedDestination>, slots: Slots, at: Date): void {
+  const states = { closed: 0, half_open: 0, open: 0 }
+  let oldest_ms = at.getTime()
+  for (const { breaker, queue } of owned) {
+    states[breakerState(breaker, at)] += 1
+    oldest_ms = Math.min(oldest_ms, queue.firstDueMs())
+  }
+  for (const [state, count] of Object.entries(states)) breakers.set({ state }, count)
+  oldest_due.set({}, (at.getTime() - oldest_ms) / 1_000)
+  for (const [health, count] of Object.entries(slots.inUse())) slots_in_use.set({ health }, count)
+}

@@ -1,0 +1,103 @@
+import type { Stored } from '#lib/platform/store/store.ts'
+import { type Breaker, breakerState } from '../domain/breaker.ts'
+import type { Delivery, Lane } from '../domain/delivery.ts'
+import type { Destination } from '../domain/destination.ts'
+import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
+
+/** A destination that this process has leased, with what it needs to know to make the attempts. */
+export interface OwnedDestination {
+  readonly destination_key: string
+  /** The lease token: the fence of every attempt that begins under this lease. */
+  readonly token: string
+  /** The document as it was last written under this lease. */
+  stored: Stored<Destination>
+  /** Until when this process may begin attempts, by the clock of the store. */
+  held_until_ms: number
+  /** By the monotonic clock. */
+  reviewed_at_ms: number
+  breaker: Breaker
+  /** Whether the one probe of an open breaker is in progress. */
+  is_probing: boolean
+  /** Whether the last attempt took, or one in progress takes, as long as that of a receiver that hangs. */
+  is_slow: boolean
+  /** False while the destination is handed over: then it begins no attempts. */
+  is_open: boolean
+  /** Whether there was anything to do since the last review. */
+  is_used: boolean
+  /** The deliveries that are being stored for it. */
+  storing: number
+  in_progress: number
+  readonly queue: DueQueue
+  /** Whether the store may have due deliveries of a lane that are not in the queue. */
+  readonly has_more: Record<Lane, boolean>
+  /** Whether the store may have deliveries that are held until there is a secret, or until the breaker closes. */
+  may_be_held: boolean
+  /** Whether a read of due deliveries runs, and whether another must follow it. */
+  refilling: 'no' | 'yes' | 'again'
+}
+
+/**
+ * Makes the state of a destination that was just leased. `was_awake` says whether anything may wait there, which must be
+ * read. The times are the fields of that name.
+ */
+export function newOwnedDestination(
+  stored: Stored<Destination>,
+  token: string,
+  was_awake: boolean,
+  { held_until_ms, reviewed_at_ms }: Pick<OwnedDestination, 'held_until_ms' | 'reviewed_at_ms'>,
+): OwnedDestination {
+  return {
+    destination_key: stored.destination_key,
+    token,
+    stored,
+    held_until_ms,
+    reviewed_at_ms,
+    breaker: stored.breaker,
+    is_probing: false,
+    is_slow: false,
+    is_open: true,
+    is_used: true,
+    storing: 0,
+    in_progress: 0,
+    queue: createDueQueue(),
+    has_more: { first: was_awake, retry: was_awake },
+    may_be_held: was_awake,
+    refilling: 'no',
+  }
+}
+
+/** Whether attempts to the destination count as those to a sick one: it fails, hangs, or its breaker is not closed. */
+export function isSick({ breaker, is_slow }: OwnedDestination): boolean {
+  return is_slow || breaker.failures > 0
+}
+
+/** Whether the breaker refuses a try now (N5). It lets one probe through at a time. */
+export function isRefused({ breaker, is_probing }: OwnedDestination, at: Date): boolean {
+  const state = breakerState(breaker, at)
+  return state === 'open' || (state === 'half_open' && is_probing)
+}
+
+/** Whether nothing is to do for the destination in the near future. */
+export function isIdle(owned: OwnedDestination): boolean {
+  const { is_used, storing, in_progress, queue, has_more, refilling } = owned
+  return (
+    !is_used &&
+    storing === 0 &&
+    in_progress === 0 &&
+    refilling === 'no' &&
+    queue.firstDueMs() === Number.POSITIVE_INFINITY &&
+    !has_more.first &&
+    !has_more.retry
+  )
+}
+
+/** A pending delivery as the queue keeps it; `undefined` for one that is not due at any time. */
+export function toDue({ merchant_id, delivery_id, lane, due_at, url }: Delivery): DueDelivery | undefined {
+  if (lane === undefined || due_at === undefined) return undefined
+  return { merchant_id, delivery_id, lane, host: hostOf(url), due_ms: due_at.getTime() }
+}
+
+/** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname ?? ''
+}

@@ -1,0 +1,104 @@
+import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import type { Destinations } from '../store/destinations.ts'
+import { ensureAwake } from './ensure-awake.ts'
+import { giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+
+/** The destinations that a process has leased. */
+export interface Ownership {
+  get(destination_key: string): OwnedDestination | undefined
+  all(): Iterable<OwnedDestination>
+  count(): number
+  /** Leases a destination unless another notifier has it; `undefined` then, and while this process may not. */
+  take(destination_key: string): Promise<OwnedDestination | undefined>
+  /** Whether an attempt may begin under the lease now. */
+  isHeld(owned: OwnedDestination): boolean
+  /** Renews the lease and stores the breaker. Drops the destination when another notifier has it. */
+  save(owned: OwnedDestination): Promise<void>
+  /** Drops the destination and gives its lease back. */
+  giveBack(owned: OwnedDestination): Promise<void>
+  /** See `ensureAwake`. Returns the notifier that should be woken. */
+  ensureAwake(destination_key: string, wake_at: Date): Promise<string | undefined>
+  /** Whether this notifier should own a destination: each has its share, by rendezvous hashing. */
+  isPlacedHere(destination_key: string): boolean
+  /** Leases nothing more. */
+  close(): void
+}
+
+/** What the ownership of a process needs. */
+export interface OwnershipDeps extends Omit<LeaseDeps, 'destinations'> {
+  readonly destinations: Destinations
+  readonly clock_guard: ClockGuard
+  /** The live notifiers, see `Membership`. */
+  live(): readonly string[]
+}
+
+/** Creates the ownership of a process. All its times are those of the clock of the store, which processes share. */
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  const { destinations, clock_guard, self_address, live } = deps
+  const owned_by_key = new Map<string, OwnedDestination>()
+  const inTurn = createTurns()
+  let is_closed = false
+
+  const isOwned = (owned: OwnedDestination): boolean => owned_by_key.get(owned.destination_key) === owned
+  const drop = (owned: OwnedDestination): void => {
+    owned.is_open = false
+    if (isOwned(owned)) owned_by_key.delete(owned.destination_key)
+  }
+  const rankOf = (destination_key: string): readonly string[] => rankMembers(destination_key, live())
+
+  async function take(destination_key: string): Promise<OwnedDestination | undefined> {
+    const existing = owned_by_key.get(destination_key)
+    if (existing !== undefined || is_closed || !clock_guard.isTrusted()) return existing
+    const owned = await takeLease(deps, destination_key)
+    if (owned !== undefined) owned_by_key.set(destination_key, owned)
+    return owned
+  }
+
+  async function save(owned: OwnedDestination): Promise<void> {
+    if (!clock_guard.isTrusted() || !isOwned(owned)) return
+    if (!(await renewLease(deps, owned))) drop(owned)
+  }
+
+  async function giveBack(owned: OwnedDestination): Promise<void> {
+    drop(owned)
+    await giveLeaseBack(deps, owned, is_closed)
+  }
+
+  return {
+    get: (destination_key) => owned_by_key.get(destination_key),
+    all: () => owned_by_key.values(),
+    count: () => owned_by_key.size,
+    take: (destination_key) => inTurn(destination_key, () => take(destination_key)),
+    isHeld: (owned) => owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.held_until_ms,
+    save: (owned) => inTurn(owned.destination_key, () => save(owned)),
+    giveBack: (owned) => inTurn(owned.destination_key, () => giveBack(owned)),
+    async ensureAwake(destination_key, wake_at) {
+      const owner = await ensureAwake(destinations, destination_key, wake_at)
+      return owner ?? rankOf(destination_key)[0]
+    },
+    isPlacedHere(destination_key) {
+      const [first] = rankOf(destination_key)
+      return first === undefined || first === self_address
+    },
+    close() {
+      is_closed = true
+    },
+  }
+}
+
+/** Makes the function that runs the steps of each key one after another: taking and giving back never overlap. */
+function createTurns(): <T>(key: string, step: () => Promise<T>) => Promise<T> {
+  const last_steps = new Map<string, Promise<unknown>>()
+  return async (key, step) => {
+    const before = last_steps.get(key)
+    const own = before === undefined ? step() : before.then(step, step)
+    last_steps.set(key, own)
+    try {
+      return await own
+    } finally {
+      if (last_steps.get(key) === own) last_steps.delete(key)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { createDueWalk } from '#lib/patterns/effects/due-walk.ts'
+import { createMembership } from '#lib/patterns/membership/membership.ts'
+import type { Bus } from '#lib/platform/bus/bus.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { every, type Timer } from '#lib/platform/time.ts'
+import type { MakeAttempt } from '../delivery/make-attempt.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import type { NotifierStore } from '../store/notifier-store.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
+import { deliver } from './deliver.ts'
+import { createQueueHeld } from './held.ts'
+import { measurePipeline } from './measures.ts'
+import { findNextWake } from './next-wake.ts'
+import { createOwnership } from './ownership.ts'
+import { createReviews } from './reviews.ts'
+import { createScheduler, type Scheduler } from './scheduler.ts'
+import { createSlots } from './slots.ts'
+import { createTakeover } from './takeover.ts'
+import { createWakes } from './wakes.ts'
+
+/** What the pipeline of a notifier needs. */
+export interface PipelineOptions {
+  readonly store: NotifierStore
+  readonly bus: Bus
+  readonly clock_guard: ClockGuard
+  readonly makeAttempt: MakeAttempt
+  /** Whether there is a secret to sign the delivery with now. */
+  hasSecret(delivery: Delivery): Promise<boolean>
+}
+
+/** Delivers callbacks: from the stored delivery to its last attempt, together with the other notifiers. */
+export interface Pipeline {
+  /** Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. */
+  deliver(delivery: Delivery, body: Uint8Array): Promise<void>
+  /** Makes sure that a delivery that was queued again in the store is attempted. */
+  wake(delivery: Delivery): Promise<void>
+  /** Takes its share of the destinations. */
+  start(): Promise<void>
+  /** Leaves its share to the other notifiers, and goes on with what they do not take. */
+  leave(): Promise<void>
+  /** Waits for the attempts in progress, which the process aborts, and gives all leases back. */
+  stop(): Promise<void>
+}
+
+const TICK_MS = 250
+
+/** Five missed heartbeats fit into a lease: when it ends, the others know that its holder is gone. */
+const HEARTBEAT_MS = 500
+
+/** Creates the pipeline of a process. */
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const parts = createParts(options)
+  const { ownership, scheduler, takeover, membership, background, storeNow, wakes } = parts
+  const timers: Timer[] = []
+  const repeat = (action: () => Promise<void>, message: string): void => {
+    const onError = (error: unknown): void => log.warn({ error }, message)
+    timers.push(every(TICK_MS, () => background.track(action(), onError), onError))
+  }
+  return {
+    async deliver(delivery, body) {
+      options.clock_guard.assertTrusted()
+      // By the clock of the store, like all due times: the clock of this process may be seconds ahead.
+      await deliver(parts, { ...delivery, due_at: storeNow() }, body)
+    },
+    async wake({ destination_key, due_at = storeNow() }) {
+      await takeover.wakeOwner(destination_key, due_at)
+    },
+    async start() {
+      await Promise.all([wakes.open(), membership.join()])
+      repeat(parts.tick, 'the leased destinations could not be reviewed; they are tried again')
+      repeat(parts.walkWaiting, 'waiting destinations could not be read; they are tried again')
+    },
+    leave: membership.leave,
+    async stop() {
+      for (const timer of timers) timer.cancel()
+      parts.stop()
+      await wakes.close()
+      await Promise.all([parts.attempts.ended(), background.ended()])
+      const given_back = [...ownership.all()].map((owned) => {
+        scheduler.remove(owned)
+        return ownership.giveBack(owned)
+      })
+      for (const result of await Promise.allSettled(given_back))
+        if (result.status === 'rejected')
+          log.warn({ error: result.reason }, 'a lease could not be given back; it ends by itself')
+      await membership.stop()
+    },
+  }
+}
+
+/** Makes the parts of a pipeline and connects them. */
+function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: PipelineOptions) {
+  const { deliveries, destinations, members } = store
+  const { store_now_ms } = clock_guard
+  const self_address = randomHex(8)
+  const storeNow = (): Date => new Date(store_now_ms())
+  let is_stopping = false
+
+  const background = createBackgroundWork()
+  const slots = createSlots()
+  const membership = createMembership({
+    members,
+    self_address,
+    isFit: clock_guard.isTrusted,
+    announce: () => ({}),
+    onChange: (count) =>
+      log.info({ count }, 'the live notifiers changed, and destinations move between them'),
+    heartbeat_ms: HEARTBEAT_MS,
+  })
+  const nextWake = findNextWake.bind(undefined, deliveries, storeNow)
+  const { live } = membership
+  const ownership = createOwnership({ destinations, clock_guard, self_address, live, store_now_ms, nextWake })
+  const isStopping = (): boolean => is_stopping
+  const onEnd: Parameters<typeof createAttempts>[0]['onEnd'] = (owned, stored) => {
+    if (stored?.held_at !== undefined) owned.may_be_held = true
+    else if (stored !== undefined) scheduler.add(owned, stored)
+    scheduler.wake()
+  }
+  const common = { deliveries, ownership, slots, storeNow }
+  const attempts: Attempts = createAttempts({ ...common, makeAttempt, isStopping, onEnd })
+  const { isHeld } = ownership
+  const scheduler: Scheduler = createScheduler({ ...common, ...attempts, isHeld, store_now_ms })
+  const queueHeld = createQueueHeld({ ...common, hasSecret, onQueued: scheduler.add })
+  const wakes = createWakes(bus, self_address, (destination_key) => takeover.onWake(destination_key))
+  const sendWake = wakes.send
+  const shared = { ...common, scheduler, background, queueHeld, self_address }
+  const takeover = createTakeover({ ...shared, sendWake })
+  const review = createReviews({ ...shared, wakeOwner: takeover.wakeOwner })
+  const walkWaiting = createDueWalk(destinations, 'by_wake', {
+    hasRoom: () => !is_stopping && clock_guard.isTrusted() && takeover.hasRoom(),
+    visit: takeover.visit,
+  })
+  return {
+    ...{ deliveries, ownership, scheduler, attempts, takeover, membership, background, storeNow, wakes },
+    walkWaiting,
+    async tick() {
+      attempts.markSlow()
+      measurePipeline(ownership.all(), slots, storeNow())
+      await review()
+    },
+    stop() {
+      is_stopping = true
+      ownership.close()
+    },
+  }
+}

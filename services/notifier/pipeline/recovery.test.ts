@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Delivery } from '../domain/delivery.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+} from './pipeline.fixture.ts'
+
+let fixture: PipelineFixture
+beforeEach(async () => {
+  fixture = await openPipelines()
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+const advance = (ms: number): Promise<void> => fixture.clock.advance(ms)
+const read = async (delivery: Delivery): Promise<Delivery> => {
+  const stored = await fixture.stored(delivery)
+  if (stored === undefined) throw new Error('the delivery does not exist')
+  return stored
+}
+const failuresOf = async (delivery: Delivery) =>
+  (await read(delivery)).attempts.map(({ failure }) => failure ?? 'delivered')
+const requestsSince = (at_ms: number) => fixture.attempts.filter((seen) => seen.at_ms >= at_ms)
+
+// N5
+describe('the breaker of a destination', () => {
+  /** Lets deliveries to a destination fail until its breaker is open; returns the last of them. */
+  async function openBreaker(pipeline: { deliver(delivery: Delivery, body: Uint8Array): Promise<void> }) {
+    fixture.respond = () => FAILED
+    for (let number = 0; number < 5; number += 1) {
+      await pipeline.deliver(
+        newDelivery(number, 'one', { max_retries: 10, retry_delay_seconds: 3_600 }),
+        BODY,
+      )
+      await advance(5)
+    }
+    expect((await fixture.destination('endpoint:one'))?.breaker).toMatchObject({ failures: 5 })
+  }
+
+  test('refuses tries without a request while it is open: they count, and the delivery is held when it has none left', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    const opened_ms = fixture.clock.now_ms()
+    const delivery = newDelivery(10)
+    await pipeline.deliver(delivery, BODY)
+    await advance(25_000)
+    expect(requestsSince(opened_ms)).toEqual([])
+    expect(await failuresOf(delivery)).toEqual(Array.from({ length: 4 }, () => 'breaker_open'))
+    expect(await read(delivery)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+  })
+
+  test('lets one probe through after 30 s and, when that fails, the next one 60 s later', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    const opened_ms = fixture.clock.now_ms()
+    for (let number = 10; number < 20; number += 1) await pipeline.deliver(newDelivery(number), BODY)
+    await advance(29_900)
+    expect(requestsSince(opened_ms)).toHaveLength(0)
+    await advance(3_000)
+    expect(requestsSince(opened_ms)).toHaveLength(1)
+    await advance(57_000)
+    expect(requestsSince(opened_ms)).toHaveLength(1)
+    await advance(5_000)
+    expect(requestsSince(opened_ms)).toHaveLength(2)
+  })
+
+  test('queues what it cost its tries again when it closes, under the old ids and with fresh tries', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    const lost = Array.from({ length: 250 }, (_, number) => newDelivery(10 + number))
+    for (const delivery of lost) await pipeline.deliver(delivery, BODY)
+    await advance(20_000)
+    fixture.respond = () => DELIVERED
+    await advance(20_000)
+    for (const delivery of lost) {
+      expect(await read(delivery)).toMatchObject({ status: 'delivered', delivery_id: delivery.delivery_id })
+    }
+    expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0 })
+  })
+
+  test('is that of all notifiers: the next owner of the destination keeps it open and queues what was lost', async () => {
+    const one = await fixture.startProcess('one')
+    await openBreaker(one.pipeline)
+    const delivery = newDelivery(10)
+    await one.pipeline.deliver(delivery, BODY)
+    await advance(10_000)
+    one.kill()
+    const killed_ms = fixture.clock.now_ms()
+    const two = await fixture.startProcess('two')
+    await advance(8_000)
+    const late = newDelivery(11)
+    await two.pipeline.deliver(late, BODY)
+    await advance(2_000)
+    expect(requestsSince(killed_ms)).toEqual([])
+    expect((await failuresOf(late))[0]).toBe('breaker_open')
+    fixture.respond = () => DELIVERED
+    await advance(30_000)
+    expect([(await read(delivery)).status, (await read(late)).status]).toEqual(['delivered', 'delivered'])
+  })
+
+  test('queues what was lost again also when its notifier is killed while it closes', async () => {
+    const one = await fixture.startProcess('one')
+    await openBreaker(one.pipeline)
+    const lost = Array.from({ length: 150 }, (_, number) => newDelivery(10 + number))
+    for (const delivery of lost) await one.pipeline.deliver(delivery, BODY)
+    await advance(20_000)
+    let queued = 0
+    fixture.respond = () => DELIVERED
+    one.onCommand = ({ kind, collection }) => {
+      if (kind === 'replace' && collection === 'deliveries') queued += 1
+      if (queued === 60) one.kill()
+      return undefined
+    }
+    await advance(15_000)
+    expect(queued).toBeGreaterThanOrEqual(60)
+    await fixture.startProcess('two')
+    await advance(30_000)
+    for (const delivery of lost) expect((await read(delivery)).status).toBe('delivered')
+  })
+
+  test('of a webhook_url or endpoint says nothing about others', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    fixture.respond = () => DELIVERED
+    const other = newDelivery(1, 'two')
+    await pipeline.deliver(other, BODY)
+    await advance(100)
+    expect((await read(other)).status).toBe('delivered')
+  })
+})
+
+// N7
+describe('a delivery without a secret', () => {
+  test('is blocked, uses up no tries, and goes on when a secret was issued, also after a restart', async () => {
+    const one = await fixture.startProcess('one')
+    fixture.hasSecret = () => false
+    const delivery = newDelivery(1)
+    await one.pipeline.deliver(delivery, BODY)
+    await advance(60_000)
+    expect(await read(delivery)).toMatchObject({ status: 'blocked', attempts: [], tries: 0 })
+    one.kill()
+    await fixture.startProcess('two')
+    await advance(60_000)
+    expect((await read(delivery)).status).toBe('blocked')
+    fixture.hasSecret = () => true
+    await advance(12_000)
+    expect(await read(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] })
+  })
+
+  test('has its destination leased only every 10 s while it waits', async () => {
+    const one = await fixture.startProcess('one')
+    fixture.hasSecret = () => false
+    await one.pipeline.deliver(newDelivery(1), BODY)
+    await advance(20_000)
+    one.writes.length = 0
+    await advance(100_000)
+    expect(one.writes.filter((write) => write.endsWith('destinations')).length).toBeLessThan(60)
+  })
+})
+
+// N7
+test('an attempt that this system could not make is postponed and not counted', async () => {
+  const { pipeline } = await fixture.startProcess('one')
+  fixture.respond = () => ({ kind: 'postponed', wait_ms: 10_000 })
+  const delivery = newDelivery(1)
+  await pipeline.deliver(delivery, BODY)
+  await advance(9_000)
+  expect(fixture.attempts).toHaveLength(1)
+  expect(await read(delivery)).toMatchObject({ status: 'pending', attempts: [], tries: 0 })
+  fixture.respond = () => DELIVERED
+  await advance(2_000)
+  expect(await read(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] })
+})
