@@ -10,7 +10,15 @@ import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
  * can be started where it is. The folder cannot be moved afterwards: the compile cache knows its files by their paths.
  */
 const PROJECT = resolve(import.meta.dirname, '../..')
-const PRODUCT = ['main.ts', 'roles.ts', 'migrate.ts', 'package.json', 'package-lock.json', 'LICENSE'] as const
+const PRODUCT = [
+  'main.ts',
+  'roles.ts',
+  'migrate.ts',
+  'doctor.ts',
+  'package.json',
+  'package-lock.json',
+  'LICENSE',
+] as const
 const FOLDERS = ['gateway', 'gen', 'lib', 'services'] as const
 /** Files of the project that only tests use. */
 const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/

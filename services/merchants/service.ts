@@ -30,6 +30,7 @@ export const MERCHANTS_CONFIG = {
 export const role: Role = {
   name: 'merchants',
   openCollections: openMerchantsStore,
+  checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)

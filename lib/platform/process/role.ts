@@ -72,6 +72,8 @@ export interface Role {
   readonly name: RoleName
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
+  /** Throws `StartError` when what the role has stored was encrypted under other keys. */
+  checkKeys?(store: Store, keyring: Keyring): Promise<void>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
   readonly settings: ConfigSchema
   start(context: RoleContext): Promise<RunningRole>

@@ -1,0 +1,185 @@
+import { constants } from 'node:fs'
+import { access, readFile, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { openBus } from '#lib/platform/bus/open.ts'
+import { ConfigError } from '#lib/platform/config/config.ts'
+import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
+import { reach } from '#lib/platform/process/reach.ts'
+import { ROLES, type Role } from '#lib/platform/process/role.ts'
+import { explainStartError, StartError } from '#lib/platform/process/start-error.ts'
+import { addressesOf } from '#lib/platform/rpc/settings.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
+import { databaseOf, loadRoles, parseRoleNames } from './roles.ts'
+
+/** One thing to look at: what it says when it is right. Throws a sentence with what to do. */
+interface Check {
+  readonly subject: string
+  run(): Promise<string>
+}
+
+const NODE_MAJOR_MIN = 24
+const REACH_LIMIT_MS = 5_000
+/** Less than the 5 seconds with which a process stops to work, so that there is time to act. */
+const CLOCK_OFFSET_MAX_MS = 1_000
+const FREE_BYTES_MIN = 1e9
+
+/**
+ * `node main.ts doctor [ROLE...]`: looks at everything that these roles (by default all) need in this environment, and
+ * prints one line for each: settings, versions, databases with their indexes, clocks and keys, the bus, and other
+ * processes. It changes nothing. Throws `StartError` when something is wrong.
+ */
+export async function diagnose(
+  words: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+  printLine: (line: string) => void,
+): Promise<void> {
+  const roles = await loadRoles(parseRoleNames(words.length === 0 ? ['all'] : words))
+  const config = await readSettings(roles, variables, printLine)
+  let problems = 0
+  for (const { subject, run } of [VERSIONS, ...storeChecks(roles, config), ...otherChecks(config)]) {
+    try {
+      printLine(`ok       ${subject}: ${await run()}`)
+    } catch (error) {
+      problems += 1
+      printLine(`PROBLEM  ${subject}: ${explainStartError(error).replace(/^cannot start: /, '')}`)
+    }
+  }
+  if (problems > 0) throw new StartError(foundText(problems))
+}
+
+async function readSettings(
+  roles: readonly Role[],
+  variables: Readonly<Record<string, string | undefined>>,
+  printLine: (line: string) => void,
+): Promise<ProcessConfig> {
+  try {
+    const config = await readProcessSettings(roles, variables, {
+      is_local_run: false,
+      readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
+    })
+    printLine(`ok       settings: of ${roles.map(({ name }) => name).join(', ')}`)
+    return config
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    for (const problem of error.problems) printLine(`PROBLEM  settings: ${problem}`)
+    throw new StartError(
+      `${error.problems.length} problems were found; correct them, then the rest can be checked`,
+    )
+  }
+}
+
+function foundText(problems: number): string {
+  return problems === 1 ? '1 problem was found' : `${problems} problems were found`
+}
+
+const VERSIONS: Check = {
+  subject: 'versions',
+  async run() {
+    const { version } = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'))
+    if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN)
+      throw new StartError(`Node.js ${process.versions.node} is too old: use ${NODE_MAJOR_MIN} or newer`)
+    return `Multihub ${version}, Node.js ${process.versions.node}`
+  },
+}
+
+function storeChecks(roles: readonly Role[], config: ProcessConfig): readonly Check[] {
+  if (config.mongodb_uri !== undefined) return roles.map((role) => databaseCheck(role, config))
+  return [filesCheck(config.home), ...roles.map((role) => databaseCheck(role, config))]
+}
+
+/** The database of a role: whether it answers, is complete, has the right time, and was encrypted with these keys. */
+function databaseCheck(role: Role, config: ProcessConfig): Check {
+  const { system_name, mongodb_uri, home, keyring, mongodb_connections: connections_max } = config
+  const database = databaseOf(system_name, role.name)
+  const directory = join(home, 'data')
+  return {
+    subject: `database ${database}`,
+    async run() {
+      if (mongodb_uri === undefined && !(await exists(join(directory, database))))
+        return 'made at the first start'
+      const store = await openStore({ database, mongodb_uri, connections_max, directory, schema: 'verify' })
+      try {
+        await role.openCollections(store)
+        await role.checkKeys?.(store, keyring)
+        return `complete, ${role.checkKeys === undefined ? '' : 'the keys fit, '}${await compareClocks(store)}`
+      } finally {
+        await store.close()
+      }
+    },
+  }
+}
+
+async function compareClocks(store: Store): Promise<string> {
+  const sent_ms = clock.now_ms()
+  const store_ms = (await store.readClock()).getTime()
+  const received_ms = clock.now_ms()
+  const offset_ms = Math.round((sent_ms + received_ms) / 2 - store_ms)
+  if (Math.abs(offset_ms) > CLOCK_OFFSET_MAX_MS + (received_ms - sent_ms) / 2)
+    throw new StartError(
+      `the clock of this machine differs by ${offset_ms} ms from the database: synchronize both`,
+    )
+  return `its clock differs by ${offset_ms} ms`
+}
+
+/** The directory of the embedded files: whether this user may write there, and whether there is room. */
+function filesCheck(home: string): Check {
+  return {
+    subject: `directory ${home}`,
+    async run() {
+      let existing = home
+      while (!(await exists(existing))) existing = dirname(existing)
+      await access(existing, constants.W_OK)
+      const { bavail, bsize } = await statfs(existing)
+      if (bavail * bsize < FREE_BYTES_MIN)
+        throw new StartError('less than 1 GB is free: make room, because writes fail when the disk is full')
+      return `${Math.floor((bavail * bsize) / 1e9)} GB are free`
+    },
+  }
+}
+
+function otherChecks(config: ProcessConfig): readonly Check[] {
+  const addresses = [...addressesOf(config)].map(([role, address]): Check => {
+    const at = address.lastIndexOf(':')
+    const host = address.slice(0, at).replace(/^\[|\]$/g, '')
+    return {
+      subject: `${role} at ${address}`,
+      async run() {
+        await reach(host, Number(address.slice(at + 1)), REACH_LIMIT_MS).catch((error: unknown) => {
+          const reason = error instanceof Error ? error.message : error
+          throw new StartError(
+            `${reason}: start that role, or correct MULTIHUB_${role.toUpperCase()}_ADDRESS`,
+          )
+        })
+        return 'something listens'
+      },
+    }
+  })
+  return config.nats_url === undefined ? addresses : [busCheck(config), ...addresses]
+}
+
+function busCheck(config: ProcessConfig): Check {
+  const { nats_url, system_name: prefix } = config
+  return {
+    subject: 'NATS',
+    async run() {
+      const security = {
+        authority: config.nats_tls_authority,
+        certificate: config.nats_tls_certificate,
+        key: config.nats_tls_key,
+        credentials: config.nats_credentials,
+      }
+      const bus = await openBus({ nats_url, name: 'doctor', prefix, security })
+      await bus.close()
+      return 'connected'
+    },
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  )
+}

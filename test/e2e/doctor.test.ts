@@ -1,0 +1,89 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { ANY_PORTS, freePort } from '../support/free-port.ts'
+import { mongodbForTests } from '../support/servers.ts'
+
+const KEYS = { MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`, MULTIHUB_SANDBOX_KEY: randomHex(32) }
+const server = await mongodbForTests()
+
+async function diagnose(words: readonly string[], variables: Readonly<Record<string, string>>) {
+  const { code, output, log } = await runUntilEnd('main.ts', ['doctor', ...words], variables)
+  return { code, lines: output.trimEnd().split('\n'), log }
+}
+
+test('doctor reports every problem of the settings', async () => {
+  const { code, lines, log } = await diagnose(['payments'], { MULTIHUB_PAYMENT_ADDRESS: 'x:1' })
+  expect(code).toBe(1)
+  expect(lines).toEqual([
+    expect.stringMatching(/^PROBLEM {2}settings: MULTIHUB_MASTER_KEYS is missing/),
+    expect.stringMatching(/^PROBLEM {2}settings: NATS_URL is missing/),
+    expect.stringMatching(/^PROBLEM {2}settings: MULTIHUB_PAYMENT_ADDRESS is not a setting/),
+  ])
+  expect(log).toBe('3 problems were found; correct them, then the rest can be checked\n')
+})
+
+describe('doctor, next to a running system on embedded files', () => {
+  let home: string
+  let system: SystemProcess
+  let keys: { readonly master_key: string; readonly sandbox_key: string }
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
+    system = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
+    keys = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
+  })
+  afterAll(async () => {
+    await system.stop()
+    await rm(home, { recursive: true, force: true })
+  })
+  const variables = (master_keys: string) => ({
+    MULTIHUB_HOME: home,
+    MULTIHUB_MASTER_KEYS: master_keys,
+    MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
+  })
+
+  test('finds every database complete', async () => {
+    const { code, lines } = await diagnose([], variables(`local:${keys.master_key}`))
+    expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([])
+    for (const role of ROLES)
+      expect(lines).toContainEqual(expect.stringMatching(`^ok       database multihub_${role}: complete, `))
+    expect(lines).toContainEqual(expect.stringContaining('multihub_merchants: complete, the keys fit'))
+    expect(code).toBe(0)
+  })
+
+  test('says when the keys are those of another system', async () => {
+    const { code, lines, log } = await diagnose([], variables(KEYS.MULTIHUB_MASTER_KEYS))
+    expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
+      'PROBLEM  database multihub_merchants: none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+    ])
+    expect({ code, log }).toEqual({ code: 1, log: '1 problem was found\n' })
+  })
+})
+
+if ('skip' in server) test.skip(`doctor on MongoDB: ${server.skip}`, () => {})
+else
+  test('doctor says what to do about a database without indexes, a bus and a role that do not run', async () => {
+    const port = await freePort()
+    const { code, lines } = await diagnose(['notifier'], {
+      ...KEYS,
+      MULTIHUB_SYSTEM_NAME: `doctor_${randomHex(4)}`,
+      MONGODB_URI: server.uri,
+      NATS_URL: `nats://127.0.0.1:${port}`,
+      MULTIHUB_MERCHANTS_ADDRESS: `127.0.0.1:${port}`,
+    })
+    expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
+      expect.stringMatching(
+        /^PROBLEM {2}database doctor_\w+_notifier: the collection .+ run "node .+ migrate"$/,
+      ),
+      expect.stringMatching(/^PROBLEM {2}NATS: NATS does not answer/),
+      expect.stringMatching(
+        /^PROBLEM {2}merchants at 127.0.0.1:\d+: .+ start that role, or correct MULTIHUB_MERCHANTS_ADDRESS$/,
+      ),
+    ])
+    expect(code).toBe(1)
+    await server.stop()
+  })
