@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Makes the secrets of a new system, with new keys, either as manifests or as files:
+#
+#   MONGODB_URI=... NATS_URL=... [MONGODB_MIGRATE_URI=...] deploy/make-secrets.sh kubernetes >secrets.yaml
+#   deploy/make-secrets.sh compose          # below .local/compose, for docker-compose.yml
+#
+# Run it once and keep the result: without the master keys nothing that was stored can be decrypted. MONGODB_MIGRATE_URI is
+# that of a user who may create collections and indexes; the other processes need not be allowed to.
+set -euo pipefail
+umask 077
+
+callers=(attachments balances gateway merchants notifier operator payments support)
+key() { openssl rand -hex 32; }
+sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
+
+# put SECRET KEY VALUE: one entry. Each format has its own.
+put_manifest() {
+  [ "$1" = "${current:-}" ] || printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: { name: %s }\nstringData:\n' "$1"
+  current=$1
+  printf '  %s: "%s"\n' "$2" "$3"
+}
+put_file() {
+  mkdir -p "$folder/$1"
+  # The user of the containers reads the file; the folder above keeps everybody else out.
+  printf %s "$3" >"$folder/$1/$2" && chmod 644 "$folder/$1/$2"
+}
+
+make() {
+  local put=$1 name token hashes=''
+  "$put" multihub master-keys "$(date +%Y%m):$(key)"
+  "$put" multihub sandbox-key "$(key)"
+  "$put" multihub mongodb-uri "${MONGODB_URI:-}"
+  "$put" multihub nats-url "${NATS_URL:-}"
+  "$put" multihub-migrate mongodb-uri "${MONGODB_MIGRATE_URI:-${MONGODB_URI:-}}"
+  for name in "${callers[@]}"; do
+    token=$(key)
+    hashes+=${hashes:+,}$name:$(sha256 "$token")
+    "$put" multihub-rpc "$name" "$token"
+  done
+  "$put" multihub-rpc callers "$hashes"
+}
+
+case ${1:-} in
+  kubernetes) make put_manifest ;;
+  compose)
+    folder=.local/compose
+    mkdir -p .local
+    mkdir "$folder" || { echo "$folder is there already, with the keys of a system: move it away first" >&2; exit 1; }
+    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' NATS_URL='nats://nats:4222' make put_file
+    # Compose reads this file itself, for the one value that is no secret.
+    printf 'MULTIHUB_RPC_CALLERS=%s\n' "$(cat "$folder/multihub-rpc/callers")" >"$folder/settings"
+    ;;
+  *) echo 'usage: deploy/make-secrets.sh kubernetes | compose' >&2; exit 1 ;;
+esac

@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { parseAllDocuments } from 'yaml'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { findProgram, SERVERS_FOLDER } from '../test/support/programs.ts'
+import { readContainerSettings } from './settings.fixture.ts'
+
+/** The parts of a Kubernetes object that the tests read. */
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly replicas?: number
+    readonly strategy?: { readonly type: string }
+    readonly selector?: unknown
+    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
+    readonly podSelector?: PodSelector
+    readonly ports?: readonly { readonly port: number; readonly targetPort?: string }[]
+    readonly ingress?: readonly { readonly from?: readonly { readonly podSelector?: PodSelector }[] }[]
+  }
+}
+
+type Labels = Readonly<Record<string, string>>
+
+interface PodSelector {
+  readonly matchLabels?: Labels
+  readonly matchExpressions?: readonly { readonly values: readonly string[] }[]
+}
+
+interface PodSpec {
+  readonly containers: readonly Container[]
+  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[]
+}
+
+interface Container {
+  readonly args: readonly string[]
+  readonly env: readonly Variable[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+}
+
+interface Variable {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: {
+    readonly secretKeyRef?: { readonly name: string; readonly key: string }
+    readonly fieldRef?: { readonly fieldPath: string }
+  }
+}
+
+const SERVERS = {
+  MONGODB_URI: 'mongodb://db.example:27017/?replicaSet=rs',
+  NATS_URL: 'nats://bus.example:4222',
+}
+const NAME = 'app.kubernetes.io/name'
+const kustomize = findProgram('kustomize', [join(SERVERS_FOLDER, 'bin')])
+if (kustomize === undefined && process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
+  throw new Error('kustomize is missing: scripts/servers/install builds it')
+if (kustomize === undefined)
+  process.stderr.write('skipped: the manifests need kustomize, which scripts/servers/install builds\n')
+const describeManifests = kustomize === undefined ? describe.skip : describe
+
+describeManifests('the manifests', () => {
+  const overlay = (name: string): readonly Manifest[] => {
+    const text = execFileSync(kustomize ?? '', ['build', resolve(import.meta.dirname, 'overlays', name)], {
+      encoding: 'utf8',
+    })
+    return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+  }
+  const workloadsOf = (manifests: readonly Manifest[]): readonly Manifest[] =>
+    manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+  const containerOf = ({ spec }: Manifest): Container => {
+    const [container, ...others] = spec.template.spec.containers
+    if (container === undefined || others.length > 0) throw new Error('a pod has one container')
+    return container
+  }
+  const secrets = readSecrets()
+
+  test.each(['development', 'production'])('every process of %s accepts its settings', async (name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'multihub-secrets-'))
+    try {
+      for (const workload of workloadsOf(overlay(name))) {
+        const { args } = containerOf(workload)
+        const variables = variablesOf(workload, containerOf(workload), secrets, folder)
+        const uri = await readContainerSettings(args, variables)
+        expect(uri).toBe(name === 'development' ? undefined : SERVERS.MONGODB_URI)
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('production runs every role, each in pods of its own', () => {
+    const roles = workloadsOf(overlay('production')).map((workload) => containerOf(workload).args)
+    expect(roles.flat().sort()).toEqual([...ROLES, 'migrate'].sort())
+  })
+
+  test('every port of a service is a port of its pods', () => {
+    for (const name of ['development', 'production']) {
+      const manifests = overlay(name)
+      for (const service of manifests.filter(({ kind }) => kind === 'Service')) {
+        const selected = (service.spec.selector as Labels)[NAME]
+        const pods = workloadsOf(manifests).find(
+          ({ spec }) => spec.template.metadata.labels[NAME] === selected,
+        )
+        const ports = (pods && containerOf(pods).ports) ?? []
+        const open = ports.flatMap((port) => [port.name, port.containerPort])
+        for (const { port, targetPort } of service.spec.ports ?? [])
+          expect(open).toContain(targetPort ?? port)
+      }
+    }
+  })
+
+  test('the embedded store has one pod, which ends before the next one starts', () => {
+    const [workload, ...others] = workloadsOf(overlay('development'))
+    expect(others).toEqual([])
+    expect(workload?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+  })
+
+  test('the network admits exactly the calls that the roles make', () => {
+    const admitted = overlay('production')
+      .filter(({ metadata }) => metadata.name.startsWith('calls-to-'))
+      .flatMap(({ spec }) => {
+        const callee = spec.podSelector?.matchLabels?.[NAME] ?? ''
+        const callers = spec.ingress?.[0]?.from?.[0]?.podSelector?.matchExpressions?.[0]?.values ?? []
+        return callers.map((caller) => `${caller} -> ${callee}`)
+      })
+    // Balances processes call each other by their own addresses.
+    expect(admitted.sort()).toEqual([...callsInCode(), 'balances -> balances'].sort())
+  })
+})
+
+/** The secrets that the script prints, by `name/key`. */
+function readSecrets(): ReadonlyMap<string, string> {
+  const text = execFileSync(join(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], {
+    encoding: 'utf8',
+    env: { ...process.env, ...SERVERS },
+  })
+  const entries = parseAllDocuments(text).flatMap((document) => {
+    const { metadata, stringData } = document.toJS() as Manifest & { readonly stringData: Labels }
+    return Object.entries(stringData).map(([key, value]): [string, string] => [
+      `${metadata.name}/${key}`,
+      value,
+    ])
+  })
+  return new Map(entries)
+}
+
+/** The variables of a container as the cluster makes them, with its files of secrets in a folder. */
+function variablesOf(
+  { spec }: Manifest,
+  { env }: Container,
+  secrets: ReadonlyMap<string, string>,
+  folder: string,
+): Readonly<Record<string, string>> {
+  const variables: Record<string, string> = { KUBERNETES_SERVICE_HOST: '10.0.0.1', MULTIHUB_HOST: '0.0.0.0' }
+  const used = new Set(spec.template.spec.volumes.map(({ secret }) => secret?.secretName))
+  for (const { name, value = '', valueFrom } of env) {
+    const { secretKeyRef, fieldRef } = valueFrom ?? {}
+    const text =
+      secretKeyRef !== undefined
+        ? secrets.get(`${secretKeyRef.name}/${secretKeyRef.key}`)
+        : (fieldRef?.fieldPath ??
+          value.replaceAll(/\$\((\w+)\)/g, (_, other) => variables[other] ?? `undefined ${other}`))
+    if (text === undefined || text.includes('undefined')) throw new Error(`${name} has no value`)
+    variables[name] = name.endsWith('_FILE') ? writeSecret(text, used, secrets, folder) : text
+  }
+  return variables
+}
+
+/** Writes the secret that is mounted at a path such as `/secrets/shared/master-keys`, and returns its file. */
+function writeSecret(
+  path: string,
+  used: ReadonlySet<string | undefined>,
+  secrets: ReadonlyMap<string, string>,
+  folder: string,
+): string {
+  const [, , group, key] = path.split('/')
+  const secret = { shared: 'multihub', rpc: 'multihub-rpc', migrate: 'multihub-migrate' }[group ?? '']
+  expect(used).toContain(secret)
+  const value = secrets.get(`${secret}/${group === 'rpc' ? 'operator' : key}`)
+  if (value === undefined) throw new Error(`nothing is mounted at ${path}`)
+  const file = join(folder, `${group}-${key}`)
+  writeFileSync(file, value)
+  return file
+}
+
+/** The calls between roles, as `caller -> callee`, found by the clients that the code of each role makes. */
+function callsInCode(): readonly string[] {
+  const folders = [...readdirSync('services').map((role) => join('services', role)), 'gateway']
+  const calls = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
+      .flatMap((file) => {
+        const source = readFileSync(join(folder, file), 'utf8')
+        return [...source.matchAll(/clientOf\((\w+)\)/g)].map(([, service]) => {
+          const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
+          return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
+        })
+      }),
+  )
+  return [...new Set(calls)]
+}
