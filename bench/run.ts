@@ -12,6 +12,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   gateway: () => import('./gateway.ts'),
   payment: () => import('./payment.ts'),
   sweeper: () => import('./sweeper.ts'),
+  notifier: () => import('./notifier.ts'),
+  'notifier-fairness': () => import('./notifier-fairness.ts'),
   start: () => import('./start.ts'),
 }
 

@@ -1,0 +1,73 @@
+import { startChild } from './child-process.ts'
+import { type ReceiverReport, startReceivers } from './notifier/receivers.ts'
+import { type EventLoad, RECEIVERS_VARIABLE, STOP } from './notifier/sender.ts'
+import type { BenchResult } from './result.ts'
+import { printProgress } from './rounds.ts'
+
+const ENDPOINTS = 100
+const EVENTS_PER_SECOND = 200
+/** Longer than the time limit of an attempt, so that those to silent receivers end and are retried. */
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 90)
+const WARM_UP_SECONDS = 10
+/** Enough that publishing never waits. */
+const IN_FLIGHT = 1_024
+const GOAL = { ratio: 1 / 1.5 }
+
+/** One merchant with one event of eleven, and the other merchant with ten. */
+const MOSTLY_FIRST = [...Array.from({ length: 10 }, () => 0), 1]
+
+/**
+ * `notifier.fairness`: the time from an event to the arrival of its callback at healthy receivers, while others accept
+ * callbacks and never answer. The baseline is the same load when all receivers are healthy: first with 1 and 10 % of 100
+ * endpoints silent at 200 events per second, then with all of the 200 events per second of one merchant going to a silent
+ * receiver, as another merchant sees it. Set BENCH_SECONDS for shorter measurements than 90 s.
+ */
+export async function run(): Promise<BenchResult[]> {
+  const all = { events_per_second: EVENTS_PER_SECOND }
+  const none = await measure('none silent', ENDPOINTS, 0, all)
+  const one = await measure('1 % silent', ENDPOINTS - 1, 1, all)
+  const ten = await measure('10 % silent', ENDPOINTS - 10, 10, all)
+  const other = { events_per_second: EVENTS_PER_SECOND * 1.1, receivers: MOSTLY_FIRST, timed_receiver: 1 }
+  const beside_healthy = await measure('a busy merchant', 2, 0, other)
+  const beside_silent = await measure('a busy merchant, silent', 1, 1, other)
+  return [
+    resultOf('notifier.fairness, 1 % silent', one, none),
+    resultOf('notifier.fairness, 10 % silent', ten, none),
+    resultOf('notifier.fairness, beside a merchant with silent receivers', beside_silent, beside_healthy),
+  ]
+}
+
+function resultOf(name: string, ours: ReceiverReport, baseline: ReceiverReport): BenchResult {
+  const ratio = baseline.p99_ms / ours.p99_ms
+  return { name: `${name}, p99`, ours: ours.p99_ms, baseline: baseline.p99_ms, unit: 'ms', ratio, goal: GOAL }
+}
+
+/** Measures with a notifier of its own, so that no circuit breaker and no backlog is left of another measurement. */
+async function measure(
+  name: string,
+  healthy: number,
+  silent: number,
+  load: Pick<EventLoad, 'events_per_second' | 'receivers' | 'timed_receiver'>,
+): Promise<ReceiverReport> {
+  printProgress(`notifier.fairness: ${name}`)
+  const receivers = await startReceivers(healthy, silent)
+  const urls = JSON.stringify([...receivers.silent, ...receivers.healthy])
+  const notifier = await startChild('./notifier/notifier.child.ts', { [RECEIVERS_VARIABLE]: urls })
+  const publish = (seconds: number) =>
+    notifier.request({
+      ...load,
+      events: (load.events_per_second ?? 0) * seconds,
+      in_flight: IN_FLIGHT,
+      wait_for_results: false,
+    } satisfies EventLoad)
+  try {
+    await publish(WARM_UP_SECONDS)
+    await receivers.report()
+    await publish(SECONDS)
+    return await receivers.report()
+  } finally {
+    await notifier.request(STOP)
+    notifier.kill()
+    receivers.stop()
+  }
+}

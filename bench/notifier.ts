@@ -1,0 +1,69 @@
+import { type BenchChild, startChild } from './child-process.ts'
+import { type ReceiverReport, startReceivers } from './notifier/receivers.ts'
+import { type EventLoad, RECEIVERS_VARIABLE, type SendReport, STOP } from './notifier/sender.ts'
+import { cpuTime } from './process-use.ts'
+import type { BenchResult } from './result.ts'
+import { measureAlternately, medianOf } from './rounds.ts'
+
+const ENDPOINTS = 10
+const IN_FLIGHT = 64
+const EVENTS = 5_000
+const ROUNDS = 3
+const WARM_UP_ROUNDS = 2
+const DELIVER_GOAL = { ratio: 0.6 }
+
+const STEADY_EVENTS_PER_SECOND = 200
+const STEADY_EVENTS = 2_000
+const P50_GOAL = { at_most: 2 }
+const P99_GOAL = { at_most: 5 }
+
+/**
+ * `notifier.deliver`: callbacks to ten receivers that answer at once, 64 in flight, from the event to the recorded success.
+ * The baseline is a bare loop that signs the same bodies and posts them, and stores nothing. `at 200/s` measures the time
+ * from the publication of an event to the arrival of its callback, while 200 events per second are published.
+ */
+export async function run(): Promise<BenchResult[]> {
+  const receivers = await startReceivers(ENDPOINTS)
+  const variables = { [RECEIVERS_VARIABLE]: JSON.stringify(receivers.healthy) }
+  const ours = await startChild('./notifier/notifier.child.ts', variables)
+  const bare = await startChild('./notifier/bare.child.ts', variables)
+  const measure = (child: BenchChild, load: EventLoad) => async (): Promise<Measurement> => {
+    const before_ms = await cpuTime(child.pid)
+    const { elapsed_ms } = (await child.request(load)) as SendReport
+    const cpu_ms = (await cpuTime(child.pid)) - before_ms
+    return { ...(await receivers.report()), elapsed_ms, cpu_ms }
+  }
+  const measureBoth = (name: string, load: EventLoad) =>
+    measureAlternately(
+      name,
+      ROUNDS,
+      { ours: measure(ours, load), baseline: measure(bare, load) },
+      WARM_UP_ROUNDS,
+    )
+  try {
+    const full = await measureBoth('notifier.deliver', { events: EVENTS, in_flight: IN_FLIGHT })
+    const steady = await measureBoth('notifier.deliver at 200/s', {
+      events: STEADY_EVENTS,
+      in_flight: IN_FLIGHT,
+      events_per_second: STEADY_EVENTS_PER_SECOND,
+    })
+    const cpu = medianOf(full, ({ cpu_ms, received }) => cpu_ms / received, 'lower')
+    const p50 = medianOf(steady, ({ p50_ms }) => p50_ms, 'lower')
+    const p99 = medianOf(steady, ({ p99_ms }) => p99_ms, 'lower')
+    return [
+      { name: 'notifier.deliver', ...medianOf(full, rateOf), unit: 'deliveries/s', goal: DELIVER_GOAL },
+      { name: 'notifier.deliver, processor', ...cpu, unit: 'ms/delivery' },
+      { name: 'notifier.deliver at 200/s, p50', ...p50, unit: 'ms', goal: P50_GOAL },
+      { name: 'notifier.deliver at 200/s, p99', ...p99, unit: 'ms', goal: P99_GOAL },
+    ]
+  } finally {
+    await ours.request(STOP)
+    ours.kill()
+    bare.kill()
+    receivers.stop()
+  }
+}
+
+type Measurement = ReceiverReport & SendReport & { readonly cpu_ms: number }
+
+const rateOf = ({ received, elapsed_ms }: Measurement): number => (received / elapsed_ms) * 1_000

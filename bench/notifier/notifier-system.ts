@@ -1,0 +1,77 @@
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { eventSubject } from '#lib/contract/events.ts'
+import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { sleep } from '#lib/platform/time.ts'
+import { role as merchants } from '../../services/merchants/service.ts'
+import { eventBytes } from '../../services/notifier/event.fixture.ts'
+import { role as notifier } from '../../services/notifier/service.ts'
+import { startRoles } from '../../test/support/roles.ts'
+
+const EVENT = 'payment.completed'
+
+/** The merchants and the notifier in this process, with a merchant and an endpoint for each receiver. */
+export interface NotifierSystem {
+  /** Publishes an event of a payment with this `c_id` for a receiver, and resolves when the notifier has stored it. */
+  publish(receiver: number, c_id: string): Promise<void>
+  /** Whether no delivery waits for an attempt any more. */
+  isIdle(): Promise<boolean>
+  /** Resolves when no delivery waits for an attempt any more. */
+  allRecorded(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts the system, on embedded files, as `npm start` runs it. */
+export async function startNotifierSystem(urls: readonly string[]): Promise<NotifierSystem> {
+  const roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
+  const publisher = await createPublisher(roles.bus)
+  const deliveries = roles.client(DeliveryService, 'operator')
+  const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))
+
+  async function newMerchantWithEndpoint(url: string): Promise<string> {
+    const environment = Environment.TEST
+    const created = await roles
+      .client(MerchantService, 'operator')
+      .createMerchant({ name: 'bench', timezone: 'Asia/Kolkata', environments: [environment] })
+    const merchantId = created.merchant?.merchantId ?? ''
+    await roles
+      .client(EndpointService, 'operator')
+      .createEndpoint({ merchantId, environment, url, events: [] })
+    return merchantId
+  }
+
+  async function waits(merchantId: string): Promise<boolean> {
+    const filter = { merchantId, status: DeliveryStatus.PENDING, pageSize: 1 }
+    return (await deliveries.listDeliveries(filter)).deliveries.length > 0
+  }
+
+  async function isIdle(): Promise<boolean> {
+    for (const merchant_id of merchant_ids) if (await waits(merchant_id)) return false
+    return true
+  }
+
+  return {
+    async publish(receiver, c_id) {
+      const merchantId = merchant_ids[receiver % merchant_ids.length] ?? ''
+      const paymentId = uuidv7()
+      const value = fullPayment({ paymentId, merchantId, cId: c_id })
+      const resource = { case: 'payment', value } as const
+      const eventKey = `${paymentId}:3`
+      const data = eventBytes({ eventKey, merchantId, event: EVENT, resource })
+      await publisher.publish(eventSubject(EVENT), eventKey, data)
+    },
+    isIdle,
+    async allRecorded() {
+      while (!(await isIdle())) await sleep(2)
+    },
+    async stop() {
+      await publisher.close()
+      await roles[Symbol.asyncDispose]()
+    },
+  }
+}

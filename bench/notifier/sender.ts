@@ -1,0 +1,51 @@
+/** Events to publish. The receivers get them in turn. */
+export interface EventLoad {
+  readonly events: number
+  /** How many events are published at once. */
+  readonly in_flight: number
+  /** The largest rate; without it the next event follows at once. */
+  readonly events_per_second?: number
+  /** Unless false, the load lasts until the result of each delivery is recorded. */
+  readonly wait_for_results?: boolean
+  /** The receivers of successive events, again and again, by their numbers. All in turn unless given. */
+  readonly receivers?: readonly number[]
+  /** The receiver whose callbacks are timed. All are unless given. */
+  readonly timed_receiver?: number
+}
+
+/** Ends a sender: it deletes its data, and replies before it exits. */
+export const STOP = { stop: true }
+
+/** What a sender did: the time until the success of each delivery was recorded. */
+export interface SendReport {
+  readonly elapsed_ms: number
+}
+
+/** The variable with the URLs of the receivers, as a JSON array. */
+export const RECEIVERS_VARIABLE = 'BENCH_RECEIVERS'
+
+/** Calls `act` with each number from 0 and its receiver, within the limits of the load. */
+export async function runLoad(
+  { events, in_flight, events_per_second, receivers = [] }: EventLoad,
+  act: (number: number, receiver: number) => Promise<void>,
+): Promise<void> {
+  const began_ms = performance.now()
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < events) {
+      const number = next
+      next += 1
+      if (events_per_second !== undefined) {
+        const wait_ms = began_ms + (number * 1_000) / events_per_second - performance.now()
+        if (wait_ms > 0) await new Promise((resolve) => setTimeout(resolve, wait_ms))
+      }
+      await act(number, receivers[number % receivers.length] ?? number)
+    }
+  }
+  await Promise.all(Array.from({ length: in_flight }, worker))
+}
+
+/** The `c_id` of an event: the time at which it is published if its callback is timed, and its number. */
+export function newReference(number: number, is_timed = true): string {
+  return `${is_timed ? process.hrtime.bigint() : 'untimed'}-${number}`
+}
