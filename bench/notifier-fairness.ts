@@ -28,12 +28,12 @@ export async function run(): Promise<BenchResult[]> {
   const one = await measure('1 % silent', ENDPOINTS - 1, 1, all)
   const ten = await measure('10 % silent', ENDPOINTS - 10, 10, all)
   const other = { events_per_second: EVENTS_PER_SECOND * 1.1, receivers: MOSTLY_FIRST, timed_receiver: 1 }
-  const beside_healthy = await measure('a busy merchant', 2, 0, other)
-  const beside_silent = await measure('a busy merchant, silent', 1, 1, other)
+  const next_to_healthy = await measure('a busy merchant', 2, 0, other)
+  const next_to_silent = await measure('a busy merchant, silent', 1, 1, other)
   return [
     resultOf('notifier.fairness, 1 % silent', one, none),
     resultOf('notifier.fairness, 10 % silent', ten, none),
-    resultOf('notifier.fairness, beside a merchant with silent receivers', beside_silent, beside_healthy),
+    resultOf('notifier.fairness, next to a merchant with silent receivers', next_to_silent, next_to_healthy),
   ]
 }
 
