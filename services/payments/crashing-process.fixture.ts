@@ -1,24 +1,37 @@
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { type HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
-import type { CallResult } from './domain/call-result.ts'
+import type { FindAccount } from './connectors/connect-account.ts'
+import type { CallResult, ProviderSuccess } from './domain/call-result.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { bindCaptureHold } from './effects/capture-hold.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
+import { bindCreateRefund } from './effects/create-refund.ts'
 import { bindDiscardRefused } from './effects/discard-refused.ts'
 import { bindHoldFunds } from './effects/hold-funds.ts'
+import { bindHoldRefund } from './effects/hold-refund.ts'
 import type { LedgerClient } from './effects/ledger-call.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
+import { bindPollRefund } from './effects/poll-refund.ts'
+import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
+import type { ProviderCallDeps } from './effects/provider-call.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindReleaseHold } from './effects/release-hold.ts'
 import { bindRepeatCreate } from './effects/repeat-create.ts'
+import { bindRepeatRefund } from './effects/repeat-refund.ts'
+import { bindReportChargeback, bindReportRefund, type SupportClients } from './effects/report-refund.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
-import { WITHDRAWAL_ROUTE } from './payment.fixture.ts'
+import { bindCaptureRefund, bindReleaseRefund } from './effects/settle-refund.ts'
+import { newDeposit, WITHDRAWAL_ROUTE } from './payment.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
 import type { PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
@@ -42,6 +55,10 @@ export interface Outside {
   readonly orders: Map<string, Set<string>>
   /** By event key, the names of the events that arrived. */
   readonly events: Map<string, Set<string>>
+  /** By ledger id, the amounts that chargebacks moved, or that they gave back. */
+  readonly transfers: Map<string, bigint>
+  /** By `<refund_id>:<number>` or chargeback id, the statuses that were reported to the support service. */
+  readonly reports: Map<string, Set<string>>
 }
 
 /** Where a process crashes: before or after its `at`-th write or call, counted from 1. */
@@ -54,13 +71,18 @@ export interface CrashPoint {
 export interface CrashingProcess {
   readonly deps: CreatePaymentDeps
   readonly runner: EffectRunner<StoredPayment>
+  /** The accounts, all of which can refund. */
+  readonly findAccount: FindAccount
   /** Resolves when the process crashes. */
   readonly crashed: Promise<'crashed'>
 }
 
 /** Makes the other systems before anything has arrived. */
 export function newOutside(): Outside {
-  return { holds: new Map(), resolutions: new Map(), orders: new Map(), events: new Map() }
+  return {
+    ...{ holds: new Map(), resolutions: new Map(), transfers: new Map() },
+    ...{ orders: new Map(), events: new Map(), reports: new Map() },
+  }
 }
 
 /** Makes a process over the collections. Without a crash point it runs on. */
@@ -70,30 +92,13 @@ export function startCrashingProcess(
   { refused_code, accounts }: Scenario,
   crash?: CrashPoint,
 ): CrashingProcess {
-  const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<'crashed'>()
-  let steps = 0
-  let is_dead = false
-  const never = <T>(): Promise<T> => {
-    is_dead = true
-    reportCrash('crashed')
-    return new Promise<T>(() => {})
-  }
-  const step = async <T>(act: () => T | Promise<T>): Promise<T> => {
-    if (is_dead) return never()
-    steps += 1
-    const is_here = crash?.at === steps
-    if (is_here && crash.when === 'before') return never()
-    const result = await act()
-    return is_dead || is_here ? never() : result
-  }
-
+  const life = createLife(crash)
+  const { step } = life
   const stage = crash ? 'at_first' : 'later'
   const take = (account_id: string, key: string): void => {
     outside.orders.set(account_id, (outside.orders.get(account_id) ?? new Set()).add(key))
   }
   const is_known = (key: string): boolean => [...outside.orders.values()].some((keys) => keys.has(key))
-  const amount = { minor: 150_000n, currency: 'INR' }
-  const success = (): CallResult => ({ kind: 'success', provider_id: 'p-1', amount, completed_at: now() })
   const connector = scriptedConnector(
     (account_id, { idempotency_key }) =>
       step((): CallResult => {
@@ -108,15 +113,15 @@ export function startCrashingProcess(
       lookUp: async ({ idempotency_key }) => {
         if (!is_known(idempotency_key)) return { kind: 'not_found' }
         const is_declined = Object.values(accounts).some(({ later }) => later === 'declined')
-        return is_declined ? { kind: 'declined', code: 6044, provider_id: 'p-1' } : (success() as never)
+        return is_declined ? { kind: 'declined', code: 6044, provider_id: 'p-1' } : success()
       },
     },
   )
   const provider_calls = connector.deps({ scheduleOf: () => ({ first_ms: 5, max_ms: 5 }) })
   const ledger = ledgerOf(outside, refused_code, step)
   const findRoute = async () => ({ ...WITHDRAWAL_ROUTE, provider_accounts: Object.keys(accounts) })
-  const payments = withSteps(store.payments, step)
-  const stores = { payments, withdrawal_refusals: withSteps(store.withdrawal_refusals, step) }
+  const payments = withSteps(store.payments, life)
+  const stores = { payments, withdrawal_refusals: withSteps(store.withdrawal_refusals, life) }
   const runner = createEffectRunner<StoredPayment>({
     collection: payments,
     clock_guard: trustedClock,
@@ -139,6 +144,7 @@ export function startCrashingProcess(
         receiving: () => true,
         close: async () => {},
       }),
+      ...refundEffects(provider_calls, ledger, supportOf(outside, step)),
     ],
   })
   const deps: CreatePaymentDeps = {
@@ -149,15 +155,106 @@ export function startCrashingProcess(
     admitAccounts: (account_ids) => account_ids,
     nextNumericId: () => '118432100000420001',
   }
-  return { deps, runner, crashed }
+  const findAccount: FindAccount = (account_id) =>
+    provider_calls.accountOf(newDeposit({ attempt: { number: 1, account_id, created_at: now() } }))
+  return { deps, runner, findAccount, crashed: life.crashed }
+}
+
+/** The effects of refunds and chargebacks. */
+function refundEffects(
+  provider_calls: ProviderCallDeps,
+  ledger: LedgerClient,
+  support: SupportClients,
+): readonly BoundEffect<StoredPayment>[] {
+  return [
+    bindHoldRefund(ledger),
+    bindCaptureRefund(ledger),
+    bindReleaseRefund(ledger),
+    bindCreateRefund(provider_calls),
+    bindPollRefund(provider_calls),
+    bindRepeatRefund(provider_calls),
+    bindReportRefund(support),
+    bindDebitChargeback(ledger),
+    bindReturnChargeback(ledger),
+    bindReportChargeback(support),
+  ]
+}
+
+/** A support service that keeps what is reported to it. */
+function supportOf({ reports }: Outside, step: Step): SupportClients {
+  const keep = (key: string, status: string): void => {
+    reports.set(key, (reports.get(key) ?? new Set()).add(status))
+  }
+  const transport = createRouterTransport(({ service }) => {
+    service(RefundService, {
+      recordRefundChange: ({ change }) =>
+        step(() => {
+          keep(`${change?.refundId}:${change?.number}`, REFUND_STATUSES.fromProto(change?.status ?? 0) ?? '')
+          return {}
+        }),
+    })
+    service(ChargebackService, {
+      recordChargeback: ({ debit }) =>
+        step(() => {
+          keep(debit?.chargebackId ?? '', 'open')
+          return {}
+        }),
+    })
+  })
+  return {
+    refunds: createClient(RefundService, transport),
+    chargebacks: createClient(ChargebackService, transport),
+  }
+}
+
+function success(): ProviderSuccess {
+  const amount = { minor: 150_000n, currency: 'INR' }
+  return { kind: 'success', provider_id: 'p-1', amount, completed_at: now() }
 }
 
 type Step = <T>(act: () => T | Promise<T>) => Promise<T>
 
+/** The life of a process, until its crash. */
+interface Life {
+  /** A write or a call, which can be the last one. */
+  readonly step: Step
+  /** A read, which never ends after the crash. */
+  readonly read: Step
+  readonly crashed: Promise<'crashed'>
+}
+
+function createLife(crash: CrashPoint | undefined): Life {
+  const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<'crashed'>()
+  let steps = 0
+  let is_dead = false
+  const never = <T>(): Promise<T> => {
+    is_dead = true
+    reportCrash('crashed')
+    return new Promise<T>(() => {})
+  }
+  const step: Step = async <T>(act: () => T | Promise<T>): Promise<T> => {
+    if (is_dead) return never()
+    steps += 1
+    const is_here = crash?.at === steps
+    if (is_here && crash.when === 'before') return never()
+    try {
+      const result = await act()
+      return is_dead || is_here ? never() : result
+    } catch (error) {
+      // A write that lost a race ends the process too, or the crash would not happen at this step.
+      if (is_here) return never()
+      throw error
+    }
+  }
+  const read: Step = async (act) => (is_dead ? never() : act())
+  return { step, read, crashed }
+}
+
 /** The collection with each write as a step, and reads that end with the process. */
-function withSteps<D extends object>(collection: Collection<D>, step: Step): Collection<D> {
+function withSteps<D extends object>(collection: Collection<D>, { step, read }: Life): Collection<D> {
   return {
     ...collection,
+    get: (...key) => read(() => collection.get(...key)),
     insert: (...write) => step(() => collection.insert(...write)),
     replace: (...write) => step(() => collection.replace(...write)),
     delete: (...write) => step(() => collection.delete(...write)),
@@ -172,6 +269,13 @@ function ledgerOf(outside: Outside, refused_code: number, step: Step): LedgerCli
         step(() => {
           outside.holds.set(holdId, refused_code)
           return { entry: { entryId: holdId, refusedCode: refused_code } }
+        }),
+      postTransfer: ({ transferId, amount }) =>
+        step(() => {
+          const minor = amount?.minor ?? 0n
+          if ((outside.transfers.get(transferId) ?? minor) !== minor) throw new Error('another amount')
+          outside.transfers.set(transferId, minor)
+          return { entry: { entryId: transferId } }
         }),
       resolveHold: ({ holdId, resolution }) =>
         step(() => {
