@@ -1,0 +1,139 @@
+import { describe, expect, test } from '@jest/globals'
+import { now } from '#lib/platform/time.ts'
+import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
+import type { CallResult, LookupResult } from '../domain/call-result.ts'
+import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { endRefund } from '../domain/end-payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
+import { requireRefund } from '../domain/refund.ts'
+import { createRefundEffect, pollRefundEffect, repeatRefundEffect } from '../domain/refund-effects.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { bindCreateRefund } from './create-refund.ts'
+import { bindPollRefund } from './poll-refund.ts'
+import { bindRepeatRefund } from './repeat-refund.ts'
+import { scriptedConnector } from './scripted-connector.fixture.ts'
+
+const REFUND_ID = 'refund-1'
+const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
+const UNKNOWN: CallResult = { kind: 'unknown', reason: 'reset' }
+const SUCCESS: CallResult & LookupResult = {
+  kind: 'success',
+  provider_id: 'p-9',
+  amount: { minor: 400n, currency: 'INR' },
+  completed_at: new Date(),
+}
+
+const MINUTE_MS = 60_000
+
+/** A payment with a refund of 4.00 that was approved `age_ms` ago. */
+function approved(age_ms = 0): Payment {
+  const at = new Date(now().getTime() - age_ms)
+  const paid = newDeposit({ status: 'success', effects: [] })
+  const request = { refund_id: REFUND_ID, c_id: 'c', amount: 400n, reason: '' }
+  const begun = beginApproval(decideReservation(paid, request, at).payment, REFUND_ID, at).payment
+  const decision = { refund_id: REFUND_ID, hold_id: `${REFUND_ID}:hold:1`, refused_code: undefined }
+  return applyHoldDecision(begun, decision, at)
+}
+
+const stateOf = (payment: Payment): string => requireRefund(payment, REFUND_ID).state
+const isPolled = ({ effects }: Payment): boolean => effects.some(pollRefundEffect.matches)
+
+/** Sends the refund to a provider with this result; `tries` counts those before too. */
+async function create(result: CallResult, tries = 1) {
+  const connector = scriptedConnector(() => result)
+  const payment = approved()
+  const effect = createRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
+  const change = await bindCreateRefund(connector.deps()).run(
+    { ...effect, tries },
+    { ...payment, version: 1 },
+  )
+  return { creates: connector.creates, payment: requireAdmitted(change(payment)) }
+}
+
+// P4, S9
+describe('a refund at its provider', () => {
+  test('is sent to the account of its deposit, under a key of its own', async () => {
+    const { creates, payment } = await create(SUCCESS)
+    expect(creates).toMatchObject([
+      { account_id: 'first', idempotency_key: `${payment.payment_id}:refund:${REFUND_ID}` },
+    ])
+    expect([stateOf(payment), payment.status]).toEqual(['completed', 'partially_refunded'])
+  })
+
+  test('that was not sent has failed, because nothing can have moved', async () => {
+    const { payment } = await create(NOT_SENT)
+    expect(requireRefund(payment, REFUND_ID)).toMatchObject({ state: 'failed', error_code: 7002 })
+  })
+
+  test('without a response stays approved, and is polled', async () => {
+    const { payment } = await create(UNKNOWN)
+    expect([stateOf(payment), isPolled(payment)]).toEqual(['approved', true])
+  })
+
+  test('is not sent again after a try that did not end', async () => {
+    const { creates, payment } = await create(SUCCESS, 2)
+    expect(creates).toEqual([])
+    expect([stateOf(payment), isPolled(payment)]).toEqual(['approved', true])
+  })
+
+  test('of another amount is not applied, and waits for the operator', async () => {
+    const { payment } = await create({ ...SUCCESS, amount: { minor: 401n, currency: 'INR' } })
+    expect(stateOf(payment)).toBe('approved')
+    expect(payment.effects.filter(recordRefundAnomalyEffect.matches)).toMatchObject([
+      { data: { kind: 'amount_differs', refund_id: REFUND_ID } },
+    ])
+  })
+})
+
+/** Polls a refund, and runs what follows. Its provider gives a repeated create `result`. */
+async function poll(
+  lookup: LookupResult,
+  result: CallResult,
+  idempotency_window_ms: number,
+  age_ms = MINUTE_MS,
+) {
+  const connector = scriptedConnector(() => result, { idempotency_window_ms, lookUp: async () => lookup })
+  const before = approved(age_ms)
+  const effect = pollRefundEffect.newEffect(before, { refund_id: REFUND_ID }, { at: now() })
+  const payment = { ...before, effects: [...before.effects, effect] }
+  const change = await bindPollRefund(connector.deps()).run(effect, { ...payment, version: 2 })
+  const polled = requireAdmitted(change(payment))
+  const repeat = polled.effects.find(repeatRefundEffect.matches)
+  if (!repeat) return { creates: connector.creates, payment: polled }
+  const apply = await bindRepeatRefund(connector.deps()).run(repeat, { ...polled, version: 3 })
+  return { creates: connector.creates, payment: requireAdmitted(apply(polled)) }
+}
+
+// P4
+describe('a poll of a refund', () => {
+  test('that the provider has paid completes it, and ends the polls', async () => {
+    const { payment } = await poll(SUCCESS, SUCCESS, 0)
+    expect([stateOf(payment), isPolled(payment)]).toEqual(['completed', false])
+  })
+
+  test('that the provider does not know sends it again under the same key, where that is safe', async () => {
+    const { creates, payment } = await poll({ kind: 'not_found' }, SUCCESS, Number.POSITIVE_INFINITY)
+    expect(creates).toMatchObject([{ earlier_result_unknown: true }])
+    expect(stateOf(payment)).toBe('completed')
+  })
+
+  test('does not fail it when the repetition was not sent', async () => {
+    const { payment } = await poll({ kind: 'not_found' }, NOT_SENT, Number.POSITIVE_INFINITY)
+    expect(stateOf(payment)).toBe('approved')
+  })
+
+  test.each([
+    ['a window of 0', 0],
+    ['a window that has ended', MINUTE_MS],
+  ])('with %s leaves it to the operator, who can end it', async (_window, window_ms) => {
+    const { creates, payment } = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 2 * MINUTE_MS)
+    expect(creates).toEqual([])
+    expect(payment.effects.filter(recordRefundAnomalyEffect.matches)).toMatchObject([
+      { data: { kind: 'not_found_at_provider' } },
+    ])
+    const refund = requireRefund(payment, REFUND_ID)
+    const decision = { decision: 'a:1', at: now() }
+    expect(endRefund(payment, refund, 'completed', decision).status).toBe('partially_refunded')
+    expect(endRefund(payment, refund, 'failed', decision).status).toBe('success')
+  })
+})
