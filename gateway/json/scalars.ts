@@ -166,6 +166,34 @@ export function uuid(): Schema<string, 'required'> {
   return { shape, presence, check: (value, validation) => check(value, validation)?.toLowerCase() }
 }
 
+/** RFC 3339 with seconds and an offset. Fractions finer than milliseconds are cut off. */
+const INSTANT: TextFormat = {
+  pattern: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/,
+  json_format: 'date-time',
+  accepts: isInstant,
+}
+const INSTANT_MAX = 35
+
+/** JavaScript turns the 30th of February into a day of March, so the day is compared with what it became. */
+function isInstant(text: string): boolean {
+  const day_ms = Date.parse(`${text.slice(0, 10)}T00:00:00Z`)
+  const is_day = !Number.isNaN(day_ms) && new Date(day_ms).getUTCDate() === Number(text.slice(8, 10))
+  return is_day && !Number.isNaN(Date.parse(text))
+}
+
+/** An instant in ISO 8601, such as 2026-11-22T10:00:00Z. Another form is 9000. */
+export function instant(): Schema<Date, 'required'> {
+  const { shape, presence, check } = text({ max: INSTANT_MAX, format: INSTANT })
+  return {
+    shape,
+    presence,
+    check(value, validation) {
+      const checked = check(value, validation)
+      return checked === undefined ? undefined : new Date(checked)
+    },
+  }
+}
+
 /** An amount in minor units (E6). Anything but an integer literal is 1005; an integer outside 1 to 2^53 - 1 is 6001. */
 export function amount(): Schema<bigint, 'required'> {
   return {

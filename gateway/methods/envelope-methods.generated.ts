@@ -14,8 +14,15 @@ import { paymentOut } from './payment-out.ts'
 import { paymentStatus } from './payment-status.ts'
 import { refundGet } from './refund-get.ts'
 import { refundRequest } from './refund-request.ts'
+import { ticketCommentCreate } from './ticket-comment-create.ts'
+import { ticketCommentUpdate } from './ticket-comment-update.ts'
+import { ticketCommentsList } from './ticket-comments-list.ts'
 import { ticketCreate } from './ticket-create.ts'
+import { ticketDescriptionUpdate } from './ticket-description-update.ts'
 import { ticketGet } from './ticket-get.ts'
+import { ticketList } from './ticket-list.ts'
+import { ticketReopen } from './ticket-reopen.ts'
+import { ticketSummary } from './ticket-summary.ts'
 
 /** The methods that a request envelope names in its field `method`, in the order of `METHODS`. */
 export const ENVELOPE_METHODS: readonly PublicMethod[] = [
@@ -27,6 +34,13 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   gatewayPing,
   ticketCreate,
   ticketGet,
+  ticketList,
+  ticketSummary,
+  ticketDescriptionUpdate,
+  ticketReopen,
+  ticketCommentCreate,
+  ticketCommentsList,
+  ticketCommentUpdate,
   refundRequest,
   refundGet,
   chargebackGet,

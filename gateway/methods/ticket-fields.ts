@@ -1,5 +1,4 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { TicketReferenceSchema } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Caller } from '../auth/caller.ts'
 import { type TextRule, text } from '../json/scalars.ts'
@@ -19,13 +18,26 @@ export function ownerOf({ merchant_id, environment }: Caller) {
   return { merchantId: merchant_id, environment: environmentToProto(environment) }
 }
 
-/** One identifier of a ticket, as requests to support name it. */
-export function ticketReference({
-  c_id,
-  h_id,
-}: {
-  readonly c_id?: string
-  readonly h_id?: string
-}): MessageInitShape<typeof TicketReferenceSchema> {
+/** One identifier of a ticket or of its payment, as requests to support name it. */
+export function ticketReference({ c_id, h_id }: { readonly c_id?: string; readonly h_id?: string }): {
+  readonly id: { readonly case: 'cId' | 'hId'; readonly value: string }
+} {
   return { id: c_id === undefined ? { case: 'hId', value: h_id ?? '' } : { case: 'cId', value: c_id } }
+}
+
+/** The text of a comment (S1). */
+export const COMMENT_BODY = text({ min: 1, max: 5_000 })
+
+/** The bounds of the creation, as requests to support name them. */
+export function createdBounds({
+  created_from,
+  created_to,
+}: {
+  readonly created_from?: Date
+  readonly created_to?: Date
+}) {
+  return {
+    ...(created_from && { createdFrom: timestampFromDate(created_from) }),
+    ...(created_to && { createdTo: timestampFromDate(created_to) }),
+  }
 }

@@ -54,7 +54,8 @@ const TICKET = record(
   ['payment'],
 )
 
-const ATTACHMENT = record({
+/** The schema of a file of a ticket or comment. */
+export const TICKET_ATTACHMENT = record({
   identifiers: record({ h_id: { type: 'string', format: 'uuid' } }),
   name: { type: 'string' },
   mime_type: { type: 'string' },
@@ -68,5 +69,5 @@ export const TICKET_RESULT = componentRef('Ticket')
 /** The schemas that `TICKET_RESULT` refers to. */
 export const TICKET_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   Ticket: TICKET,
-  TicketAttachment: ATTACHMENT,
+  TicketAttachment: TICKET_ATTACHMENT,
 }

@@ -13,6 +13,14 @@ export function record(
   return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
 }
 
+/** The schema of a page of a list of support resources (S6). */
+export function pageOf(items: JsonSchema): JsonSchema {
+  return record({
+    items: { type: 'array', items, maxItems: 100 },
+    next_cursor: { type: ['string', 'null'], description: 'Null on the last page.' },
+  })
+}
+
 /** A `$ref` to a component of the document. */
 export function componentRef(
   name: string,

@@ -19,6 +19,7 @@ const TEXTS = [
   '0199c0de-0000-7000-8000-000000000001',
   '0199C0DE-0000-7000-8000-00000000000A',
   'ab'.repeat(32),
+  ...['2026-11-22T10:00:00Z', '2026-11-22T10:00:00.123456+05:30', '2026-11-22', '2026-11-22T25:00:00Z'],
   ...['a\0b', '\ud800', '\udc00\ud800', 'a\tb', 'a\u0085b', '💶'],
   ...[10, 11, 64, 128, 129, 254, 255, 1024, 1025].flatMap((length) => [
     'x'.repeat(length),
@@ -94,7 +95,10 @@ function valuesOf(shape: Shape, is_full = false): fc.Arbitrary<unknown> {
       return fc.constantFrom(...textsFor(shape))
     case 'integer': {
       const texts = shape.text_pattern === undefined ? [] : ['501', '-5']
-      return fc.constantFrom<unknown>(...texts, 1, 501, 9_007_199_254_740_991)
+      const integers = [1, 25, 501, 9_007_199_254_740_991].filter(
+        (value) => value >= Number(shape.min ?? 0n) && value <= Number(shape.max ?? value),
+      )
+      return fc.constantFrom<unknown>(...texts, ...integers)
     }
     case 'anything':
       return anything

@@ -1,3 +1,4 @@
+import { CommentAuthor as AuthorProto } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
 import {
   TicketCategory as CategoryProto,
   TicketPriority as PriorityProto,
@@ -60,6 +61,12 @@ export const TICKET_PRIORITIES = createEnumMap<TicketPriority, PriorityProto>({
   medium: PriorityProto.MEDIUM,
   high: PriorityProto.HIGH,
   urgent: PriorityProto.URGENT,
+})
+
+/** The authors of comments in RPCs. */
+export const COMMENT_AUTHORS = createEnumMap<'merchant' | 'support', AuthorProto>({
+  merchant: AuthorProto.MERCHANT,
+  support: AuthorProto.SUPPORT,
 })
 
 /** The categories of tickets that are always about a payment (S2). */

@@ -103,7 +103,7 @@ function boundsOf(shape: Shape, field = ''): readonly Bound[] {
     case 'text':
       return [{ field, at_most: characters(shape.max) }]
     case 'integer':
-      return shape.max === undefined ? [] : [{ field, at_most: `${NUMBER.format(shape.max)} minor units` }]
+      return shape.max === undefined ? [] : [{ field, at_most: integers(field, shape.max) }]
     case 'list':
       return [{ field, at_most: `${shape.max} entries` }, ...boundsOf(shape.item, field)]
     case 'word':
@@ -115,6 +115,12 @@ function boundsOf(shape: Shape, field = ''): readonly Bound[] {
 /** The path of a field without the envelopes `params` and `payment`. */
 function nameOf(field: string, name: string): string {
   return field === '' || field === 'params' || field === 'payment' ? name : `${field}.${name}`
+}
+
+function integers(field: string, max: bigint): string {
+  const number = NUMBER.format(max)
+  if (field.endsWith('amount.value')) return `${number} minor units`
+  return field.endsWith('.size') ? `${number} bytes` : number
 }
 
 function characters(max: number): string {

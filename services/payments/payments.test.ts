@@ -64,7 +64,8 @@ describe('a deposit in the sandbox', () => {
     const before = await available()
     const watching = await bus.subscribe(eventSubject('payment.completed'), async ({ data }) => {
       const { resource } = fromBinary(MerchantEventSchema, data)
-      if (resource.value?.amount?.minor === AMOUNT + 1_908n) resolve(await available())
+      if (resource.case === 'payment' && resource.value.amount?.minor === AMOUNT + 1_908n)
+        resolve(await available())
     })
     await system.deposit(AMOUNT + 1_908n)
     expect((await read) - before).toBe(AMOUNT + 1_908n)

@@ -15,7 +15,13 @@ import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.t
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
 import { keyOfRefund } from './refunds/store/refunds.ts'
 import { openSupportStore } from './store/support-store.ts'
+import type { Ticket } from './tickets/domain/ticket.ts'
+import { bindCountStatus } from './tickets/effects/count-status.ts'
+import { bindForgetCount } from './tickets/effects/forget-count.ts'
+import { bindStoreComment } from './tickets/effects/store-comment.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
+import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
+import { keyOfTicket } from './tickets/store/tickets.ts'
 
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
 export const role: Role = {
@@ -23,14 +29,21 @@ export const role: Role = {
   openCollections: openSupportStore,
   settings: {},
   async start(context) {
-    const { tickets, refunds, chargebacks, idempotency_records } = await openSupportStore(
-      await context.openStore(),
-    )
+    const store = await openSupportStore(await context.openStore())
+    const { tickets, comments, ticket_counts, refunds, chargebacks, idempotency_records } = store
     const idempotency = createIdempotency(idempotency_records)
-    const payments = context.clientOf(PaymentService)
     const payment_refunds = context.clientOf(PaymentRefundService)
     const publisher = await createPublisher(context.bus)
     const { clock_guard } = context
+    const ticket_runner = createEffectRunner<Ticket>({
+      ...{ collection: tickets, clock_guard, keyOf: keyOfTicket },
+      effects: [
+        bindStoreComment(comments),
+        bindCountStatus(ticket_counts),
+        bindForgetCount(ticket_counts),
+        bindPublishEvent(publisher),
+      ],
+    })
     const refund_runner = createEffectRunner<Refund>({
       ...{ collection: refunds, clock_guard, keyOf: keyOfRefund },
       effects: [bindPublishEvent(publisher)],
@@ -39,6 +52,10 @@ export const role: Role = {
       ...{ collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
       effects: [bindReturnAmount(payment_refunds), bindPublishEvent(publisher)],
     })
+    const ticket_deps = {
+      ...{ tickets, comments, ticket_counts, runner: ticket_runner, idempotency },
+      ...{ payments: context.clientOf(PaymentService), keyring: context.keyring },
+    }
     const refund_deps = { refunds, runner: refund_runner, idempotency, payments: payment_refunds }
     const chargeback_deps = {
       ...{ chargebacks, runner: chargeback_runner, idempotency },
@@ -46,18 +63,21 @@ export const role: Role = {
     }
     return {
       services: [
-        createMerchantTicketRpc({ tickets, idempotency, payments }),
+        createMerchantTicketRpc(ticket_deps),
+        createTicketRpc(ticket_deps),
         createMerchantRefundRpc(refund_deps),
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
       ],
       async open() {
+        ticket_runner.start()
         refund_runner.start()
         chargeback_runner.start()
         return {}
       },
       async stop() {
+        await ticket_runner.stop()
         await refund_runner.stop()
         await chargeback_runner.stop()
         await publisher.close()

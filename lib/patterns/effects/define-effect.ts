@@ -101,6 +101,8 @@ export interface EffectDefinition<Source, Data> {
   newEffect(source: Source, data: Data, timing: EffectTiming): Effect
   /** Whether an effect is of this kind. */
   matches(effect: Effect): boolean
+  /** The decoded data of an effect; `undefined` when it is of another kind. */
+  dataOf(effect: Effect): Data | undefined
   bind<D extends EffectDocument>(handler: EffectHandler<D, Data>): BoundEffect<D>
 }
 
@@ -122,6 +124,7 @@ export function defineEffect<Source, const Fields extends DataFields>(
       return createEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
     },
     matches: (effect) => effect.kind === kind,
+    dataOf: (effect) => (effect.kind === kind ? decode(kind, fields, effect.data) : undefined),
     bind({ run, ...limits }) {
       if (lane === 'external' && !limits.budget)
         throw new TypeError(`the external effect ${kind} has no budget`)

@@ -3,6 +3,7 @@ import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import { chargebackObject } from '#lib/contract/public-support/public-chargeback.ts'
 import { refundObject } from '#lib/contract/public-support/public-refund.ts'
+import { ticketResource } from './ticket-resource.ts'
 
 /** The resource of an event in its public form: its public id and the `result` field of the callback. */
 export interface PublicResource {
@@ -33,6 +34,8 @@ export function toPublicResource({ resource }: MerchantEvent): PublicResource {
       const chargeback = chargebackObject(resource.value, 'callback')
       return { public_id: resource.value.chargebackId, result: { chargeback } }
     }
+    case 'ticket':
+      return { public_id: resource.value.ticketId, result: { ticket: ticketResource(resource.value) } }
     default:
       throw new TypeError('the event has no resource that this version knows')
   }

@@ -36,6 +36,8 @@ export function resourceIdOf({ resource }: MerchantEvent): string {
       return resource.value.refundId
     case 'chargeback':
       return resource.value.chargebackId
+    case 'ticket':
+      return resource.value.ticketId
     default:
       return ''
   }

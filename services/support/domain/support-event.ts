@@ -18,13 +18,15 @@ export interface SupportEvent {
   /** The resource as it is after the event. The notifier shows a part of it only. */
   readonly resource: MerchantEvent['resource']
   readonly at: Date
+  /** The id of the effect that must be gone before the event. */
+  readonly after?: string | undefined
 }
 
 /**
  * Makes the effect that publishes an event of a resource of support. Its key is the public id of the callback:
  * `<h_id>:<event>`, and `:<n>` for an event that can repeat (S12).
  */
-export function newSupportEvent({ owner, h_id, event, number, resource, at }: SupportEvent): Effect {
+export function newSupportEvent({ owner, h_id, event, number, resource, at, after }: SupportEvent): Effect {
   const event_key = number === undefined ? `${h_id}:${event}` : `${h_id}:${event}:${number}`
   const message = create(MerchantEventSchema, {
     eventKey: event_key,
@@ -36,5 +38,5 @@ export function newSupportEvent({ owner, h_id, event, number, resource, at }: Su
     ...(number === undefined ? {} : { number }),
   })
   const encoded = toBinary(MerchantEventSchema, message)
-  return publishEventEffect.newEffect(undefined, { event_key, event, message: encoded }, { at })
+  return publishEventEffect.newEffect(undefined, { event_key, event, message: encoded }, { at, after })
 }

@@ -4,12 +4,18 @@ import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { Refund } from '../refunds/domain/refund.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
+import type { Comment } from '../tickets/domain/comment.ts'
+import type { PeriodCounts } from '../tickets/domain/count-periods.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
+import { COMMENTS } from '../tickets/store/comments.ts'
+import { PERIOD_COUNTS } from '../tickets/store/period-counts.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {
   readonly tickets: Collection<Ticket>
+  readonly comments: Collection<Comment>
+  readonly ticket_counts: Collection<PeriodCounts>
   readonly refunds: Collection<Refund>
   readonly chargebacks: Collection<Chargeback>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
@@ -20,6 +26,8 @@ export interface SupportStore {
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
+    comments: await store.collection<Comment>(COMMENTS),
+    ticket_counts: await store.collection<PeriodCounts>(PERIOD_COUNTS),
     refunds: await store.collection<Refund>(REFUNDS),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),

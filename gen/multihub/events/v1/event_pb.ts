@@ -14,13 +14,15 @@ import type { Chargeback } from "../../support/v1/chargeback_pb.ts";
 import { file_multihub_support_v1_chargeback } from "../../support/v1/chargeback_pb.ts";
 import type { Refund } from "../../support/v1/refund_pb.ts";
 import { file_multihub_support_v1_refund } from "../../support/v1/refund_pb.ts";
+import type { TicketSnapshot } from "../../support/v1/ticket_event_pb.ts";
+import { file_multihub_support_v1_ticket_event } from "../../support/v1/ticket_event_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/events/v1/event.proto.
  */
 export const file_multihub_events_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJDCgdXZWJob29rEgsKA3VybBgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgJEhQKDHNlY3JldF9vd25lchgDIAEoCSKPAwoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASLQoGcmVmdW5kGAggASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRIABI1CgpjaGFyZ2ViYWNrGAogASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrSAASLAoHd2ViaG9vaxgHIAEoCzIbLm11bHRpaHViLmV2ZW50cy52MS5XZWJob29rEg4KBm51bWJlchgJIAEoBUIKCghyZXNvdXJjZSLfAQoRTWVyY2hhbnRFdmVudEhlYWQSEQoJZXZlbnRfa2V5GAEgASgJEg0KBWV2ZW50GAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgd3ZWJob29rGAcgASgLMhsubXVsdGlodWIuZXZlbnRzLnYxLldlYmhvb2siHQoHUmVjZWlwdBISCgpldmVudF9rZXlzGAEgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment, file_multihub_support_v1_chargeback, file_multihub_support_v1_refund]);
+  fileDesc("Ch5tdWx0aWh1Yi9ldmVudHMvdjEvZXZlbnQucHJvdG8SEm11bHRpaHViLmV2ZW50cy52MSJDCgdXZWJob29rEgsKA3VybBgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgJEhQKDHNlY3JldF9vd25lchgDIAEoCSLGAwoNTWVyY2hhbnRFdmVudBIRCglldmVudF9rZXkYASABKAkSDQoFZXZlbnQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKB3BheW1lbnQYBiABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50SAASLQoGcmVmdW5kGAggASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRIABI1CgpjaGFyZ2ViYWNrGAogASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrSAASNQoGdGlja2V0GAsgASgLMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRTbmFwc2hvdEgAEiwKB3dlYmhvb2sYByABKAsyGy5tdWx0aWh1Yi5ldmVudHMudjEuV2ViaG9vaxIOCgZudW1iZXIYCSABKAVCCgoIcmVzb3VyY2Ui3wEKEU1lcmNoYW50RXZlbnRIZWFkEhEKCWV2ZW50X2tleRgBIAEoCRINCgVldmVudBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRI0CgtlbnZpcm9ubWVudBgEIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoHd2ViaG9vaxgHIAEoCzIbLm11bHRpaHViLmV2ZW50cy52MS5XZWJob29rIh0KB1JlY2VpcHQSEgoKZXZlbnRfa2V5cxgBIAMoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment, file_multihub_support_v1_chargeback, file_multihub_support_v1_refund, file_multihub_support_v1_ticket_event]);
 
 /**
  * Webhook is the payment's own callback address. It replaces the merchant's endpoints for the event.
@@ -128,6 +130,14 @@ export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
      */
     value: Chargeback;
     case: "chargeback";
+  } | {
+    /**
+     * ticket is the ticket after its change.
+     *
+     * @generated from field: multihub.support.v1.TicketSnapshot ticket = 11;
+     */
+    value: TicketSnapshot;
+    case: "ticket";
   } | { case: undefined; value?: undefined };
 
   /**

@@ -4,19 +4,23 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { CredentialPolicy } from "../../payments/v1/payment_service_pb.ts";
 import { file_multihub_payments_v1_payment_service } from "../../payments/v1/payment_service_pb.ts";
-import type { Ticket, TicketCategory, TicketPriority } from "./ticket_pb.ts";
+import type { Ticket, TicketCategory, TicketPriority, TicketStatus } from "./ticket_pb.ts";
 import { file_multihub_support_v1_ticket } from "./ticket_pb.ts";
+import type { TicketComment } from "./ticket_comment_pb.ts";
+import { file_multihub_support_v1_ticket_comment } from "./ticket_comment_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/support/v1/merchant_ticket_service.proto.
  */
 export const file_multihub_support_v1_merchant_ticket_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3RpY2tldF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1RpY2tldFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIpIDChNDcmVhdGVUaWNrZXRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSDAoEY19pZBgEIAEoCRIUCgxwYXlsb2FkX2hhc2gYBSABKAkSDQoFdGl0bGUYBiABKAkSEwoLZGVzY3JpcHRpb24YByABKAkSNQoIY2F0ZWdvcnkYCCABKA4yIy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldENhdGVnb3J5EjUKCHByaW9yaXR5GAkgASgOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eRIZCgxwYXltZW50X2NfaWQYCiABKAlIAIgBARIWCg5hdHRhY2htZW50X2lkcxgLIAMoCUIPCg1fcGF5bWVudF9jX2lkIkMKFENyZWF0ZVRpY2tldFJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0IpQBChFGaW5kVGlja2V0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZ0aWNrZXQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFJlZmVyZW5jZSJBChJGaW5kVGlja2V0UmVzcG9uc2USKwoGdGlja2V0GAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQy2wEKFU1lcmNoYW50VGlja2V0U2VydmljZRJjCgxDcmVhdGVUaWNrZXQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNyZWF0ZVRpY2tldFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNyZWF0ZVRpY2tldFJlc3BvbnNlEl0KCkZpbmRUaWNrZXQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRUaWNrZXRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kVGlja2V0UmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_support_v1_ticket]);
+  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3RpY2tldF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1RpY2tldFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIpIDChNDcmVhdGVUaWNrZXRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSDAoEY19pZBgEIAEoCRIUCgxwYXlsb2FkX2hhc2gYBSABKAkSDQoFdGl0bGUYBiABKAkSEwoLZGVzY3JpcHRpb24YByABKAkSNQoIY2F0ZWdvcnkYCCABKA4yIy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldENhdGVnb3J5EjUKCHByaW9yaXR5GAkgASgOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eRIZCgxwYXltZW50X2NfaWQYCiABKAlIAIgBARIWCg5hdHRhY2htZW50X2lkcxgLIAMoCUIPCg1fcGF5bWVudF9jX2lkIkMKFENyZWF0ZVRpY2tldFJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0IpQBChFGaW5kVGlja2V0UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZ0aWNrZXQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFJlZmVyZW5jZSJBChJGaW5kVGlja2V0UmVzcG9uc2USKwoGdGlja2V0GAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQi4gEKHlVwZGF0ZVRpY2tldERlc2NyaXB0aW9uUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZ0aWNrZXQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFJlZmVyZW5jZRIUCgxvcGVyYXRpb25faWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhMKC2Rlc2NyaXB0aW9uGAYgASgJIk4KH1VwZGF0ZVRpY2tldERlc2NyaXB0aW9uUmVzcG9uc2USKwoGdGlja2V0GAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQiwgEKE1Jlb3BlblRpY2tldFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNAoGdGlja2V0GAMgASgLMiQubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRSZWZlcmVuY2USFAoMb3BlcmF0aW9uX2lkGAQgASgJEhQKDHBheWxvYWRfaGFzaBgFIAEoCSJDChRSZW9wZW5UaWNrZXRSZXNwb25zZRIrCgZ0aWNrZXQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldCLvAQoaQ3JlYXRlVGlja2V0Q29tbWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNAoGdGlja2V0GAMgASgLMiQubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRSZWZlcmVuY2USFAoMb3BlcmF0aW9uX2lkGAQgASgJEhQKDHBheWxvYWRfaGFzaBgFIAEoCRIMCgRib2R5GAYgASgJEhYKDmF0dGFjaG1lbnRfaWRzGAcgAygJIlIKG0NyZWF0ZVRpY2tldENvbW1lbnRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRDb21tZW50IusBChpVcGRhdGVUaWNrZXRDb21tZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZ0aWNrZXQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFJlZmVyZW5jZRIUCgxvcGVyYXRpb25faWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhIKCmNvbW1lbnRfaWQYBiABKAkSDAoEYm9keRgHIAEoCSJSChtVcGRhdGVUaWNrZXRDb21tZW50UmVzcG9uc2USMwoHY29tbWVudBgBIAEoCzIiLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0Q29tbWVudCLDAQohTGlzdE1lcmNoYW50VGlja2V0Q29tbWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKBnRpY2tldBgDIAEoCzIkLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0UmVmZXJlbmNlEg0KBWxpbWl0GAQgASgFEg4KBmN1cnNvchgFIAEoCSJvCiJMaXN0TWVyY2hhbnRUaWNrZXRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRDb21tZW50EhMKC25leHRfY3Vyc29yGAIgASgJIjgKEFBheW1lbnRSZWZlcmVuY2USDgoEY19pZBgBIAEoCUgAEg4KBGhfaWQYAiABKAlIAEIECgJpZCLHAwoaTGlzdE1lcmNoYW50VGlja2V0c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoIc3RhdHVzZXMYAyADKA4yIS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFN0YXR1cxI3CgpjYXRlZ29yaWVzGAQgAygOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRDYXRlZ29yeRI3Cgpwcmlvcml0aWVzGAUgAygOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eRI2CgdwYXltZW50GAYgASgLMiUubXVsdGlodWIuc3VwcG9ydC52MS5QYXltZW50UmVmZXJlbmNlEjAKDGNyZWF0ZWRfZnJvbRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYCSABKAUSDgoGY3Vyc29yGAogASgJImAKG0xpc3RNZXJjaGFudFRpY2tldHNSZXNwb25zZRIsCgd0aWNrZXRzGAEgAygLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQSEwoLbmV4dF9jdXJzb3IYAiABKAkixgEKF1N1bW1hcml6ZVRpY2tldHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjAKDGNyZWF0ZWRfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUgoYU3VtbWFyaXplVGlja2V0c1Jlc3BvbnNlEjYKBmNvdW50cxgBIAMoCzImLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0U3RhdHVzQ291bnQiVQoRVGlja2V0U3RhdHVzQ291bnQSMQoGc3RhdHVzGAEgASgOMiEubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRTdGF0dXMSDQoFY291bnQYAiABKAMytggKFU1lcmNoYW50VGlja2V0U2VydmljZRJjCgxDcmVhdGVUaWNrZXQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNyZWF0ZVRpY2tldFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNyZWF0ZVRpY2tldFJlc3BvbnNlEl0KCkZpbmRUaWNrZXQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRUaWNrZXRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kVGlja2V0UmVzcG9uc2USeAoTTGlzdE1lcmNoYW50VGlja2V0cxIvLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50VGlja2V0c1JlcXVlc3QaMC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudFRpY2tldHNSZXNwb25zZRJvChBTdW1tYXJpemVUaWNrZXRzEiwubXVsdGlodWIuc3VwcG9ydC52MS5TdW1tYXJpemVUaWNrZXRzUmVxdWVzdBotLm11bHRpaHViLnN1cHBvcnQudjEuU3VtbWFyaXplVGlja2V0c1Jlc3BvbnNlEoQBChdVcGRhdGVUaWNrZXREZXNjcmlwdGlvbhIzLm11bHRpaHViLnN1cHBvcnQudjEuVXBkYXRlVGlja2V0RGVzY3JpcHRpb25SZXF1ZXN0GjQubXVsdGlodWIuc3VwcG9ydC52MS5VcGRhdGVUaWNrZXREZXNjcmlwdGlvblJlc3BvbnNlEmMKDFJlb3BlblRpY2tldBIoLm11bHRpaHViLnN1cHBvcnQudjEuUmVvcGVuVGlja2V0UmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuUmVvcGVuVGlja2V0UmVzcG9uc2USeAoTQ3JlYXRlVGlja2V0Q29tbWVudBIvLm11bHRpaHViLnN1cHBvcnQudjEuQ3JlYXRlVGlja2V0Q29tbWVudFJlcXVlc3QaMC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNyZWF0ZVRpY2tldENvbW1lbnRSZXNwb25zZRJ4ChNVcGRhdGVUaWNrZXRDb21tZW50Ei8ubXVsdGlodWIuc3VwcG9ydC52MS5VcGRhdGVUaWNrZXRDb21tZW50UmVxdWVzdBowLm11bHRpaHViLnN1cHBvcnQudjEuVXBkYXRlVGlja2V0Q29tbWVudFJlc3BvbnNlEo0BChpMaXN0TWVyY2hhbnRUaWNrZXRDb21tZW50cxI2Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50VGlja2V0Q29tbWVudHNSZXF1ZXN0GjcubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0TWVyY2hhbnRUaWNrZXRDb21tZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_support_v1_ticket, file_multihub_support_v1_ticket_comment]);
 
 /**
  * TicketReference is one of the public identifiers of a ticket.
@@ -224,6 +228,638 @@ export const FindTicketResponseSchema: GenMessage<FindTicketResponse> = /*@__PUR
   messageDesc(file_multihub_support_v1_merchant_ticket_service, 4);
 
 /**
+ * UpdateTicketDescriptionRequest is a new description.
+ *
+ * @generated from message multihub.support.v1.UpdateTicketDescriptionRequest
+ */
+export type UpdateTicketDescriptionRequest = Message<"multihub.support.v1.UpdateTicketDescriptionRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the ticket.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * ticket is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.TicketReference ticket = 3;
+   */
+  ticket?: TicketReference | undefined;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
+   *
+   * @generated from field: string payload_hash = 5;
+   */
+  payloadHash: string;
+
+  /**
+   * description is the new text.
+   *
+   * @generated from field: string description = 6;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.UpdateTicketDescriptionRequest.
+ * Use `create(UpdateTicketDescriptionRequestSchema)` to create a new message.
+ */
+export const UpdateTicketDescriptionRequestSchema: GenMessage<UpdateTicketDescriptionRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 5);
+
+/**
+ * UpdateTicketDescriptionResponse holds the ticket. A repetition gets the ticket as it is by then.
+ *
+ * @generated from message multihub.support.v1.UpdateTicketDescriptionResponse
+ */
+export type UpdateTicketDescriptionResponse = Message<"multihub.support.v1.UpdateTicketDescriptionResponse"> & {
+  /**
+   * ticket is the present ticket.
+   *
+   * @generated from field: multihub.support.v1.Ticket ticket = 1;
+   */
+  ticket?: Ticket | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.UpdateTicketDescriptionResponse.
+ * Use `create(UpdateTicketDescriptionResponseSchema)` to create a new message.
+ */
+export const UpdateTicketDescriptionResponseSchema: GenMessage<UpdateTicketDescriptionResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 6);
+
+/**
+ * ReopenTicketRequest identifies a resolved or closed ticket.
+ *
+ * @generated from message multihub.support.v1.ReopenTicketRequest
+ */
+export type ReopenTicketRequest = Message<"multihub.support.v1.ReopenTicketRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the ticket.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * ticket is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.TicketReference ticket = 3;
+   */
+  ticket?: TicketReference | undefined;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
+   *
+   * @generated from field: string payload_hash = 5;
+   */
+  payloadHash: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ReopenTicketRequest.
+ * Use `create(ReopenTicketRequestSchema)` to create a new message.
+ */
+export const ReopenTicketRequestSchema: GenMessage<ReopenTicketRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 7);
+
+/**
+ * ReopenTicketResponse holds the ticket. A repetition gets the ticket as it is by then.
+ *
+ * @generated from message multihub.support.v1.ReopenTicketResponse
+ */
+export type ReopenTicketResponse = Message<"multihub.support.v1.ReopenTicketResponse"> & {
+  /**
+   * ticket is the present ticket.
+   *
+   * @generated from field: multihub.support.v1.Ticket ticket = 1;
+   */
+  ticket?: Ticket | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.ReopenTicketResponse.
+ * Use `create(ReopenTicketResponseSchema)` to create a new message.
+ */
+export const ReopenTicketResponseSchema: GenMessage<ReopenTicketResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 8);
+
+/**
+ * CreateTicketCommentRequest is a comment of the merchant.
+ *
+ * @generated from message multihub.support.v1.CreateTicketCommentRequest
+ */
+export type CreateTicketCommentRequest = Message<"multihub.support.v1.CreateTicketCommentRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the ticket.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * ticket is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.TicketReference ticket = 3;
+   */
+  ticket?: TicketReference | undefined;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
+   *
+   * @generated from field: string payload_hash = 5;
+   */
+  payloadHash: string;
+
+  /**
+   * body is the text.
+   *
+   * @generated from field: string body = 6;
+   */
+  body: string;
+
+  /**
+   * attachment_ids are the h_ids of uploaded files that the comment shows.
+   *
+   * @generated from field: repeated string attachment_ids = 7;
+   */
+  attachmentIds: string[];
+};
+
+/**
+ * Describes the message multihub.support.v1.CreateTicketCommentRequest.
+ * Use `create(CreateTicketCommentRequestSchema)` to create a new message.
+ */
+export const CreateTicketCommentRequestSchema: GenMessage<CreateTicketCommentRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 9);
+
+/**
+ * CreateTicketCommentResponse holds the comment. A repetition gets the comment as it is by then.
+ *
+ * @generated from message multihub.support.v1.CreateTicketCommentResponse
+ */
+export type CreateTicketCommentResponse = Message<"multihub.support.v1.CreateTicketCommentResponse"> & {
+  /**
+   * comment is the present comment.
+   *
+   * @generated from field: multihub.support.v1.TicketComment comment = 1;
+   */
+  comment?: TicketComment | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.CreateTicketCommentResponse.
+ * Use `create(CreateTicketCommentResponseSchema)` to create a new message.
+ */
+export const CreateTicketCommentResponseSchema: GenMessage<CreateTicketCommentResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 10);
+
+/**
+ * UpdateTicketCommentRequest is a new text of a comment.
+ *
+ * @generated from message multihub.support.v1.UpdateTicketCommentRequest
+ */
+export type UpdateTicketCommentRequest = Message<"multihub.support.v1.UpdateTicketCommentRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the ticket.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * ticket is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.TicketReference ticket = 3;
+   */
+  ticket?: TicketReference | undefined;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash is the hash of the request without its operation_id. A key cannot be used with another payload.
+   *
+   * @generated from field: string payload_hash = 5;
+   */
+  payloadHash: string;
+
+  /**
+   * comment_id is the public h_id of the comment.
+   *
+   * @generated from field: string comment_id = 6;
+   */
+  commentId: string;
+
+  /**
+   * body is the new text.
+   *
+   * @generated from field: string body = 7;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.UpdateTicketCommentRequest.
+ * Use `create(UpdateTicketCommentRequestSchema)` to create a new message.
+ */
+export const UpdateTicketCommentRequestSchema: GenMessage<UpdateTicketCommentRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 11);
+
+/**
+ * UpdateTicketCommentResponse holds the comment. A repetition gets the comment as it is by then.
+ *
+ * @generated from message multihub.support.v1.UpdateTicketCommentResponse
+ */
+export type UpdateTicketCommentResponse = Message<"multihub.support.v1.UpdateTicketCommentResponse"> & {
+  /**
+   * comment is the present comment.
+   *
+   * @generated from field: multihub.support.v1.TicketComment comment = 1;
+   */
+  comment?: TicketComment | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.UpdateTicketCommentResponse.
+ * Use `create(UpdateTicketCommentResponseSchema)` to create a new message.
+ */
+export const UpdateTicketCommentResponseSchema: GenMessage<UpdateTicketCommentResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 12);
+
+/**
+ * ListMerchantTicketCommentsRequest requests a page of the comments of a ticket.
+ *
+ * @generated from message multihub.support.v1.ListMerchantTicketCommentsRequest
+ */
+export type ListMerchantTicketCommentsRequest = Message<"multihub.support.v1.ListMerchantTicketCommentsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the ticket.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * ticket is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.TicketReference ticket = 3;
+   */
+  ticket?: TicketReference | undefined;
+
+  /**
+   * limit is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+
+  /**
+   * cursor is the next_cursor of the previous page; empty begins the list.
+   *
+   * @generated from field: string cursor = 5;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantTicketCommentsRequest.
+ * Use `create(ListMerchantTicketCommentsRequestSchema)` to create a new message.
+ */
+export const ListMerchantTicketCommentsRequestSchema: GenMessage<ListMerchantTicketCommentsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 13);
+
+/**
+ * ListMerchantTicketCommentsResponse is a page of comments.
+ *
+ * @generated from message multihub.support.v1.ListMerchantTicketCommentsResponse
+ */
+export type ListMerchantTicketCommentsResponse = Message<"multihub.support.v1.ListMerchantTicketCommentsResponse"> & {
+  /**
+   * comments are the oldest first.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketComment comments = 1;
+   */
+  comments: TicketComment[];
+
+  /**
+   * next_cursor is empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantTicketCommentsResponse.
+ * Use `create(ListMerchantTicketCommentsResponseSchema)` to create a new message.
+ */
+export const ListMerchantTicketCommentsResponseSchema: GenMessage<ListMerchantTicketCommentsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 14);
+
+/**
+ * PaymentReference is one of the public identifiers of a payment.
+ *
+ * @generated from message multihub.support.v1.PaymentReference
+ */
+export type PaymentReference = Message<"multihub.support.v1.PaymentReference"> & {
+  /**
+   * id is the identifier.
+   *
+   * @generated from oneof multihub.support.v1.PaymentReference.id
+   */
+  id: {
+    /**
+     * c_id is the merchant's reference.
+     *
+     * @generated from field: string c_id = 1;
+     */
+    value: string;
+    case: "cId";
+  } | {
+    /**
+     * h_id is the public id.
+     *
+     * @generated from field: string h_id = 2;
+     */
+    value: string;
+    case: "hId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message multihub.support.v1.PaymentReference.
+ * Use `create(PaymentReferenceSchema)` to create a new message.
+ */
+export const PaymentReferenceSchema: GenMessage<PaymentReference> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 15);
+
+/**
+ * ListMerchantTicketsRequest requests a page of tickets. An empty list of words does not restrict it.
+ *
+ * @generated from message multihub.support.v1.ListMerchantTicketsRequest
+ */
+export type ListMerchantTicketsRequest = Message<"multihub.support.v1.ListMerchantTicketsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the tickets.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * statuses restricts the list.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketStatus statuses = 3;
+   */
+  statuses: TicketStatus[];
+
+  /**
+   * categories restricts the list.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketCategory categories = 4;
+   */
+  categories: TicketCategory[];
+
+  /**
+   * priorities restricts the list.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketPriority priorities = 5;
+   */
+  priorities: TicketPriority[];
+
+  /**
+   * payment restricts the list to the tickets of one payment.
+   *
+   * @generated from field: multihub.support.v1.PaymentReference payment = 6;
+   */
+  payment?: PaymentReference | undefined;
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 7;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 8;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * limit is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 limit = 9;
+   */
+  limit: number;
+
+  /**
+   * cursor is the next_cursor of the previous page, which had the same restrictions; empty begins the list.
+   *
+   * @generated from field: string cursor = 10;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantTicketsRequest.
+ * Use `create(ListMerchantTicketsRequestSchema)` to create a new message.
+ */
+export const ListMerchantTicketsRequestSchema: GenMessage<ListMerchantTicketsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 16);
+
+/**
+ * ListMerchantTicketsResponse is a page of tickets.
+ *
+ * @generated from message multihub.support.v1.ListMerchantTicketsResponse
+ */
+export type ListMerchantTicketsResponse = Message<"multihub.support.v1.ListMerchantTicketsResponse"> & {
+  /**
+   * tickets are newest first. Only the last page has fewer than the limit.
+   *
+   * @generated from field: repeated multihub.support.v1.Ticket tickets = 1;
+   */
+  tickets: Ticket[];
+
+  /**
+   * next_cursor is empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantTicketsResponse.
+ * Use `create(ListMerchantTicketsResponseSchema)` to create a new message.
+ */
+export const ListMerchantTicketsResponseSchema: GenMessage<ListMerchantTicketsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 17);
+
+/**
+ * SummarizeTicketsRequest names the tickets to count.
+ *
+ * @generated from message multihub.support.v1.SummarizeTicketsRequest
+ */
+export type SummarizeTicketsRequest = Message<"multihub.support.v1.SummarizeTicketsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the tickets.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 3;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 4;
+   */
+  createdTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeTicketsRequest.
+ * Use `create(SummarizeTicketsRequestSchema)` to create a new message.
+ */
+export const SummarizeTicketsRequestSchema: GenMessage<SummarizeTicketsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 18);
+
+/**
+ * SummarizeTicketsResponse contains the counts.
+ *
+ * @generated from message multihub.support.v1.SummarizeTicketsResponse
+ */
+export type SummarizeTicketsResponse = Message<"multihub.support.v1.SummarizeTicketsResponse"> & {
+  /**
+   * counts has every status once.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketStatusCount counts = 1;
+   */
+  counts: TicketStatusCount[];
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeTicketsResponse.
+ * Use `create(SummarizeTicketsResponseSchema)` to create a new message.
+ */
+export const SummarizeTicketsResponseSchema: GenMessage<SummarizeTicketsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 19);
+
+/**
+ * TicketStatusCount is the number of tickets with a status.
+ *
+ * @generated from message multihub.support.v1.TicketStatusCount
+ */
+export type TicketStatusCount = Message<"multihub.support.v1.TicketStatusCount"> & {
+  /**
+   * status is the status.
+   *
+   * @generated from field: multihub.support.v1.TicketStatus status = 1;
+   */
+  status: TicketStatus;
+
+  /**
+   * count is the number of tickets with it.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message multihub.support.v1.TicketStatusCount.
+ * Use `create(TicketStatusCountSchema)` to create a new message.
+ */
+export const TicketStatusCountSchema: GenMessage<TicketStatusCount> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_ticket_service, 20);
+
+/**
  * MerchantTicketService does what the ticket methods of the gateway ask for, for the merchant of the credential. A ticket
  * of another merchant or environment is refused with 10001, like one that does not exist.
  *
@@ -249,6 +885,79 @@ export const MerchantTicketService: GenService<{
     methodKind: "unary";
     input: typeof FindTicketRequestSchema;
     output: typeof FindTicketResponseSchema;
+  },
+  /**
+   * ListMerchantTickets lists the tickets of the merchant, newest first.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.ListMerchantTickets
+   */
+  listMerchantTickets: {
+    methodKind: "unary";
+    input: typeof ListMerchantTicketsRequestSchema;
+    output: typeof ListMerchantTicketsResponseSchema;
+  },
+  /**
+   * SummarizeTickets counts the tickets of the merchant by status. Every change that was answered before is counted.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.SummarizeTickets
+   */
+  summarizeTickets: {
+    methodKind: "unary";
+    input: typeof SummarizeTicketsRequestSchema;
+    output: typeof SummarizeTicketsResponseSchema;
+  },
+  /**
+   * UpdateTicketDescription replaces the description within an hour of the creation, once per operation_id; later it is
+   * refused with 10004.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.UpdateTicketDescription
+   */
+  updateTicketDescription: {
+    methodKind: "unary";
+    input: typeof UpdateTicketDescriptionRequestSchema;
+    output: typeof UpdateTicketDescriptionResponseSchema;
+  },
+  /**
+   * ReopenTicket opens a resolved or closed ticket again, once per operation_id. Another status is refused with 10003.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.ReopenTicket
+   */
+  reopenTicket: {
+    methodKind: "unary";
+    input: typeof ReopenTicketRequestSchema;
+    output: typeof ReopenTicketResponseSchema;
+  },
+  /**
+   * CreateTicketComment adds a comment of the merchant, once per operation_id. A closed or canceled ticket is refused with
+   * 10003.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.CreateTicketComment
+   */
+  createTicketComment: {
+    methodKind: "unary";
+    input: typeof CreateTicketCommentRequestSchema;
+    output: typeof CreateTicketCommentResponseSchema;
+  },
+  /**
+   * UpdateTicketComment replaces the text of a comment of the merchant within an hour of its creation, once per
+   * operation_id; later it is refused with 10004.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.UpdateTicketComment
+   */
+  updateTicketComment: {
+    methodKind: "unary";
+    input: typeof UpdateTicketCommentRequestSchema;
+    output: typeof UpdateTicketCommentResponseSchema;
+  },
+  /**
+   * ListMerchantTicketComments lists the comments that the merchant sees, oldest first.
+   *
+   * @generated from rpc multihub.support.v1.MerchantTicketService.ListMerchantTicketComments
+   */
+  listMerchantTicketComments: {
+    methodKind: "unary";
+    input: typeof ListMerchantTicketCommentsRequestSchema;
+    output: typeof ListMerchantTicketCommentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_support_v1_merchant_ticket_service, 0);

@@ -1,13 +1,12 @@
-import type { Environment } from '#lib/contract/environment.ts'
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
-import type { PaymentReference } from '../../domain/support-resource.ts'
+import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline } from './sla-deadline.ts'
-import type { Ticket } from './ticket.ts'
+import { type Ticket, withListing } from './ticket.ts'
+import { announce } from './ticket-event.ts'
+import { transition } from './transition.ts'
 
 /** What a merchant decides about a new ticket. */
-export interface NewTicketFields {
-  readonly merchant_id: string
-  readonly environment: Environment
+export interface NewTicketFields extends Owner {
   readonly c_id: string
   readonly title: string
   readonly description: string
@@ -23,7 +22,7 @@ export function newTicket(
   at: Date,
 ): Ticket {
   const { merchant_id, environment, c_id, title, description, category, priority } = fields
-  return {
+  const ticket: Ticket = {
     merchant_id,
     environment,
     subject_id: payment?.payment_id ?? ticket_id,
@@ -39,5 +38,24 @@ export function newTicket(
     created_at: at,
     updated_at: at,
     last_activity_at: at,
+    event_counts: {},
+    transition_number: 0,
+    edits: [],
+    reopens: [],
+    effects: [],
+  }
+  return announce(withListing(transition(ticket, '', 'open', at)), { event: 'ticket.created', at })
+}
+
+/**
+ * The new ticket of a payment whose earlier ticket was deleted: it takes its place in the store, and with it the effects
+ * of the earlier ticket that have not run yet.
+ */
+export function replaceDeleted(deleted: Ticket, ticket: Ticket): Ticket {
+  const { uncounted_since } = deleted
+  return {
+    ...ticket,
+    effects: [...deleted.effects, ...ticket.effects],
+    ...(uncounted_since ? { uncounted_since } : {}),
   }
 }

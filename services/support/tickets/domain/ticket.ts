@@ -1,11 +1,9 @@
-import type { Environment } from '#lib/contract/environment.ts'
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import type { PaymentReference } from '../../domain/support-resource.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
 
-/** A conversation between a merchant and the operator, as it is stored. */
-export interface Ticket {
-  readonly merchant_id: string
-  readonly environment: Environment
+/** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
+export interface Ticket extends EffectDocument, Owner {
   /**
    * The payment that the ticket is about, or the ticket itself without one. It is part of the key, so a payment has one
    * ticket at most, by one write (S2).
@@ -22,6 +20,54 @@ export interface Ticket {
   readonly payment?: PaymentReference
   readonly sla_deadline: Date
   readonly created_at: Date
+  /** When its status, priority or description last changed. */
   readonly updated_at: Date
+  /** When it last changed or got a comment that the merchant sees. */
   readonly last_activity_at: Date
+  /** The number of its events so far, by their names (S12). */
+  readonly event_counts: { readonly [event: string]: number }
+  /** The number of its changes of status so far, the creation and the deletion included. */
+  readonly transition_number: number
+  /** The time of its newest comment. The comments of a ticket have different times, so that they have one order. */
+  readonly last_comment_at?: Date
+  /** The ids of the operations that edited the description or reopened the ticket, so that none of them acts twice. */
+  readonly edits: readonly string[]
+  readonly reopens: readonly string[]
+  /** Set in a deleted ticket, which exists for no caller. A new ticket of the same payment takes its place. */
+  readonly deleted_at?: Date
+  /** The creation, while lists show the ticket. The index entries of a deleted ticket are gone. */
+  readonly listed_at?: Date
+  /** The identifiers of the payment, marked by their kind, while lists show the ticket. */
+  readonly payment_references?: readonly string[]
+  /** The deadline, while the ticket is unresolved. */
+  readonly open_deadline?: Date
+  /** Since when a change of status waits to be counted (S11). */
+  readonly uncounted_since?: Date
+}
+
+/** How often a merchant can edit or reopen one ticket, or edit one comment: their operations are stored with it. */
+export const OPERATIONS_MAX = 100
+
+const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
+
+/** How the identifiers of a payment are written in `payment_references`. */
+export function paymentReference(by: 'c_id' | 'h_id', id: string): string {
+  return `${by}:${id}`
+}
+
+/** Derives the fields by which lists find the ticket. Every change of a ticket goes through this function. */
+export function withListing(ticket: Ticket): Ticket {
+  const { listed_at: _listed, payment_references: _references, open_deadline: _deadline, ...rest } = ticket
+  if (ticket.deleted_at) return rest
+  const { payment, created_at, sla_deadline, status } = ticket
+  const references = payment && [
+    paymentReference('c_id', payment.c_id),
+    paymentReference('h_id', payment.h_id),
+  ]
+  return {
+    ...rest,
+    listed_at: created_at,
+    ...(references ? { payment_references: references } : {}),
+    ...(UNRESOLVED.includes(status) ? { open_deadline: sla_deadline } : {}),
+  }
 }

@@ -1,21 +1,39 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type {
   CreateTicketRequest as CreateTicketRequestProto,
+  ListMerchantTicketsRequest,
   TicketReference,
 } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { TICKET_CATEGORIES, TICKET_PRIORITIES } from '#lib/contract/ticket.ts'
+import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import type { TicketFilter } from '../domain/ticket-filter.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import type { CreateTicketRequest } from '../use-cases/create-ticket.ts'
+import type { TicketMutation } from '../use-cases/edit-ticket.ts'
+
+interface TicketFields extends OwnerFields {
+  readonly ticket?: TicketReference | undefined
+}
 
 /** Maps a question for a merchant's ticket. Throws 1005 without an identifier. */
-export function ticketQueryFromProto(
-  request: OwnerFields & { readonly ticket?: TicketReference | undefined },
-): TicketQuery {
+export function ticketQueryFromProto(request: TicketFields): TicketQuery {
   const { id } = request.ticket ?? {}
   if (id?.case === undefined) throw fieldError(1005, 'ticket')
   return { ...ownerFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
+}
+
+/** Maps the fields that all mutations of a ticket share. Throws 1005 without one of them. */
+export function mutationFromProto(
+  request: TicketFields & { readonly operationId: string; readonly payloadHash: string },
+): TicketMutation {
+  return {
+    ...ownerFromProto(request),
+    key: requiredText(request.operationId, 'operation_id'),
+    payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+    ticket: ticketQueryFromProto(request),
+  }
 }
 
 /** Maps the request for a new ticket. Throws 1005 for a required field without a value, 9000 for an unknown word. */
@@ -34,5 +52,38 @@ export function createTicketRequestFromProto(request: CreateTicketRequestProto):
     priority: TICKET_PRIORITIES.optional(request.priority, 'priority') ?? 'medium',
     ...(request.paymentCId === undefined ? {} : { payment_c_id: request.paymentCId }),
     attachment_ids: request.attachmentIds,
+  }
+}
+
+/** Maps the filters of a merchant's list. Throws 9000 for an unknown word. */
+export function ticketFilterFromProto(request: ListMerchantTicketsRequest): TicketFilter {
+  const { id } = request.payment ?? {}
+  return {
+    ...ownerFromProto(request),
+    statuses: request.statuses.map((one, place) => TICKET_STATUSES.required(one, `statuses.${place}`)),
+    categories: request.categories.map((one, place) =>
+      TICKET_CATEGORIES.required(one, `categories.${place}`),
+    ),
+    priorities: request.priorities.map((one, place) =>
+      TICKET_PRIORITIES.required(one, `priorities.${place}`),
+    ),
+    ...(id?.case === undefined
+      ? {}
+      : { payment: { by: id.case === 'cId' ? ('c_id' as const) : ('h_id' as const), id: id.value } }),
+    ...createdRange(request),
+  }
+}
+
+/** Maps the bounds of the creation, each of which may be absent. */
+export function createdRange({
+  createdFrom,
+  createdTo,
+}: {
+  readonly createdFrom?: Timestamp | undefined
+  readonly createdTo?: Timestamp | undefined
+}): { readonly created_from?: Date; readonly created_to?: Date } {
+  return {
+    ...(createdFrom ? { created_from: timestampDate(createdFrom) } : {}),
+    ...(createdTo ? { created_to: timestampDate(createdTo) } : {}),
   }
 }

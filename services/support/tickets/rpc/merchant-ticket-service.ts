@@ -1,21 +1,88 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
+import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { type CreateTicketDeps, createTicket } from '../use-cases/create-ticket.ts'
+import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { createComment, updateComment } from '../use-cases/comment-ticket.ts'
+import { createTicket } from '../use-cases/create-ticket.ts'
+import type { TicketDeps } from '../use-cases/deps.ts'
+import { reopen, updateDescription } from '../use-cases/edit-ticket.ts'
 import { findTicket } from '../use-cases/find-ticket.ts'
-import { createTicketRequestFromProto, ticketQueryFromProto } from './merchant-request-from-proto.ts'
+import { listComments } from '../use-cases/list-comments.ts'
+import { listTickets } from '../use-cases/list-tickets.ts'
+import { summarizeTickets } from '../use-cases/summarize-tickets.ts'
+import { commentToProto } from './comment-to-proto.ts'
+import {
+  createdRange,
+  createTicketRequestFromProto,
+  mutationFromProto,
+  ticketFilterFromProto,
+  ticketQueryFromProto,
+} from './merchant-request-from-proto.ts'
 import { ticketToProto } from './ticket-to-proto.ts'
 
 /** The callers that each RPC permits. */
-const PERMISSIONS = { createTicket: ['gateway'], findTicket: ['gateway'] } as const
+const PERMISSIONS = {
+  createTicket: ['gateway'],
+  findTicket: ['gateway'],
+  listMerchantTickets: ['gateway'],
+  summarizeTickets: ['gateway'],
+  updateTicketDescription: ['gateway'],
+  reopenTicket: ['gateway'],
+  createTicketComment: ['gateway'],
+  updateTicketComment: ['gateway'],
+  listMerchantTicketComments: ['gateway'],
+} as const
 
 /** Serves the ticket methods of the gateway. */
-export function createMerchantTicketRpc(deps: CreateTicketDeps): RpcService {
+export function createMerchantTicketRpc(deps: TicketDeps): RpcService {
   return rpcService(MerchantTicketService, PERMISSIONS, {
     async createTicket(request) {
       return { ticket: ticketToProto(await createTicket(deps, createTicketRequestFromProto(request))) }
     },
     async findTicket(request) {
       return { ticket: ticketToProto(await findTicket(deps.tickets, ticketQueryFromProto(request))) }
+    },
+    async listMerchantTickets(request) {
+      const { items, next_cursor } = await listTickets(deps, ticketFilterFromProto(request), request)
+      return { tickets: items.map(ticketToProto), nextCursor: next_cursor }
+    },
+    async summarizeTickets(request) {
+      const counts = await summarizeTickets(deps, { ...ownerFromProto(request), ...createdRange(request) })
+      return {
+        counts: TICKET_STATUSES.names.map((status) => ({
+          status: TICKET_STATUSES.toProto(status),
+          count: BigInt(counts[status]),
+        })),
+      }
+    },
+    async updateTicketDescription(request) {
+      const description = requiredText(request.description, 'description')
+      const ticket = await updateDescription(deps, { ...mutationFromProto(request), description })
+      return { ticket: ticketToProto(ticket) }
+    },
+    async reopenTicket(request) {
+      return { ticket: ticketToProto(await reopen(deps, mutationFromProto(request))) }
+    },
+    async createTicketComment(request) {
+      const comment = await createComment(deps, {
+        ...mutationFromProto(request),
+        body: requiredText(request.body, 'body'),
+        attachment_ids: request.attachmentIds,
+      })
+      return { comment: commentToProto(comment) }
+    },
+    async updateTicketComment(request) {
+      const comment = await updateComment(deps, {
+        ...mutationFromProto(request),
+        comment_id: requiredText(request.commentId, 'comment_id'),
+        body: requiredText(request.body, 'body'),
+      })
+      return { comment: commentToProto(comment) }
+    },
+    async listMerchantTicketComments(request) {
+      const { items, next_cursor } = await listComments(deps, ticketQueryFromProto(request), request)
+      return { comments: items.map(commentToProto), nextCursor: next_cursor }
     },
   })
 }

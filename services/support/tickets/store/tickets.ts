@@ -1,17 +1,40 @@
+import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
 import type { Ticket } from '../domain/ticket.ts'
 
+const OWNER = ['merchant_id', 'environment'] as const
+
+/** The end of the indexes of lists: newest first, and those of one millisecond by their ids (S6). */
+const ORDER = ['listed_at', 'ticket_id'] as const
+
+/** An index of a list of the tickets that have certain values in `fields`. A deleted ticket is in none of them. */
+const listIndex = (...fields: readonly string[]) => ({
+  fields: [...OWNER, ...fields, ...ORDER],
+  where: 'listed_at',
+})
+
 /**
  * The collection of tickets. The subject is part of the key, so that a payment has one ticket (S2), and of the partition,
- * so that the tickets of one merchant spread over all servers of a cluster.
+ * so that the tickets of one merchant spread over all servers of a cluster. Each combination of filters of a list has an
+ * index: a page reads little more than what it shows (S6, `selectionsOf`).
  */
 export const TICKETS: CollectionSpec = {
   name: 'tickets',
   partition: ['merchant_id', 'environment', 'subject_id'],
   key: ['merchant_id', 'environment', 'subject_id'],
   indexes: {
-    by_c_id: { fields: ['merchant_id', 'environment', 'c_id'] },
-    by_h_id: { fields: ['merchant_id', 'environment', 'ticket_id'] },
+    by_c_id: { fields: [...OWNER, 'c_id'] },
+    by_h_id: { fields: [...OWNER, 'ticket_id'] },
+    by_ticket_id: { fields: ['ticket_id'], across_partitions: true },
+    by_payment: { fields: [...OWNER, 'payment_references[]'], where: 'payment_references' },
+    list: listIndex(),
+    list_status: listIndex('status'),
+    list_category_priority: listIndex('category', 'priority'),
+    list_status_category_priority: listIndex('status', 'category', 'priority'),
+    by_created: { fields: ['merchant_id', 'listed_at'], where: 'listed_at' },
+    by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
+    by_uncounted: { fields: [...OWNER, 'uncounted_since'], where: 'uncounted_since' },
+    ...EFFECT_INDEXES,
   },
 }
 
@@ -33,12 +56,24 @@ export interface TicketQuery {
   readonly id: string
 }
 
-/** The merchant's ticket with this identifier. */
+/**
+ * The merchant's ticket with this identifier, also when it is deleted. A `c_id` belongs to one ticket, permanently,
+ * because it is the idempotency key of the creation.
+ */
 export async function findTicketBy(
   tickets: Collection<Ticket>,
   { merchant_id, environment, by, id }: TicketQuery,
 ): Promise<Stored<Ticket> | undefined> {
   const range = { equals: [merchant_id, environment, id] }
   const [ticket] = await tickets.find(`by_${by}`, range, { limit: 1 })
+  return ticket
+}
+
+/** The ticket of any merchant with this id, also when it is deleted. */
+export async function findTicketOfAny(
+  tickets: Collection<Ticket>,
+  ticket_id: string,
+): Promise<Stored<Ticket> | undefined> {
+  const [ticket] = await tickets.find('by_ticket_id', { equals: [ticket_id] }, { limit: 1 })
   return ticket
 }

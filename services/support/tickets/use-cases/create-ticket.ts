@@ -1,24 +1,15 @@
-import type { Client } from '@connectrpc/connect'
-import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Policy } from '#lib/contract/policy.ts'
-import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
-import { type NewTicketFields, newTicket } from '../domain/new-ticket.ts'
+import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
+import type { TicketDeps } from './deps.ts'
 import { findTicket } from './find-ticket.ts'
-
-/** What creating a ticket needs. */
-export interface CreateTicketDeps {
-  readonly tickets: Collection<Ticket>
-  readonly idempotency: Idempotency
-  readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
-}
+import { runMutation } from './mutation.ts'
 
 /** A request for a ticket. The gateway has validated its form. */
 export interface CreateTicketRequest extends NewTicketFields {
@@ -36,39 +27,51 @@ export interface CreateTicketRequest extends NewTicketFields {
  * a payment that the merchant does not have (3008 for one that the credential may not use), 13001 for a file that does not
  * exist, 10002 for a payment that has a ticket.
  */
-export async function createTicket(
-  deps: CreateTicketDeps,
-  request: CreateTicketRequest,
-): Promise<Stored<Ticket>> {
-  const { merchant_id, environment, c_id, payload_hash } = request
-  const key = { merchant_id, environment, method: 'ticket.create', key: c_id }
-  const result = await deps.idempotency.run(key, payload_hash, async (id) => {
-    const ticket_id = id('ticket')
-    await insertTicket(deps, request, ticket_id)
-    return Buffer.from(ticket_id)
+export async function createTicket(deps: TicketDeps, request: CreateTicketRequest): Promise<Stored<Ticket>> {
+  const { merchant_id, environment, c_id } = request
+  const mutation = { ...request, key: c_id }
+  const ticket_id = await runMutation(deps.idempotency, 'ticket.create', mutation, async (id) => {
+    await insertTicket(deps, request, id('ticket'))
+    return id('ticket')
   })
-  const ticket_id = Buffer.from(result).toString()
   return findTicket(deps.tickets, { merchant_id, environment, by: 'h_id', id: ticket_id })
 }
 
 /** Inserts the ticket. A repetition after a crash finds what the first execution has inserted. */
 async function insertTicket(
-  deps: CreateTicketDeps,
+  deps: TicketDeps,
   request: CreateTicketRequest,
   ticket_id: string,
 ): Promise<void> {
+  const { runner } = deps
   const { category, attachment_ids } = request
   if (category === 'payment_issue' && attachment_ids.length === 0) throw new PublicError(10005)
   const payment = await findPayment(deps, request)
   if (attachment_ids.length > 0) throw new PublicError(13001)
   const ticket = newTicket(request, ticket_id, payment, now())
-  const { stored } = await insertOrGet(deps.tickets, keyOfTicket(ticket), ticket)
-  if (stored.ticket_id !== ticket_id) throw ticketExists(stored)
+  const { stored } = await runner.insertOrGet(ticket)
+  const placed =
+    stored.deleted_at && stored.ticket_id !== ticket_id ? await replace(deps, stored, ticket) : stored
+  if (placed?.ticket_id !== ticket_id) throw placed ? ticketExists(placed) : new PublicError(10001)
+  await runner.runEffects(placed)
+}
+
+/** Puts the ticket in the place of a deleted one of the same payment, unless another one was faster. */
+function replace(
+  { runner }: TicketDeps,
+  deleted: Stored<Ticket>,
+  ticket: Ticket,
+): Promise<Stored<Ticket> | undefined> {
+  return runner.update(
+    keyOfTicket(ticket),
+    (current) => (current.deleted_at ? replaceDeleted(current, ticket) : undefined),
+    deleted,
+  )
 }
 
 /** The merchant's payment that the ticket is about. Throws 10001 when the merchant has none with this `c_id`. */
 async function findPayment(
-  { payments }: CreateTicketDeps,
+  { payments }: TicketDeps,
   { merchant_id, environment, policy, payment_c_id }: CreateTicketRequest,
 ): Promise<PaymentReference | undefined> {
   if (payment_c_id === undefined) return undefined

@@ -1,0 +1,67 @@
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Comment } from './comment.ts'
+import { isEditable } from './edit-window.ts'
+import type { Ticket } from './ticket.ts'
+import { storeCommentEffect } from './ticket-effects.ts'
+import { announce } from './ticket-event.ts'
+import { transition } from './transition.ts'
+import { takesComments } from './transition-table.ts'
+
+/** What a side decides about a new comment. */
+export interface NewCommentFields extends Pick<Comment, 'comment_id' | 'author' | 'body'> {
+  /** An internal note, which no merchant sees. */
+  readonly is_internal: boolean
+}
+
+/**
+ * The ticket with one more comment, which an effect stores. A comment of the merchant moves a ticket that waits for it to
+ * `in_progress` (S4). The merchant sees nothing of an internal note. Throws 10003 for a comment on a closed or canceled
+ * ticket, but not for a note.
+ */
+export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): Ticket {
+  const { author, is_internal } = fields
+  if (!is_internal && !takesComments(ticket.status)) throw new PublicError(10003)
+  const comment = newComment(ticket, fields, at)
+  const store = storeCommentEffect.newEffect(ticket, { comment: { ...comment, edits: [] } }, { at })
+  const accepted: Ticket = {
+    ...ticket,
+    last_comment_at: comment.created_at,
+    ...(is_internal ? {} : { last_activity_at: at }),
+    effects: [...ticket.effects, store],
+  }
+  if (is_internal) return accepted
+  const answers = author === 'merchant' && ticket.status === 'waiting_customer'
+  const moved = answers
+    ? { ...transition(accepted, ticket.status, 'in_progress', at), updated_at: at }
+    : accepted
+  const announced = announce(moved, { event: 'ticket.comment.created', at, comment, after: store.id })
+  return answers ? announce(announced, { event: 'ticket.status_changed', at }) : announced
+}
+
+/** The comment with its time, which is later than that of the newest comment of the ticket. */
+function newComment(ticket: Ticket, fields: NewCommentFields, at: Date): Comment {
+  const { comment_id, author, body, is_internal } = fields
+  const { merchant_id, environment, ticket_id, last_comment_at } = ticket
+  const created_at = new Date(Math.max(at.getTime(), (last_comment_at?.getTime() ?? 0) + 1))
+  return {
+    ...{ merchant_id, environment, ticket_id, comment_id, author, body },
+    ...{ created_at, updated_at: created_at, edits: [] },
+    ...(is_internal ? {} : { shown_at: created_at }),
+  }
+}
+
+/**
+ * The comment with a new text; `undefined` when the operation has acted before. Throws 10003 for a comment of the operator,
+ * and 10004 when the hour for edits is over, or after 100 of them.
+ */
+export function editComment(
+  comment: Comment,
+  body: string,
+  operation_id: string,
+  at: Date,
+): Comment | undefined {
+  if (comment.author !== 'merchant') throw new PublicError(10003)
+  if (comment.edits.includes(operation_id)) return undefined
+  if (!isEditable(comment, at)) throw new PublicError(10004)
+  return { ...comment, body, updated_at: at, edits: [...comment.edits, operation_id] }
+}

@@ -1,0 +1,26 @@
+import type { Owner } from '../../domain/support-resource.ts'
+
+/** The side that wrote a comment. Nothing stored says which person it was. */
+export type CommentAuthor = 'merchant' | 'support'
+
+/** A comment of a ticket, as it is stored. */
+export interface Comment extends Owner {
+  readonly ticket_id: string
+  /** Its public `h_id`. */
+  readonly comment_id: string
+  readonly author: CommentAuthor
+  readonly body: string
+  readonly created_at: Date
+  readonly updated_at: Date
+  /** The creation, in a comment that the merchant sees. An internal note has none. */
+  readonly shown_at?: Date
+  /** The ids of the operations that edited it, so that none of them acts twice. */
+  readonly edits: readonly string[]
+}
+
+/** Whether a value is a stored comment: the check of an effect that carries one. */
+export function isComment(value: unknown): value is { [Field in keyof Comment]: Comment[Field] } & {
+  edits: string[]
+} {
+  return typeof value === 'object' && value !== null && 'comment_id' in value && 'created_at' in value
+}

@@ -1,0 +1,18 @@
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import type { PeriodCounts } from '../domain/count-periods.ts'
+import type { Ticket } from '../domain/ticket.ts'
+import { forgetCountEffect } from '../domain/ticket-effects.ts'
+import { forgetChange } from '../store/period-counts.ts'
+import { STORE_EFFECT_LIMITS } from './store-effect-limits.ts'
+
+/** Removes the id of a counted change from the counts, where it is needed only while the change can be counted again. */
+export function bindForgetCount(counts: Collection<PeriodCounts>): BoundEffect<Ticket> {
+  return forgetCountEffect.bind<Ticket>({
+    ...STORE_EFFECT_LIMITS,
+    async run({ data: { counted, created_at } }, ticket) {
+      await forgetChange(counts, { ...ticket, created_at, id: counted })
+      return (current) => current
+    },
+  })
+}

@@ -1,0 +1,79 @@
+import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
+import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { TicketDeps } from '../use-cases/deps.ts'
+import { getTicket } from '../use-cases/find-ticket.ts'
+import { listAllComments } from '../use-cases/list-comments.ts'
+import { answer, listForOperator, move, prioritize, remove } from '../use-cases/operate-ticket.ts'
+import { commentToProto } from './comment-to-proto.ts'
+import { ticketToProto } from './ticket-to-proto.ts'
+
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  moveTicket: ['operator'],
+  answerTicket: ['operator'],
+  setTicketPriority: ['operator'],
+  deleteTicket: ['operator'],
+  getTicket: ['operator', 'internal'],
+  listTicketComments: ['operator', 'internal'],
+  listTickets: ['operator', 'internal'],
+} as const
+
+/** The longest comment (S1), in code points. */
+const BODY_MAX = 5_000
+
+/** Serves the operator's RPCs for tickets. */
+export function createTicketRpc(deps: TicketDeps): RpcService {
+  const { tickets } = deps
+  return rpcService(TicketService, PERMISSIONS, {
+    async moveTicket({ ticketId, status }) {
+      const to = TICKET_STATUSES.required(status, 'status')
+      return { ticket: ticketToProto(await move(deps, requiredText(ticketId, 'ticket_id'), to)) }
+    },
+    async answerTicket({ ticketId, body, internal, operationId }) {
+      const ticket_id = requiredText(ticketId, 'ticket_id')
+      const request = { ticket_id, body: checkBody(body), is_internal: internal, operation_id: operationId }
+      return { comment: commentToProto(await answer(deps, request)) }
+    },
+    async setTicketPriority({ ticketId, priority }) {
+      const to = TICKET_PRIORITIES.required(priority, 'priority')
+      return { ticket: ticketToProto(await prioritize(deps, requiredText(ticketId, 'ticket_id'), to)) }
+    },
+    async deleteTicket({ ticketId }) {
+      await remove(deps, requiredText(ticketId, 'ticket_id'))
+      return {}
+    },
+    async getTicket({ ticketId }) {
+      return { ticket: ticketToProto(await getTicket(tickets, requiredText(ticketId, 'ticket_id'))) }
+    },
+    async listTicketComments({ ticketId, pageSize: page_size, pageToken: page_token }) {
+      const ticket_id = requiredText(ticketId, 'ticket_id')
+      const page = await listAllComments(deps, ticket_id, { page_size, page_token })
+      return { comments: page.items.map(commentToProto), nextPageToken: page.next_page_token }
+    },
+    async listTickets(request) {
+      const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
+      const environment = ENVIRONMENTS.optional(request.environment, 'environment')
+      const filter = {
+        ...(merchant_id === undefined ? {} : { merchant_id: requiredText(merchant_id, 'merchant_id') }),
+        ...(environment ? { environment } : {}),
+        statuses: request.statuses.map((status, place) =>
+          TICKET_STATUSES.required(status, `statuses.${place}`),
+        ),
+      }
+      const page = await listForOperator(tickets, filter, { page_size, page_token })
+      return { tickets: page.items.map(ticketToProto), nextPageToken: page.next_page_token }
+    },
+  })
+}
+
+/** Accepts the text of a comment by the rules of merchants' texts (S1, E5). */
+function checkBody(body: string): string {
+  const text = requiredText(body, 'body')
+  const is_valid = text.isWellFormed() && !text.includes('\0') && [...text].length <= BODY_MAX
+  if (!is_valid) throw fieldError(9000, 'body', `at most ${BODY_MAX} characters`)
+  return text
+}

@@ -1,0 +1,22 @@
+import type { Client } from '@connectrpc/connect'
+import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import type { Comment } from '../domain/comment.ts'
+import type { PeriodCounts } from '../domain/count-periods.ts'
+import type { Ticket } from '../domain/ticket.ts'
+
+/** What the use cases of tickets need. */
+export interface TicketDeps {
+  readonly tickets: Collection<Ticket>
+  readonly comments: Collection<Comment>
+  readonly ticket_counts: Collection<PeriodCounts>
+  /** Writes tickets and runs their effects. */
+  readonly runner: EffectRunner<Ticket>
+  readonly idempotency: Idempotency
+  readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
+  /** Signs the cursors of merchants' lists (S6). */
+  readonly keyring: Keyring
+}

@@ -1,0 +1,91 @@
+import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
+import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
+import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { paymentReference, type Ticket } from '../domain/ticket.ts'
+import {
+  matchesFilter,
+  newestFirst,
+  positionOf,
+  selectionsOf,
+  type TicketFilter,
+  type TicketPosition,
+} from '../domain/ticket-filter.ts'
+import type { TicketDeps } from './deps.ts'
+
+/** A page of a merchant's list. Every page but the last has as many items as the limit. */
+export interface CursorPage<T> {
+  readonly items: readonly T[]
+  /** Empty on the last page. */
+  readonly next_cursor: string
+}
+
+/** The page that a merchant requested: up to `limit` items, 25 for 0, after the cursor. */
+export interface CursorRequest {
+  readonly limit: number
+  readonly cursor: string
+}
+
+const POSITION = { listed_at: 'instant', ticket_id: 'text' } as const
+
+/**
+ * The merchant's `ticket.list`: newest first (S6). Throws 9000 for a limit outside 1 to 100, and for a cursor that was
+ * altered or belongs to other filters.
+ */
+export async function listTickets(
+  { tickets, keyring }: Pick<TicketDeps, 'tickets' | 'keyring'>,
+  filter: TicketFilter,
+  { limit, cursor }: CursorRequest,
+): Promise<CursorPage<Stored<Ticket>>> {
+  const size = checkPageSize(limit)
+  const scope = scopeOf(filter)
+  const after = openCursor(keyring, scope, cursor, POSITION)
+  const found = filter.payment
+    ? await readOfPayment(tickets, filter, filter.payment, after)
+    : await readSelections(tickets, filter, after, size + 1)
+  const items = found.slice(0, size)
+  const last = found.length > size ? items.at(-1) : undefined
+  return { items, next_cursor: last ? sealCursor(keyring, scope, { ...positionOf(last) }) : '' }
+}
+
+function scopeOf({ created_from, created_to, ...filter }: TicketFilter) {
+  const instants = { created_from: created_from?.toISOString(), created_to: created_to?.toISOString() }
+  return { list: 'ticket.list', ...filter, ...instants }
+}
+
+/** A payment has one ticket at most, so there is nothing to read in pages. */
+async function readOfPayment(
+  tickets: TicketDeps['tickets'],
+  filter: TicketFilter,
+  { by, id }: NonNullable<TicketFilter['payment']>,
+  after: TicketPosition | undefined,
+): Promise<Stored<Ticket>[]> {
+  const range = { equals: [filter.merchant_id, filter.environment, paymentReference(by, id)] }
+  const found = await tickets.find('by_payment', range, { limit: 1 })
+  return found.filter(
+    (ticket) => matchesFilter(ticket, filter) && !(after && newestFirst(positionOf(ticket), after) <= 0),
+  )
+}
+
+/** Reads each part of the list from its range of the index, and merges them. */
+function readSelections(
+  tickets: TicketDeps['tickets'],
+  filter: TicketFilter,
+  after: TicketPosition | undefined,
+  limit: number,
+): Promise<Stored<Ticket>[]> {
+  const { merchant_id, environment, created_from, created_to } = filter
+  const { index, selections } = selectionsOf(filter)
+  const sources = selections.map((selection) => ({
+    index,
+    range: {
+      equals: [merchant_id, environment, ...Object.values(selection)],
+      ...(created_from ? { from: created_from } : {}),
+      ...(created_to ? { to: created_to } : {}),
+    },
+    // The id of a ticket is unique, so any subject gives the right place in each range.
+    ...(after ? { after: { merchant_id, environment, ...selection, ...after, subject_id: '' } } : {}),
+  }))
+  const compare = (a: Ticket, b: Ticket): number => newestFirst(positionOf(a), positionOf(b))
+  return mergeRanges(tickets, sources, { limit, reverse: true, compare })
+}
