@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { TicketComment } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
 import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
 import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
-import { TICKET_ATTACHMENT } from './ticket-result.ts'
+import { TICKET_ATTACHMENT, toAttachmentResult } from './ticket-result.ts'
 
 /** The public comment (spec: Ticket comment). It says which side wrote it, never who. */
 export function toCommentResult(comment: TicketComment | undefined): unknown {
@@ -13,7 +13,7 @@ export function toCommentResult(comment: TicketComment | undefined): unknown {
     identifiers: { h_id: comment.commentId },
     author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
     body: comment.body,
-    attachments: [],
+    attachments: comment.attachments.map(toAttachmentResult),
     created_at: timestampDate(createTime).toISOString(),
     updated_at: timestampDate(updateTime).toISOString(),
   }

@@ -1,5 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { Ticket } from '#gen/multihub/support/v1/ticket_pb.ts'
+import type { Ticket, TicketAttachment } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
 
@@ -19,10 +19,23 @@ export function toTicketResult(ticket: Ticket | undefined): unknown {
     ...(payment && { payment: { h_id: payment.hId } }),
     reference: null,
     sla_deadline: timestampDate(slaDeadlineTime).toISOString(),
-    attachments: [],
+    attachments: ticket.attachments.map(toAttachmentResult),
     created_at: timestampDate(createTime).toISOString(),
     updated_at: timestampDate(updateTime).toISOString(),
     last_activity_at: timestampDate(lastActivityTime).toISOString(),
+  }
+}
+
+/** A file as its ticket or comment shows it (spec: Ticket object). */
+export function toAttachmentResult(attachment: TicketAttachment): unknown {
+  const { attachmentId, name, mimeType, sizeBytes, createTime } = attachment
+  if (!createTime) throw new TypeError('support answered with a file without its time')
+  return {
+    identifiers: { h_id: attachmentId },
+    name,
+    mime_type: mimeType,
+    size: Number(sizeBytes),
+    created_at: timestampDate(createTime).toISOString(),
   }
 }
 

@@ -1,3 +1,4 @@
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
@@ -55,6 +56,7 @@ export const role: Role = {
     const ticket_deps = {
       ...{ tickets, comments, ticket_counts, runner: ticket_runner, idempotency },
       ...{ payments: context.clientOf(PaymentService), keyring: context.keyring },
+      attachments: context.clientOf(AttachmentService),
     }
     const refund_deps = { refunds, runner: refund_runner, idempotency, payments: payment_refunds }
     const chargeback_deps = {

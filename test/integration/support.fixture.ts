@@ -14,6 +14,7 @@ import { METHODS, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { role as gateway } from '../../gateway/service.ts'
+import { role as attachments } from '../../services/attachments/service.ts'
 import { role as balances } from '../../services/balances/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
@@ -52,14 +53,18 @@ export interface SupportSystem extends AsyncDisposable {
 /** No test of support is about quotas, except those that set their own. */
 const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
+const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
+
 /** Starts all roles. */
 export async function startSupport(): Promise<SupportSystem> {
-  const roles = await startRoles([sandbox, merchants, balances, notifier, payments, support, gateway], {
+  const roles = await startRoles(ROLES, {
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_SANDBOX_DELAY: '50ms',
     MULTIHUB_PROVIDER_PORT: '0',
     MULTIHUB_HTTP_PORT: '0',
+    MULTIHUB_ATTACHMENTS_PORT: '0',
+    MULTIHUB_SCANNER: 'none',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
   })
   const operator: SupportSystem['operator'] = (service) => roles.client(service, 'operator')

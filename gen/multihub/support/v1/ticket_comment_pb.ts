@@ -6,13 +6,15 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { TicketAttachment } from "./ticket_pb.ts";
+import { file_multihub_support_v1_ticket } from "./ticket_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/support/v1/ticket_comment.proto.
  */
 export const file_multihub_support_v1_ticket_comment: GenFile = /*@__PURE__*/
-  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldF9jb21tZW50LnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxItkBCg1UaWNrZXRDb21tZW50EhIKCmNvbW1lbnRfaWQYASABKAkSMgoGYXV0aG9yGAIgASgOMiIubXVsdGlodWIuc3VwcG9ydC52MS5Db21tZW50QXV0aG9yEgwKBGJvZHkYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghpbnRlcm5hbBgGIAEoCCpoCg1Db21tZW50QXV0aG9yEh4KGkNPTU1FTlRfQVVUSE9SX1VOU1BFQ0lGSUVEEAASGwoXQ09NTUVOVF9BVVRIT1JfTUVSQ0hBTlQQARIaChZDT01NRU5UX0FVVEhPUl9TVVBQT1JUEAJiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldF9jb21tZW50LnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIpUCCg1UaWNrZXRDb21tZW50EhIKCmNvbW1lbnRfaWQYASABKAkSMgoGYXV0aG9yGAIgASgOMiIubXVsdGlodWIuc3VwcG9ydC52MS5Db21tZW50QXV0aG9yEgwKBGJvZHkYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghpbnRlcm5hbBgGIAEoCBI6CgthdHRhY2htZW50cxgHIAMoCzIlLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0QXR0YWNobWVudCpoCg1Db21tZW50QXV0aG9yEh4KGkNPTU1FTlRfQVVUSE9SX1VOU1BFQ0lGSUVEEAASGwoXQ09NTUVOVF9BVVRIT1JfTUVSQ0hBTlQQARIaChZDT01NRU5UX0FVVEhPUl9TVVBQT1JUEAJiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_support_v1_ticket]);
 
 /**
  * TicketComment is a part of the conversation of a ticket.
@@ -61,6 +63,13 @@ export type TicketComment = Message<"multihub.support.v1.TicketComment"> & {
    * @generated from field: bool internal = 6;
    */
   internal: boolean;
+
+  /**
+   * attachments are the files of the comment, in the order of its creation.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketAttachment attachments = 7;
+   */
+  attachments: TicketAttachment[];
 };
 
 /**

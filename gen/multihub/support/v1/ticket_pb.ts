@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/ticket.proto.
  */
 export const file_multihub_support_v1_ticket: GenFile = /*@__PURE__*/
-  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSI/Cg1UaWNrZXRQYXltZW50EhIKCnBheW1lbnRfaWQYASABKAkSDAoEY19pZBgCIAEoCRIMCgRoX2lkGAMgASgJIr8ECgZUaWNrZXQSEQoJdGlja2V0X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EgwKBGNfaWQYBCABKAkSNQoIY2F0ZWdvcnkYBSABKA4yIy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldENhdGVnb3J5EjEKBnN0YXR1cxgGIAEoDjIhLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0U3RhdHVzEjUKCHByaW9yaXR5GAcgASgOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eRINCgV0aXRsZRgIIAEoCRITCgtkZXNjcmlwdGlvbhgJIAEoCRIzCgdwYXltZW50GAogASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQYXltZW50EjUKEXNsYV9kZWFkbGluZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjcmVhdGVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEmxhc3RfYWN0aXZpdHlfdGltZRgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAq9QEKDFRpY2tldFN0YXR1cxIdChlUSUNLRVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFgoSVElDS0VUX1NUQVRVU19PUEVOEAESHQoZVElDS0VUX1NUQVRVU19JTl9QUk9HUkVTUxACEiIKHlRJQ0tFVF9TVEFUVVNfV0FJVElOR19DVVNUT01FUhADEhkKFVRJQ0tFVF9TVEFUVVNfT05fSE9MRBAEEhoKFlRJQ0tFVF9TVEFUVVNfUkVTT0xWRUQQBRIYChRUSUNLRVRfU1RBVFVTX0NMT1NFRBAGEhoKFlRJQ0tFVF9TVEFUVVNfQ0FOQ0VMRUQQByrBAgoOVGlja2V0Q2F0ZWdvcnkSHwobVElDS0VUX0NBVEVHT1JZX1VOU1BFQ0lGSUVEEAASIQodVElDS0VUX0NBVEVHT1JZX1BBWU1FTlRfSVNTVUUQARIfChtUSUNLRVRfQ0FURUdPUllfSU5URUdSQVRJT04QAhIaChZUSUNLRVRfQ0FURUdPUllfTElNSVRTEAMSGwoXVElDS0VUX0NBVEVHT1JZX0FDQ09VTlQQBBIXChNUSUNLRVRfQ0FURUdPUllfQlVHEAUSHAoYVElDS0VUX0NBVEVHT1JZX1FVRVNUSU9OEAYSGwoXVElDS0VUX0NBVEVHT1JZX0RJU1BVVEUQBxIiCh5USUNLRVRfQ0FURUdPUllfUkVGVU5EX1JFUVVFU1QQCBIZChVUSUNLRVRfQ0FURUdPUllfT1RIRVIQCSqcAQoOVGlja2V0UHJpb3JpdHkSHwobVElDS0VUX1BSSU9SSVRZX1VOU1BFQ0lGSUVEEAASFwoTVElDS0VUX1BSSU9SSVRZX0xPVxABEhoKFlRJQ0tFVF9QUklPUklUWV9NRURJVU0QAhIYChRUSUNLRVRfUFJJT1JJVFlfSElHSBADEhoKFlRJQ0tFVF9QUklPUklUWV9VUkdFTlQQBGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSI/Cg1UaWNrZXRQYXltZW50EhIKCnBheW1lbnRfaWQYASABKAkSDAoEY19pZBgCIAEoCRIMCgRoX2lkGAMgASgJIo8BChBUaWNrZXRBdHRhY2htZW50EhUKDWF0dGFjaG1lbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgltaW1lX3R5cGUYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi+wQKBlRpY2tldBIRCgl0aWNrZXRfaWQYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDAoEY19pZBgEIAEoCRI1CghjYXRlZ29yeRgFIAEoDjIjLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0Q2F0ZWdvcnkSMQoGc3RhdHVzGAYgASgOMiEubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRTdGF0dXMSNQoIcHJpb3JpdHkYByABKA4yIy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFByaW9yaXR5Eg0KBXRpdGxlGAggASgJEhMKC2Rlc2NyaXB0aW9uGAkgASgJEjMKB3BheW1lbnQYCiABKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFBheW1lbnQSNQoRc2xhX2RlYWRsaW5lX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoSbGFzdF9hY3Rpdml0eV90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI6CgthdHRhY2htZW50cxgPIAMoCzIlLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0QXR0YWNobWVudCr1AQoMVGlja2V0U3RhdHVzEh0KGVRJQ0tFVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIWChJUSUNLRVRfU1RBVFVTX09QRU4QARIdChlUSUNLRVRfU1RBVFVTX0lOX1BST0dSRVNTEAISIgoeVElDS0VUX1NUQVRVU19XQUlUSU5HX0NVU1RPTUVSEAMSGQoVVElDS0VUX1NUQVRVU19PTl9IT0xEEAQSGgoWVElDS0VUX1NUQVRVU19SRVNPTFZFRBAFEhgKFFRJQ0tFVF9TVEFUVVNfQ0xPU0VEEAYSGgoWVElDS0VUX1NUQVRVU19DQU5DRUxFRBAHKsECCg5UaWNrZXRDYXRlZ29yeRIfChtUSUNLRVRfQ0FURUdPUllfVU5TUEVDSUZJRUQQABIhCh1USUNLRVRfQ0FURUdPUllfUEFZTUVOVF9JU1NVRRABEh8KG1RJQ0tFVF9DQVRFR09SWV9JTlRFR1JBVElPThACEhoKFlRJQ0tFVF9DQVRFR09SWV9MSU1JVFMQAxIbChdUSUNLRVRfQ0FURUdPUllfQUNDT1VOVBAEEhcKE1RJQ0tFVF9DQVRFR09SWV9CVUcQBRIcChhUSUNLRVRfQ0FURUdPUllfUVVFU1RJT04QBhIbChdUSUNLRVRfQ0FURUdPUllfRElTUFVURRAHEiIKHlRJQ0tFVF9DQVRFR09SWV9SRUZVTkRfUkVRVUVTVBAIEhkKFVRJQ0tFVF9DQVRFR09SWV9PVEhFUhAJKpwBCg5UaWNrZXRQcmlvcml0eRIfChtUSUNLRVRfUFJJT1JJVFlfVU5TUEVDSUZJRUQQABIXChNUSUNLRVRfUFJJT1JJVFlfTE9XEAESGgoWVElDS0VUX1BSSU9SSVRZX01FRElVTRACEhgKFFRJQ0tFVF9QUklPUklUWV9ISUdIEAMSGgoWVElDS0VUX1BSSU9SSVRZX1VSR0VOVBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * TicketPayment is the payment that a ticket is about.
@@ -50,6 +50,55 @@ export type TicketPayment = Message<"multihub.support.v1.TicketPayment"> & {
  */
 export const TicketPaymentSchema: GenMessage<TicketPayment> = /*@__PURE__*/
   messageDesc(file_multihub_support_v1_ticket, 0);
+
+/**
+ * TicketAttachment is a file of a ticket or comment, without its bytes.
+ *
+ * @generated from message multihub.support.v1.TicketAttachment
+ */
+export type TicketAttachment = Message<"multihub.support.v1.TicketAttachment"> & {
+  /**
+   * attachment_id is the public h_id, a UUID.
+   *
+   * @generated from field: string attachment_id = 1;
+   */
+  attachmentId: string;
+
+  /**
+   * name is the name of the file.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * mime_type is its type.
+   *
+   * @generated from field: string mime_type = 3;
+   */
+  mimeType: string;
+
+  /**
+   * size_bytes is its size.
+   *
+   * @generated from field: int64 size_bytes = 4;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * create_time is when its upload was prepared.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   */
+  createTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.TicketAttachment.
+ * Use `create(TicketAttachmentSchema)` to create a new message.
+ */
+export const TicketAttachmentSchema: GenMessage<TicketAttachment> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_ticket, 1);
 
 /**
  * Ticket is a conversation between a merchant and the operator.
@@ -154,6 +203,13 @@ export type Ticket = Message<"multihub.support.v1.Ticket"> & {
    * @generated from field: google.protobuf.Timestamp last_activity_time = 14;
    */
   lastActivityTime?: Timestamp | undefined;
+
+  /**
+   * attachments are the files of the ticket, in the order of its creation.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketAttachment attachments = 15;
+   */
+  attachments: TicketAttachment[];
 };
 
 /**
@@ -161,7 +217,7 @@ export type Ticket = Message<"multihub.support.v1.Ticket"> & {
  * Use `create(TicketSchema)` to create a new message.
  */
 export const TicketSchema: GenMessage<Ticket> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_ticket, 1);
+  messageDesc(file_multihub_support_v1_ticket, 2);
 
 /**
  * TicketStatus is the present step in the life of a ticket.

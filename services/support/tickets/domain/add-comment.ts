@@ -8,7 +8,7 @@ import { transition } from './transition.ts'
 import { takesComments } from './transition-table.ts'
 
 /** What a side decides about a new comment. */
-export interface NewCommentFields extends Pick<Comment, 'comment_id' | 'author' | 'body'> {
+export interface NewCommentFields extends Pick<Comment, 'comment_id' | 'author' | 'body' | 'attachments'> {
   /** An internal note, which no merchant sees. */
   readonly is_internal: boolean
 }
@@ -22,7 +22,8 @@ export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): 
   const { author, is_internal } = fields
   if (!is_internal && !takesComments(ticket.status)) throw new PublicError(10003)
   const comment = newComment(ticket, fields, at)
-  const store = storeCommentEffect.newEffect(ticket, { comment: { ...comment, edits: [] } }, { at })
+  const carried = { ...comment, edits: [], attachments: [...comment.attachments] }
+  const store = storeCommentEffect.newEffect(ticket, { comment: carried }, { at })
   const accepted: Ticket = {
     ...ticket,
     last_comment_at: comment.created_at,
@@ -40,11 +41,11 @@ export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): 
 
 /** The comment with its time, which is later than that of the newest comment of the ticket. */
 function newComment(ticket: Ticket, fields: NewCommentFields, at: Date): Comment {
-  const { comment_id, author, body, is_internal } = fields
+  const { comment_id, author, body, attachments, is_internal } = fields
   const { merchant_id, environment, ticket_id, last_comment_at } = ticket
   const created_at = new Date(Math.max(at.getTime(), (last_comment_at?.getTime() ?? 0) + 1))
   return {
-    ...{ merchant_id, environment, ticket_id, comment_id, author, body },
+    ...{ merchant_id, environment, ticket_id, comment_id, author, body, attachments },
     ...{ created_at, updated_at: created_at, edits: [] },
     ...(is_internal ? {} : { shown_at: created_at }),
   }

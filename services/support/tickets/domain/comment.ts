@@ -1,4 +1,5 @@
 import type { Owner } from '../../domain/support-resource.ts'
+import type { TicketAttachment } from './ticket-attachment.ts'
 
 /** The side that wrote a comment. Nothing stored says which person it was. */
 export type CommentAuthor = 'merchant' | 'support'
@@ -10,6 +11,7 @@ export interface Comment extends Owner {
   readonly comment_id: string
   readonly author: CommentAuthor
   readonly body: string
+  readonly attachments: readonly TicketAttachment[]
   readonly created_at: Date
   readonly updated_at: Date
   /** The creation, in a comment that the merchant sees. An internal note has none. */
@@ -18,9 +20,15 @@ export interface Comment extends Owner {
   readonly edits: readonly string[]
 }
 
-/** Whether a value is a stored comment: the check of an effect that carries one. */
-export function isComment(value: unknown): value is { [Field in keyof Comment]: Comment[Field] } & {
+type WithoutLists = Omit<Comment, 'edits' | 'attachments'>
+
+/** A comment as an effect carries it: the type of the values that a store accepts has no read-only lists. */
+export type CarriedComment = { [Field in keyof WithoutLists]: WithoutLists[Field] } & {
   edits: string[]
-} {
+  attachments: TicketAttachment[]
+}
+
+/** Whether a value is a stored comment: the check of an effect that carries one. */
+export function isComment(value: unknown): value is CarriedComment {
   return typeof value === 'object' && value !== null && 'comment_id' in value && 'created_at' in value
 }

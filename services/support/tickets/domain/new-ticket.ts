@@ -2,6 +2,7 @@ import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
 import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline } from './sla-deadline.ts'
 import { type Ticket, withListing } from './ticket.ts'
+import type { TicketAttachment } from './ticket-attachment.ts'
 import { announce } from './ticket-event.ts'
 import { transition } from './transition.ts'
 
@@ -14,11 +15,17 @@ export interface NewTicketFields extends Owner {
   readonly priority: TicketPriority
 }
 
-/** Makes a new ticket, which is open. `payment` is the payment that it is about, if any. */
+/** What the service adds to a new ticket: its id, its payment and its files. */
+export interface NewTicketContext {
+  readonly ticket_id: string
+  readonly payment: PaymentReference | undefined
+  readonly attachments: readonly TicketAttachment[]
+}
+
+/** Makes a new ticket, which is open. */
 export function newTicket(
   fields: NewTicketFields,
-  ticket_id: string,
-  payment: PaymentReference | undefined,
+  { ticket_id, payment, attachments }: NewTicketContext,
   at: Date,
 ): Ticket {
   const { merchant_id, environment, c_id, title, description, category, priority } = fields
@@ -34,6 +41,7 @@ export function newTicket(
     title,
     description,
     ...(payment ? { payment } : {}),
+    attachments,
     sla_deadline: slaDeadline(priority, at),
     created_at: at,
     updated_at: at,

@@ -4,6 +4,7 @@ import type { TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
+import { attachmentToProto } from './attachment-to-proto.ts'
 
 /** The ticket as RPCs carry it. */
 export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSchema> {
@@ -21,6 +22,7 @@ export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSch
     ...(payment && {
       payment: { paymentId: payment.payment_id, cId: payment.c_id, hId: payment.h_id },
     }),
+    attachments: ticket.attachments.map(attachmentToProto),
     slaDeadlineTime: timestampFromDate(ticket.sla_deadline),
     createTime: timestampFromDate(ticket.created_at),
     updateTime: timestampFromDate(ticket.updated_at),

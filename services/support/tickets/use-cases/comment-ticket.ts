@@ -7,6 +7,7 @@ import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfComment } from '../store/comments.ts'
 import { acceptComment, storePending } from './add-comment.ts'
+import { withClaimed } from './claim-attachments.ts'
 import type { TicketDeps } from './deps.ts'
 import type { TicketMutation } from './edit-ticket.ts'
 import { findTicket } from './find-ticket.ts'
@@ -20,15 +21,17 @@ export interface CommentRequest extends TicketMutation {
 
 /**
  * The merchant's `ticket.comment.create`, once per operation. A repetition gets the comment as it is by then. Throws 1013,
- * 10001, 13001 for a file that does not exist, and 10003 for a closed or canceled ticket.
+ * 10001, 13001 to 13004 and 9000 for a file that cannot be used, and 10003 for a closed or canceled ticket.
  */
 export async function createComment(deps: TicketDeps, request: CommentRequest): Promise<Stored<Comment>> {
   const find = (): Promise<Stored<Ticket>> => findTicket(deps.tickets, request.ticket)
   const comment_id = await runMutation(deps.idempotency, 'ticket.comment.create', request, async (id) => {
     await find()
-    if (request.attachment_ids.length > 0) throw new PublicError(13001)
     const fields = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
-    await acceptComment(deps, find, { ...fields, is_internal: false })
+    const claim = { ...request, purpose: 'ticket_comment', user: `comment:${fields.comment_id}` } as const
+    await withClaimed(deps.attachments, claim, (attachments) =>
+      acceptComment(deps, find, { ...fields, attachments, is_internal: false }),
+    )
     return fields.comment_id
   })
   return shownComment(deps, await find(), comment_id)

@@ -7,6 +7,7 @@ import type { PaymentReference } from '../../domain/support-resource.ts'
 import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
+import { withClaimed } from './claim-attachments.ts'
 import type { TicketDeps } from './deps.ts'
 import { findTicket } from './find-ticket.ts'
 import { runMutation } from './mutation.ts'
@@ -24,8 +25,8 @@ export interface CreateTicketRequest extends NewTicketFields {
 /**
  * Creates a ticket, once per `c_id`, permanently: a repetition gets the same ticket, as it is by then (S3). Refusals in
  * their order: 1013 for a `c_id` that was used with another payload, 10005 for a payment issue without a file, 10001 for
- * a payment that the merchant does not have (3008 for one that the credential may not use), 13001 for a file that does not
- * exist, 10002 for a payment that has a ticket.
+ * a payment that the merchant does not have (3008 for one that the credential may not use), 10002 for a payment that has a
+ * ticket, 13001 to 13004 and 9000 for a file that cannot be used.
  */
 export async function createTicket(deps: TicketDeps, request: CreateTicketRequest): Promise<Stored<Ticket>> {
   const { merchant_id, environment, c_id } = request
@@ -37,28 +38,46 @@ export async function createTicket(deps: TicketDeps, request: CreateTicketReques
   return findTicket(deps.tickets, { merchant_id, environment, by: 'h_id', id: ticket_id })
 }
 
-/** Inserts the ticket. A repetition after a crash finds what the first execution has inserted. */
+/**
+ * Claims the files and inserts the ticket. A repetition after a crash finds what the first execution has inserted. A payment
+ * that has a ticket is found before the files are claimed, except when both tickets are created at the same time.
+ */
 async function insertTicket(
   deps: TicketDeps,
   request: CreateTicketRequest,
   ticket_id: string,
 ): Promise<void> {
-  const { runner } = deps
-  const { category, attachment_ids } = request
+  const { merchant_id, environment, category, attachment_ids } = request
   if (category === 'payment_issue' && attachment_ids.length === 0) throw new PublicError(10005)
   const payment = await findPayment(deps, request)
-  if (attachment_ids.length > 0) throw new PublicError(13001)
-  const ticket = newTicket(request, ticket_id, payment, now())
+  const key = { merchant_id, environment, subject_id: payment?.payment_id ?? ticket_id }
+  const existing = payment && (await deps.tickets.get(key))
+  if (existing) checkPlace(existing, ticket_id)
+  const claim = { ...request, purpose: 'ticket', user: `ticket:${ticket_id}` } as const
+  const placed = await withClaimed(deps.attachments, claim, (attachments) =>
+    place(deps, newTicket(request, { ticket_id, payment, attachments }, now())),
+  )
+  await deps.runner.runEffects(placed)
+}
+
+/** Stores the ticket, or returns it when it is stored already. Throws 10002 when its payment has another one. */
+async function place({ runner }: TicketDeps, ticket: Ticket): Promise<Stored<Ticket>> {
   const { stored } = await runner.insertOrGet(ticket)
-  const placed =
-    stored.deleted_at && stored.ticket_id !== ticket_id ? await replace(deps, stored, ticket) : stored
-  if (placed?.ticket_id !== ticket_id) throw placed ? ticketExists(placed) : new PublicError(10001)
-  await runner.runEffects(placed)
+  const is_free = stored.deleted_at !== undefined && stored.ticket_id !== ticket.ticket_id
+  const placed = is_free ? await replace(runner, stored, ticket) : stored
+  if (!placed) throw new TypeError('the place of a deleted ticket is gone')
+  checkPlace(placed, ticket.ticket_id)
+  return placed
+}
+
+/** Throws 10002 when the place of a ticket belongs to another one that is not deleted. */
+function checkPlace(stored: Ticket, ticket_id: string): void {
+  if (stored.ticket_id !== ticket_id && !stored.deleted_at) throw ticketExists(stored)
 }
 
 /** Puts the ticket in the place of a deleted one of the same payment, unless another one was faster. */
 function replace(
-  { runner }: TicketDeps,
+  runner: TicketDeps['runner'],
   deleted: Stored<Ticket>,
   ticket: Ticket,
 ): Promise<Stored<Ticket> | undefined> {

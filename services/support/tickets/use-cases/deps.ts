@@ -7,6 +7,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
 import type { Ticket } from '../domain/ticket.ts'
+import type { AttachmentClaims } from './claim-attachments.ts'
 
 /** What the use cases of tickets need. */
 export interface TicketDeps {
@@ -17,6 +18,7 @@ export interface TicketDeps {
   readonly runner: EffectRunner<Ticket>
   readonly idempotency: Idempotency
   readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
+  readonly attachments: AttachmentClaims
   /** Signs the cursors of merchants' lists (S6). */
   readonly keyring: Keyring
 }

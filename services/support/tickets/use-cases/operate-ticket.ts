@@ -56,7 +56,7 @@ export async function answer(deps: TicketDeps, request: Answer): Promise<Stored<
   const { ticket_id, operation_id, ...payload } = request
   const find = (): Promise<Stored<Ticket>> => getTicket(deps.tickets, ticket_id)
   const accept = async (comment_id: string): Promise<Stored<Comment>> =>
-    acceptComment(deps, find, { comment_id, author: 'support', ...payload })
+    acceptComment(deps, find, { comment_id, author: 'support', attachments: [], ...payload })
   if (operation_id === '') return accept(uuidv7())
   const { merchant_id, environment } = await find()
   // The name of an RPC cannot equal that of a public method, whose keys merchants choose.
