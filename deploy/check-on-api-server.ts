@@ -17,7 +17,15 @@ interface Manifest {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
-  readonly spec?: { readonly template?: { readonly metadata: object; readonly spec: object } }
+  readonly spec?: {
+    readonly template?: PodTemplate
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+  }
+}
+
+interface PodTemplate {
+  readonly metadata: object
+  readonly spec: { readonly volumes?: readonly object[] }
 }
 
 interface Answer {
@@ -103,9 +111,9 @@ async function check(overlay: string): Promise<void> {
   const others = manifests.filter(({ kind }) => kind !== 'Namespace')
   for (const manifest of [...namespaces, account, ...secrets, ...others])
     await apply(overlay, namespace, manifest)
-  for (const { metadata, spec } of others)
-    if (spec?.template !== undefined)
-      await report(overlay, `a pod of ${metadata.name}`, createPod(namespace, metadata.name, spec.template))
+  for (const manifest of others)
+    if (manifest.spec?.template !== undefined)
+      await report(overlay, `a pod of ${manifest.metadata.name}`, createPod(namespace, manifest))
 }
 
 function apply(overlay: string, namespace: string, manifest: Manifest): Promise<void> {
@@ -117,11 +125,17 @@ function apply(overlay: string, namespace: string, manifest: Manifest): Promise<
   return report(overlay, `${kind} ${metadata.name}`, call('PATCH', path, manifest))
 }
 
-/** The server decides about the pod and then forgets it. */
-function createPod(namespace: string, name: string, template: object): Promise<Answer> {
-  const pod = { ...template, apiVersion: 'v1', kind: 'Pod' } as { metadata?: object }
-  const named = { ...pod, metadata: { ...pod.metadata, name } }
-  return call('POST', `/api/v1/namespaces/${namespace}/pods?dryRun=All&fieldValidation=Strict`, named)
+/** The server decides about the pod and then forgets it. A controller would add the volumes that are claimed by template. */
+function createPod(namespace: string, { metadata: { name }, spec }: Manifest): Promise<Answer> {
+  const { metadata, spec: pod } = spec?.template ?? { metadata: {}, spec: {} }
+  const claimed = (spec?.volumeClaimTemplates ?? []).map((claim) => ({
+    name: claim.metadata.name,
+    emptyDir: {},
+  }))
+  return call('POST', `/api/v1/namespaces/${namespace}/pods?dryRun=All&fieldValidation=Strict`, {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name } },
+    spec: { ...pod, volumes: [...(pod.volumes ?? []), ...claimed] },
+  })
 }
 
 async function report(overlay: string, subject: string, answer: Promise<Answer>): Promise<void> {
