@@ -1,3 +1,6 @@
+import { create } from '@bufbuild/protobuf'
+import { GetEndpointResponseSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
@@ -6,6 +9,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { createMakeAttempt, type MakeAttempt } from './delivery/make-attempt.ts'
@@ -47,7 +51,7 @@ export async function openNotifier(
   const { endpointsReadAfter = async () => [], bus = createMemoryBus(), clock_guard = trustedClock } = options
   const opened = await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS })
   const store = await openNotifierStore(opened)
-  const { events, deliveries } = store
+  const { events, deliveries, replays } = store
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
   const stopping = new AbortController()
   const pipeline = createPipeline({
@@ -66,11 +70,13 @@ export async function openNotifier(
   })
   return {
     store,
-    events,
-    deliveries,
-    pipeline,
+    ...{ events, deliveries, replays, pipeline, endpointsReadAfter },
     retention_ms: 86_400_000,
-    endpointsReadAfter,
+    background: createBackgroundWork(),
+    registry: { getEndpoint: async () => create(GetEndpointResponseSchema) },
+    endpointsOf: async () => [],
+    storeNow: now,
+    isStopping: () => stopping.signal.aborted,
     async close() {
       stopping.abort()
       await pipeline.stop()

@@ -1,5 +1,6 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
+import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
@@ -17,6 +18,7 @@ import { createPipeline } from './pipeline/pipeline.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
+import { startReplayWalk } from './use-cases/replay-walk.ts'
 
 const DAY_MS = 86_400_000
 
@@ -45,9 +47,10 @@ export const role: Role = {
     const { bus, clock_guard, stopping } = context
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const store = await openNotifierStore(await context.openStore())
-    const { events, deliveries } = store
+    const { events, deliveries, replays } = store
+    const registry = context.clientOf(RegistryService)
     const registry_cache = createRegistryCache({
-      client: context.clientOf(RegistryService),
+      client: registry,
       bus,
       role: 'notifier',
     })
@@ -72,8 +75,15 @@ export const role: Role = {
     await registry_cache.start()
     await pipeline.start()
     context.draining.addEventListener('abort', () => void pipeline.leave())
-    const { endpointsReadAfter } = registry_cache
-    const deps = { events, deliveries, pipeline, endpointsReadAfter, retention_ms: config.retention_ms }
+    const { endpointsReadAfter, merchantEndpoints: endpointsOf } = registry_cache
+    const background = createBackgroundWork()
+    const deps = {
+      ...{ events, deliveries, replays, pipeline, registry, background, endpointsReadAfter, endpointsOf },
+      retention_ms: config.retention_ms,
+      storeNow: () => new Date(clock_guard.store_now_ms()),
+      isStopping: () => stopping.aborted,
+    }
+    const replay_walk = startReplayWalk(deps, clock_guard)
     const receipts = createReceiptSender(bus)
     const subscription = await bus.subscribe(
       ALL_EVENTS_SUBJECT,
@@ -87,7 +97,7 @@ export const role: Role = {
     return {
       services: [createDeliveryRpc(deps)],
       async stop() {
-        await subscription.close()
+        await Promise.all([subscription.close(), replay_walk.stop()])
         await pipeline.stop()
         await Promise.all([clients.test.close(), clients.production.close()])
         await registry_cache.stop()

@@ -60,6 +60,7 @@ async function startedRegistryCache(credentials = 1) {
     getRoute: notCalled,
     listMerchantRoutes: notCalled,
     listMerchantEndpoints: notCalled,
+    getEndpoint: notCalled,
   }
   /** Creates a credential whose id follows `skipped` ids that were issued without a credential. */
   const createCredential = (skipped = 0): string => {

@@ -64,6 +64,7 @@ function createFakeRegistry() {
       const endpoints = Array.from({ length: state.endpoints }, () => ({ endpoint: { merchantId } }))
       return create(ListMerchantEndpointsResponseSchema, { endpoints })
     },
+    getEndpoint: () => Promise.reject(new Error('the cache reads endpoints by list')),
     async listChanges({ since }) {
       recordCall('changes')
       const from_ms = since && timestampMs(create(TimestampSchema, since))

@@ -110,6 +110,12 @@ describe('reads', () => {
     })
     expect((await gateway().getCredential({ applicationId: '77' })).credential).toBeUndefined()
     expect((await gateway().getRoute({ serviceId: '77' })).route).toBeUndefined()
+    const notifier = fixture.client(RegistryService, 'notifier')
+    expect(await notifier.getEndpoint({ endpointId: ids.endpointId })).toMatchObject({
+      endpoint: { endpoint: { merchantId: ids.merchantId }, secret: {} },
+    })
+    for (const endpointId of ['77', '019aa5b0-7c00-7000-8000-000000000001'])
+      expect((await notifier.getEndpoint({ endpointId })).endpoint).toBeUndefined()
   })
 
   test('list only documents of the requested merchant and environment', async () => {

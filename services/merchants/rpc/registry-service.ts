@@ -11,7 +11,13 @@ import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { listChanges } from '../use-cases/list-changes.ts'
-import { findCredential, findRoute, listEndpointsIn, listRoutesIn } from '../use-cases/read-registry.ts'
+import {
+  findCredential,
+  findEndpoint,
+  findRoute,
+  listEndpointsIn,
+  listRoutesIn,
+} from '../use-cases/read-registry.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
@@ -24,6 +30,7 @@ const PERMISSIONS = {
   getRoute: READERS,
   listMerchantRoutes: READERS,
   listMerchantEndpoints: READERS,
+  getEndpoint: ['notifier'],
   listChanges: READERS,
 } as const
 
@@ -54,6 +61,10 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         ENVIRONMENTS.required(environment, 'environment'),
       )
       return { endpoints: endpoints.map(sealedEndpointToProto) }
+    },
+    async getEndpoint({ endpointId }) {
+      const endpoint = await findEndpoint(deps, endpointId)
+      return endpoint ? { endpoint: sealedEndpointToProto(endpoint) } : {}
     },
     async listChanges({ since }) {
       const [{ changes, read_at, too_many }, application_ids] = await Promise.all([

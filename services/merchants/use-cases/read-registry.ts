@@ -1,4 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { isUuid } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Credential, StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -45,6 +46,11 @@ export async function findRoute(
   const route = id === undefined ? undefined : await store.routes.get(id)
   const merchant = route && (await store.merchants.get(route.merchant_id))
   return merchant && { route, merchant }
+}
+
+/** Reads an endpoint; `undefined` when there is none with this id. */
+export async function findEndpoint({ store }: StoreDeps, endpoint_id: string): Promise<Endpoint | undefined> {
+  return isUuid(endpoint_id) ? await store.endpoints.get(endpoint_id) : undefined
 }
 
 /** Lists the routes of a merchant in one environment, in the order of their ids. */

@@ -50,13 +50,24 @@ export function callbackBody(
   { public_id, result }: PublicResource,
   { created_at, request_id, processing_time }: CallbackMetadata,
 ): Uint8Array {
-  const body = {
-    id: callbackId(event, public_id),
-    created_at: (event.createTime ? timestampDate(event.createTime) : created_at).toISOString(),
-    data: { next: null, result, success: true, request_id, processing_time },
-    merchant_id: event.merchantId,
-  }
-  return Buffer.from(JSON.stringify(body))
+  const at = event.createTime ? timestampDate(event.createTime) : created_at
+  const metadata = { created_at: at, request_id, processing_time }
+  return bodyBytes(callbackId(event, public_id), result, metadata, event.merchantId)
+}
+
+/** Makes the bytes of the event `webhook.test`, whose `result` is empty. */
+export function testBody(id: string, merchant_id: string, metadata: CallbackMetadata): Uint8Array {
+  return bodyBytes(id, {}, metadata, merchant_id)
+}
+
+function bodyBytes(
+  id: string,
+  result: PublicResource['result'],
+  { created_at, request_id, processing_time }: CallbackMetadata,
+  merchant_id: string,
+): Uint8Array {
+  const data = { next: null, result, success: true, request_id, processing_time }
+  return Buffer.from(JSON.stringify({ id, created_at: created_at.toISOString(), data, merchant_id }))
 }
 
 /** The same for every delivery of an event, and different for the events of a resource that can repeat (S12). */

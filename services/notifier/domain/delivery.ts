@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FailureReason } from '#lib/platform/http/http-failure.ts'
+import type { StoredEvent } from './event.ts'
 
 /** Where one copy of an event goes, with the limits of its delivery. It is fixed when the event is first stored. */
 export interface DeliveryTarget {
@@ -96,4 +97,27 @@ export type DeliveryKey = Pick<Delivery, 'merchant_id' | 'delivery_id'>
 /** The key under which a delivery is stored. */
 export function deliveryKeyOf({ merchant_id, delivery_id }: DeliveryKey): DeliveryKey {
   return { merchant_id, delivery_id }
+}
+
+/** A delivery of a stored event that waits for its first try. */
+export function newDelivery(
+  target: DeliveryTarget,
+  { merchant_id, event_key, event, kept_until }: StoredEvent,
+  about: Pick<Delivery, 'environment' | 'resource_id'>,
+  created_at: Date,
+): Delivery {
+  return {
+    ...target,
+    ...about,
+    merchant_id,
+    event_key,
+    event,
+    status: 'pending',
+    lane: 'first',
+    due_at: created_at,
+    attempts: [],
+    tries: 0,
+    created_at,
+    kept_until,
+  }
 }

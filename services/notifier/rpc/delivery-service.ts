@@ -3,15 +3,21 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { getDelivery } from '../use-cases/get-delivery.ts'
 import { listDeliveries } from '../use-cases/list-deliveries.ts'
 import { queueEvent, type ReceiveEventDeps } from '../use-cases/receive-event.ts'
+import { getReplay, type ReplayDeliveriesDeps, replayDeliveries } from '../use-cases/replay-deliveries.ts'
+import { replayDelivery } from '../use-cases/replay-delivery.ts'
+import { type SendTestEventDeps, sendTestEvent } from '../use-cases/send-test-event.ts'
 import { DELIVERY_STATUSES, deliveryToProto } from './delivery-to-proto.ts'
+import { replayFilterFromProto, replayToProto } from './replay-to-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
-export interface DeliveryServiceDeps extends ReceiveEventDeps {
+export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesDeps, SendTestEventDeps {
   readonly deliveries: Deliveries
+  readonly pipeline: Pipeline
 }
 
 /** The callers that each RPC permits. */
@@ -19,9 +25,13 @@ const PERMISSIONS = {
   queueEvent: ['payments'],
   listDeliveries: ['operator', 'internal'],
   getDelivery: ['operator', 'internal'],
+  replayDelivery: ['operator'],
+  replayDeliveries: ['operator'],
+  getReplay: ['operator', 'internal'],
+  sendTestEvent: ['operator'],
 } as const
 
-/** The RPC interface of the notifier: payments queues requested callbacks, the operator looks up deliveries. */
+/** The RPC interface of the notifier: payments queues requested callbacks, the operator reads and replays deliveries. */
 export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const { deliveries } = deps
   return rpcService(DeliveryService, PERMISSIONS, {
@@ -51,6 +61,21 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     async getDelivery(request) {
       const delivery_id = requiredText(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await getDelivery(deliveries, delivery_id), 'whole') }
+    },
+    async replayDelivery(request) {
+      const delivery_id = requiredText(request.deliveryId, 'delivery_id')
+      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id), 'whole') }
+    },
+    async replayDeliveries({ filter, dryRun }) {
+      const selection = replayFilterFromProto(requiredMessage(filter, 'filter'))
+      return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
+    },
+    async getReplay(request) {
+      const replay_id = requiredText(request.replayId, 'replay_id')
+      return { replay: replayToProto(await getReplay(deps, replay_id)) }
+    },
+    async sendTestEvent({ endpointId }) {
+      return { deliveryId: await sendTestEvent(deps, requiredText(endpointId, 'endpoint_id')) }
     },
   })
 }

@@ -3,12 +3,14 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
 import { type Destinations, openDestinations } from './destinations.ts'
 import { type Events, openEvents } from './events.ts'
+import { openReplays, type Replays } from './replays.ts'
 
 /** The collections of the notifier. */
 export interface NotifierStore {
   readonly events: Events
   readonly deliveries: Deliveries
   readonly destinations: Destinations
+  readonly replays: Replays
   /** The notifiers that share the destinations. They announce nothing but that they live. */
   readonly members: Members<object>
 }
@@ -19,6 +21,7 @@ export async function openNotifierStore(store: Store): Promise<NotifierStore> {
     events: await openEvents(store),
     deliveries: await openDeliveries(store),
     destinations: await openDestinations(store),
+    replays: await openReplays(store),
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
 }

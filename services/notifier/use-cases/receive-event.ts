@@ -13,7 +13,7 @@ import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
-import type { Delivery, DeliveryTarget } from '../domain/delivery.ts'
+import { type DeliveryTarget, newDelivery } from '../domain/delivery.ts'
 import { deliveryIdOf, destinationKeyOf } from '../domain/destination.ts'
 import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -126,26 +126,7 @@ async function createDeliveries(
   event: MerchantEvent,
   stored: StoredEvent,
 ): Promise<void> {
-  const deliveries = stored.destinations.map((target) => newDelivery(event, stored, target))
+  const about = { environment: environmentOfEvent(event), resource_id: resourceIdOf(event) }
+  const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, now()))
   await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, stored.body)))
-}
-
-function newDelivery(message: MerchantEvent, stored: StoredEvent, target: DeliveryTarget): Delivery {
-  const { merchant_id, event_key, event, kept_until } = stored
-  const created_at = now()
-  return {
-    ...target,
-    merchant_id,
-    environment: environmentOfEvent(message),
-    event_key,
-    event,
-    resource_id: resourceIdOf(message),
-    status: 'pending',
-    lane: 'first',
-    due_at: created_at,
-    attempts: [],
-    tries: 0,
-    created_at,
-    kept_until,
-  }
 }

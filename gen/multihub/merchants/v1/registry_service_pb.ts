@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/merchants/v1/registry_service.proto.
  */
 export const file_multihub_merchants_v1_registry_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9tZXJjaGFudHMvdjEvcmVnaXN0cnlfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIk8KDFNlYWxlZFNlY3JldBIOCgZzZWFsZWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKFEdldENyZWRlbnRpYWxSZXF1ZXN0EhoKDmFwcGxpY2F0aW9uX2lkGAEgASgDQgIwASLEAQoVR2V0Q3JlZGVudGlhbFJlc3BvbnNlEjUKCmNyZWRlbnRpYWwYASABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbBI0CgdzZWNyZXRzGAIgAygLMiMubXVsdGlodWIubWVyY2hhbnRzLnYxLlNlYWxlZFNlY3JldBI+ChVtZXJjaGFudF9lbnZpcm9ubWVudHMYAyADKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQiKQoPR2V0Um91dGVSZXF1ZXN0EhYKCnNlcnZpY2VfaWQYASABKANCAjABIlEKEEdldFJvdXRlUmVzcG9uc2USKwoFcm91dGUYASABKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUSEAoIdGltZXpvbmUYAiABKAkiZgoZTGlzdE1lcmNoYW50Um91dGVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJKChpMaXN0TWVyY2hhbnRSb3V0ZXNSZXNwb25zZRIsCgZyb3V0ZXMYASADKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUiaQocTGlzdE1lcmNoYW50RW5kcG9pbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJ4Cg5TZWFsZWRFbmRwb2ludBIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludBIzCgZzZWNyZXQYAiABKAsyIy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU2VhbGVkU2VjcmV0IlkKHUxpc3RNZXJjaGFudEVuZHBvaW50c1Jlc3BvbnNlEjgKCWVuZHBvaW50cxgBIAMoCzIlLm11bHRpaHViLm1lcmNoYW50cy52MS5TZWFsZWRFbmRwb2ludCJaCgZDaGFuZ2USLwoEa2luZBgBIAEoDjIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DaGFuZ2VLaW5kEgoKAmlkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJIj8KEkxpc3RDaGFuZ2VzUmVxdWVzdBIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAizQEKE0xpc3RDaGFuZ2VzUmVzcG9uc2USLgoHY2hhbmdlcxgBIAMoCzIdLm11bHRpaHViLm1lcmNoYW50cy52MS5DaGFuZ2USLQoJcmVhZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0b29fbWFueRgDIAEoCBIhChVsb3dlc3RfYXBwbGljYXRpb25faWQYBCABKANCAjABEiIKFmhpZ2hlc3RfYXBwbGljYXRpb25faWQYBSABKANCAjABKpABCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASGgoWQ0hBTkdFX0tJTkRfQ1JFREVOVElBTBABEhUKEUNIQU5HRV9LSU5EX1JPVVRFEAISGAoUQ0hBTkdFX0tJTkRfRU5EUE9JTlQQAxIYChRDSEFOR0VfS0lORF9NRVJDSEFOVBAEMsAECg9SZWdpc3RyeVNlcnZpY2USagoNR2V0Q3JlZGVudGlhbBIrLm11bHRpaHViLm1lcmNoYW50cy52MS5HZXRDcmVkZW50aWFsUmVxdWVzdBosLm11bHRpaHViLm1lcmNoYW50cy52MS5HZXRDcmVkZW50aWFsUmVzcG9uc2USWwoIR2V0Um91dGUSJi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuR2V0Um91dGVSZXF1ZXN0GicubXVsdGlodWIubWVyY2hhbnRzLnYxLkdldFJvdXRlUmVzcG9uc2USeQoSTGlzdE1lcmNoYW50Um91dGVzEjAubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RNZXJjaGFudFJvdXRlc1JlcXVlc3QaMS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdE1lcmNoYW50Um91dGVzUmVzcG9uc2USggEKFUxpc3RNZXJjaGFudEVuZHBvaW50cxIzLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0TWVyY2hhbnRFbmRwb2ludHNSZXF1ZXN0GjQubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RNZXJjaGFudEVuZHBvaW50c1Jlc3BvbnNlEmQKC0xpc3RDaGFuZ2VzEikubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBoqLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_merchants_v1_credential, file_multihub_merchants_v1_endpoint, file_multihub_merchants_v1_route]);
+  fileDesc("CixtdWx0aWh1Yi9tZXJjaGFudHMvdjEvcmVnaXN0cnlfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIk8KDFNlYWxlZFNlY3JldBIOCgZzZWFsZWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKFEdldENyZWRlbnRpYWxSZXF1ZXN0EhoKDmFwcGxpY2F0aW9uX2lkGAEgASgDQgIwASLEAQoVR2V0Q3JlZGVudGlhbFJlc3BvbnNlEjUKCmNyZWRlbnRpYWwYASABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbBI0CgdzZWNyZXRzGAIgAygLMiMubXVsdGlodWIubWVyY2hhbnRzLnYxLlNlYWxlZFNlY3JldBI+ChVtZXJjaGFudF9lbnZpcm9ubWVudHMYAyADKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQiKQoPR2V0Um91dGVSZXF1ZXN0EhYKCnNlcnZpY2VfaWQYASABKANCAjABIlEKEEdldFJvdXRlUmVzcG9uc2USKwoFcm91dGUYASABKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUSEAoIdGltZXpvbmUYAiABKAkiZgoZTGlzdE1lcmNoYW50Um91dGVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJKChpMaXN0TWVyY2hhbnRSb3V0ZXNSZXNwb25zZRIsCgZyb3V0ZXMYASADKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUiaQocTGlzdE1lcmNoYW50RW5kcG9pbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudCJ4Cg5TZWFsZWRFbmRwb2ludBIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludBIzCgZzZWNyZXQYAiABKAsyIy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU2VhbGVkU2VjcmV0IlkKHUxpc3RNZXJjaGFudEVuZHBvaW50c1Jlc3BvbnNlEjgKCWVuZHBvaW50cxgBIAMoCzIlLm11bHRpaHViLm1lcmNoYW50cy52MS5TZWFsZWRFbmRwb2ludCIpChJHZXRFbmRwb2ludFJlcXVlc3QSEwoLZW5kcG9pbnRfaWQYASABKAkiTgoTR2V0RW5kcG9pbnRSZXNwb25zZRI3CghlbmRwb2ludBgBIAEoCzIlLm11bHRpaHViLm1lcmNoYW50cy52MS5TZWFsZWRFbmRwb2ludCJaCgZDaGFuZ2USLwoEa2luZBgBIAEoDjIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DaGFuZ2VLaW5kEgoKAmlkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJIj8KEkxpc3RDaGFuZ2VzUmVxdWVzdBIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAizQEKE0xpc3RDaGFuZ2VzUmVzcG9uc2USLgoHY2hhbmdlcxgBIAMoCzIdLm11bHRpaHViLm1lcmNoYW50cy52MS5DaGFuZ2USLQoJcmVhZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0b29fbWFueRgDIAEoCBIhChVsb3dlc3RfYXBwbGljYXRpb25faWQYBCABKANCAjABEiIKFmhpZ2hlc3RfYXBwbGljYXRpb25faWQYBSABKANCAjABKpABCgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASGgoWQ0hBTkdFX0tJTkRfQ1JFREVOVElBTBABEhUKEUNIQU5HRV9LSU5EX1JPVVRFEAISGAoUQ0hBTkdFX0tJTkRfRU5EUE9JTlQQAxIYChRDSEFOR0VfS0lORF9NRVJDSEFOVBAEMqYFCg9SZWdpc3RyeVNlcnZpY2USagoNR2V0Q3JlZGVudGlhbBIrLm11bHRpaHViLm1lcmNoYW50cy52MS5HZXRDcmVkZW50aWFsUmVxdWVzdBosLm11bHRpaHViLm1lcmNoYW50cy52MS5HZXRDcmVkZW50aWFsUmVzcG9uc2USWwoIR2V0Um91dGUSJi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuR2V0Um91dGVSZXF1ZXN0GicubXVsdGlodWIubWVyY2hhbnRzLnYxLkdldFJvdXRlUmVzcG9uc2USeQoSTGlzdE1lcmNoYW50Um91dGVzEjAubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RNZXJjaGFudFJvdXRlc1JlcXVlc3QaMS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdE1lcmNoYW50Um91dGVzUmVzcG9uc2USggEKFUxpc3RNZXJjaGFudEVuZHBvaW50cxIzLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0TWVyY2hhbnRFbmRwb2ludHNSZXF1ZXN0GjQubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RNZXJjaGFudEVuZHBvaW50c1Jlc3BvbnNlEmQKC0dldEVuZHBvaW50EikubXVsdGlodWIubWVyY2hhbnRzLnYxLkdldEVuZHBvaW50UmVxdWVzdBoqLm11bHRpaHViLm1lcmNoYW50cy52MS5HZXRFbmRwb2ludFJlc3BvbnNlEmQKC0xpc3RDaGFuZ2VzEikubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBoqLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_merchants_v1_credential, file_multihub_merchants_v1_endpoint, file_multihub_merchants_v1_route]);
 
 /**
  * SealedSecret is a secret encrypted under a master key that the reader also has.
@@ -282,6 +282,48 @@ export const ListMerchantEndpointsResponseSchema: GenMessage<ListMerchantEndpoin
   messageDesc(file_multihub_merchants_v1_registry_service, 9);
 
 /**
+ * GetEndpointRequest names an endpoint.
+ *
+ * @generated from message multihub.merchants.v1.GetEndpointRequest
+ */
+export type GetEndpointRequest = Message<"multihub.merchants.v1.GetEndpointRequest"> & {
+  /**
+   * endpoint_id is the id of the endpoint.
+   *
+   * @generated from field: string endpoint_id = 1;
+   */
+  endpointId: string;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.GetEndpointRequest.
+ * Use `create(GetEndpointRequestSchema)` to create a new message.
+ */
+export const GetEndpointRequestSchema: GenMessage<GetEndpointRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_registry_service, 10);
+
+/**
+ * GetEndpointResponse contains the endpoint.
+ *
+ * @generated from message multihub.merchants.v1.GetEndpointResponse
+ */
+export type GetEndpointResponse = Message<"multihub.merchants.v1.GetEndpointResponse"> & {
+  /**
+   * endpoint is the endpoint; absent when there is none with this id.
+   *
+   * @generated from field: multihub.merchants.v1.SealedEndpoint endpoint = 1;
+   */
+  endpoint?: SealedEndpoint | undefined;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.GetEndpointResponse.
+ * Use `create(GetEndpointResponseSchema)` to create a new message.
+ */
+export const GetEndpointResponseSchema: GenMessage<GetEndpointResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_registry_service, 11);
+
+/**
  * Change names one document that was created or changed.
  *
  * @generated from message multihub.merchants.v1.Change
@@ -314,7 +356,7 @@ export type Change = Message<"multihub.merchants.v1.Change"> & {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_registry_service, 10);
+  messageDesc(file_multihub_merchants_v1_registry_service, 12);
 
 /**
  * ListChangesRequest contains the start of the changes.
@@ -335,7 +377,7 @@ export type ListChangesRequest = Message<"multihub.merchants.v1.ListChangesReque
  * Use `create(ListChangesRequestSchema)` to create a new message.
  */
 export const ListChangesRequestSchema: GenMessage<ListChangesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_registry_service, 11);
+  messageDesc(file_multihub_merchants_v1_registry_service, 13);
 
 /**
  * ListChangesResponse contains the changes.
@@ -385,7 +427,7 @@ export type ListChangesResponse = Message<"multihub.merchants.v1.ListChangesResp
  * Use `create(ListChangesResponseSchema)` to create a new message.
  */
 export const ListChangesResponseSchema: GenMessage<ListChangesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_registry_service, 12);
+  messageDesc(file_multihub_merchants_v1_registry_service, 14);
 
 /**
  * ChangeKind is the kind of document that changed.
@@ -487,6 +529,16 @@ export const RegistryService: GenService<{
     methodKind: "unary";
     input: typeof ListMerchantEndpointsRequestSchema;
     output: typeof ListMerchantEndpointsResponseSchema;
+  },
+  /**
+   * GetEndpoint reads one endpoint with its encrypted secret.
+   *
+   * @generated from rpc multihub.merchants.v1.RegistryService.GetEndpoint
+   */
+  getEndpoint: {
+    methodKind: "unary";
+    input: typeof GetEndpointRequestSchema;
+    output: typeof GetEndpointResponseSchema;
   },
   /**
    * ListChanges lists what changed since a time, so that caches drop only those entries.

@@ -12,13 +12,15 @@ import type { MerchantEvent } from "../../events/v1/event_pb.ts";
 import { file_multihub_events_v1_event } from "../../events/v1/event_pb.ts";
 import type { Delivery, DeliveryStatus } from "./delivery_pb.ts";
 import { file_multihub_notifier_v1_delivery } from "./delivery_pb.ts";
+import type { Replay, ReplayFilter } from "./replay_pb.ts";
+import { file_multihub_notifier_v1_replay } from "./replay_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki2QIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJEjAKDGNyZWF0ZWRfZnJvbRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKEkdldERlbGl2ZXJ5UmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkywwIKD0RlbGl2ZXJ5U2VydmljZRJfCgpRdWV1ZUV2ZW50EicubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlcXVlc3QaKC5tdWx0aWh1Yi5ub3RpZmllci52MS5RdWV1ZUV2ZW50UmVzcG9uc2USawoOTGlzdERlbGl2ZXJpZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmIKC0dldERlbGl2ZXJ5EigubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GikubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki2QIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJEjAKDGNyZWF0ZWRfZnJvbRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKEkdldERlbGl2ZXJ5UmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiLAoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkoKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSJeChdSZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBIyCgZmaWx0ZXIYASABKAsyIi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCCJIChhSZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IiUKEEdldFJlcGxheVJlcXVlc3QSEQoJcmVwbGF5X2lkGAEgASgJIkEKEUdldFJlcGxheVJlc3BvbnNlEiwKBnJlcGxheRgBIAEoCzIcLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheSIrChRTZW5kVGVzdEV2ZW50UmVxdWVzdBITCgtlbmRwb2ludF9pZBgBIAEoCSIsChVTZW5kVGVzdEV2ZW50UmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAky6wUKD0RlbGl2ZXJ5U2VydmljZRJfCgpRdWV1ZUV2ZW50EicubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlcXVlc3QaKC5tdWx0aWh1Yi5ub3RpZmllci52MS5RdWV1ZUV2ZW50UmVzcG9uc2USawoOTGlzdERlbGl2ZXJpZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmIKC0dldERlbGl2ZXJ5EigubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GikubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZRJrCg5SZXBsYXlEZWxpdmVyeRIrLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVzcG9uc2UScQoQUmVwbGF5RGVsaXZlcmllcxItLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXF1ZXN0Gi4ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1Jlc3BvbnNlElwKCUdldFJlcGxheRImLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlcXVlc3QaJy5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXNwb25zZRJoCg1TZW5kVGVzdEV2ZW50EioubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlcXVlc3QaKy5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
 
 /**
  * QueueEventRequest is the request of QueueEvent.
@@ -218,6 +220,181 @@ export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__P
   messageDesc(file_multihub_notifier_v1_delivery_service, 5);
 
 /**
+ * ReplayDeliveryRequest names a delivery.
+ *
+ * @generated from message multihub.notifier.v1.ReplayDeliveryRequest
+ */
+export type ReplayDeliveryRequest = Message<"multihub.notifier.v1.ReplayDeliveryRequest"> & {
+  /**
+   * delivery_id is required.
+   *
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ReplayDeliveryRequest.
+ * Use `create(ReplayDeliveryRequestSchema)` to create a new message.
+ */
+export const ReplayDeliveryRequestSchema: GenMessage<ReplayDeliveryRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 6);
+
+/**
+ * ReplayDeliveryResponse is sent when the delivery waits for its next attempt.
+ *
+ * @generated from message multihub.notifier.v1.ReplayDeliveryResponse
+ */
+export type ReplayDeliveryResponse = Message<"multihub.notifier.v1.ReplayDeliveryResponse"> & {
+  /**
+   * delivery is the present delivery.
+   *
+   * @generated from field: multihub.notifier.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ReplayDeliveryResponse.
+ * Use `create(ReplayDeliveryResponseSchema)` to create a new message.
+ */
+export const ReplayDeliveryResponseSchema: GenMessage<ReplayDeliveryResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 7);
+
+/**
+ * ReplayDeliveriesRequest selects dead deliveries.
+ *
+ * @generated from message multihub.notifier.v1.ReplayDeliveriesRequest
+ */
+export type ReplayDeliveriesRequest = Message<"multihub.notifier.v1.ReplayDeliveriesRequest"> & {
+  /**
+   * filter is required.
+   *
+   * @generated from field: multihub.notifier.v1.ReplayFilter filter = 1;
+   */
+  filter?: ReplayFilter | undefined;
+
+  /**
+   * dry_run counts the deliveries and queues none.
+   *
+   * @generated from field: bool dry_run = 2;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ReplayDeliveriesRequest.
+ * Use `create(ReplayDeliveriesRequestSchema)` to create a new message.
+ */
+export const ReplayDeliveriesRequestSchema: GenMessage<ReplayDeliveriesRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 8);
+
+/**
+ * ReplayDeliveriesResponse has the replay that was started.
+ *
+ * @generated from message multihub.notifier.v1.ReplayDeliveriesResponse
+ */
+export type ReplayDeliveriesResponse = Message<"multihub.notifier.v1.ReplayDeliveriesResponse"> & {
+  /**
+   * replay has ended already if it is small.
+   *
+   * @generated from field: multihub.notifier.v1.Replay replay = 1;
+   */
+  replay?: Replay | undefined;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ReplayDeliveriesResponse.
+ * Use `create(ReplayDeliveriesResponseSchema)` to create a new message.
+ */
+export const ReplayDeliveriesResponseSchema: GenMessage<ReplayDeliveriesResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 9);
+
+/**
+ * GetReplayRequest names a replay.
+ *
+ * @generated from message multihub.notifier.v1.GetReplayRequest
+ */
+export type GetReplayRequest = Message<"multihub.notifier.v1.GetReplayRequest"> & {
+  /**
+   * replay_id is required.
+   *
+   * @generated from field: string replay_id = 1;
+   */
+  replayId: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.GetReplayRequest.
+ * Use `create(GetReplayRequestSchema)` to create a new message.
+ */
+export const GetReplayRequestSchema: GenMessage<GetReplayRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 10);
+
+/**
+ * GetReplayResponse has the replay.
+ *
+ * @generated from message multihub.notifier.v1.GetReplayResponse
+ */
+export type GetReplayResponse = Message<"multihub.notifier.v1.GetReplayResponse"> & {
+  /**
+   * replay is the present state.
+   *
+   * @generated from field: multihub.notifier.v1.Replay replay = 1;
+   */
+  replay?: Replay | undefined;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.GetReplayResponse.
+ * Use `create(GetReplayResponseSchema)` to create a new message.
+ */
+export const GetReplayResponseSchema: GenMessage<GetReplayResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 11);
+
+/**
+ * SendTestEventRequest names an endpoint.
+ *
+ * @generated from message multihub.notifier.v1.SendTestEventRequest
+ */
+export type SendTestEventRequest = Message<"multihub.notifier.v1.SendTestEventRequest"> & {
+  /**
+   * endpoint_id is required.
+   *
+   * @generated from field: string endpoint_id = 1;
+   */
+  endpointId: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.SendTestEventRequest.
+ * Use `create(SendTestEventRequestSchema)` to create a new message.
+ */
+export const SendTestEventRequestSchema: GenMessage<SendTestEventRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 12);
+
+/**
+ * SendTestEventResponse is sent when the event and its delivery are durable.
+ *
+ * @generated from message multihub.notifier.v1.SendTestEventResponse
+ */
+export type SendTestEventResponse = Message<"multihub.notifier.v1.SendTestEventResponse"> & {
+  /**
+   * delivery_id is the delivery, whose attempts GetDelivery shows.
+   *
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.SendTestEventResponse.
+ * Use `create(SendTestEventResponseSchema)` to create a new message.
+ */
+export const SendTestEventResponseSchema: GenMessage<SendTestEventResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 13);
+
+/**
  * DeliveryService queues callbacks on request, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
@@ -253,6 +430,48 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * ReplayDelivery queues a dead delivery again, with fresh tries and under its old id. One that waits already stays as
+   * it is. A delivered one is refused with 9000, an unknown one with 1003.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDelivery
+   */
+  replayDelivery: {
+    methodKind: "unary";
+    input: typeof ReplayDeliveryRequestSchema;
+    output: typeof ReplayDeliveryResponseSchema;
+  },
+  /**
+   * ReplayDeliveries queues all dead deliveries that a filter selects, or only counts them. It goes on in the
+   * background; GetReplay shows its progress.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDeliveries
+   */
+  replayDeliveries: {
+    methodKind: "unary";
+    input: typeof ReplayDeliveriesRequestSchema;
+    output: typeof ReplayDeliveriesResponseSchema;
+  },
+  /**
+   * GetReplay returns the progress of a replay; 1003 when it does not exist.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.GetReplay
+   */
+  getReplay: {
+    methodKind: "unary";
+    input: typeof GetReplayRequestSchema;
+    output: typeof GetReplayResponseSchema;
+  },
+  /**
+   * SendTestEvent sends the event webhook.test to an endpoint, whatever events it lists; 1003 for an unknown endpoint.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.SendTestEvent
+   */
+  sendTestEvent: {
+    methodKind: "unary";
+    input: typeof SendTestEventRequestSchema;
+    output: typeof SendTestEventResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_notifier_v1_delivery_service, 0);

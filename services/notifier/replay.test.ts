@@ -1,0 +1,251 @@
+import type { Client } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import type { Replay } from '#gen/multihub/notifier/v1/replay_pb.ts'
+import { eventSubject } from '#lib/contract/events.ts'
+import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { now } from '#lib/platform/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
+import { startRoles, type TestRoles } from '../../test/support/roles.ts'
+import { role as merchants } from '../merchants/service.ts'
+import { eventBytes } from './event.fixture.ts'
+import { role as notifier } from './service.ts'
+import { openReplays } from './store/replays.ts'
+
+let roles: TestRoles
+let publisher: Publisher
+let deliveries: Client<typeof DeliveryService>
+const receivers: Receiver[] = []
+const { DEAD, DELIVERED } = DeliveryStatus
+
+beforeAll(async () => {
+  roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
+  publisher = await createPublisher(roles.bus)
+  deliveries = roles.client(DeliveryService, 'operator')
+})
+afterAll(async () => {
+  await publisher.close()
+  await roles[Symbol.asyncDispose]()
+  for (const receiver of receivers) await receiver.stop()
+})
+
+/** A merchant with one endpoint, which allows one retry, and its receiver. */
+async function newShop(respond: (count: number) => ReceiverResponse, events: string[] = []) {
+  const receiver = await startReceiver(respond)
+  receivers.push(receiver)
+  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
+    name: 'shop',
+    timezone: 'Asia/Kolkata',
+    environments: [Environment.TEST],
+  })
+  const merchantId = merchant?.merchantId ?? ''
+  const { endpoint } = await roles.client(EndpointService, 'operator').createEndpoint({
+    merchantId,
+    environment: Environment.TEST,
+    url: receiver.url,
+    events,
+    maxRetries: 1,
+  })
+  return { merchantId, endpointId: endpoint?.endpointId ?? '', receiver }
+}
+
+/** Publishes events about new payments; returns the ids of the payments. */
+async function publish(merchantId: string, count: number, event = 'payment.completed'): Promise<string[]> {
+  const paymentIds = Array.from({ length: count }, () => uuidv7())
+  for (const paymentId of paymentIds) {
+    const resource = { case: 'payment', value: fullPayment({ paymentId, merchantId }) } as const
+    const eventKey = `${paymentId}:3`
+    await publisher.publish(
+      eventSubject(event),
+      eventKey,
+      eventBytes({ eventKey, event, merchantId, resource }),
+    )
+  }
+  return paymentIds
+}
+
+/** Waits until this many deliveries of a merchant have a status. */
+async function waitFor(merchantId: string, status: DeliveryStatus, count: number): Promise<Delivery[]> {
+  const { deliveries: listed } = await eventually(
+    () => deliveries.listDeliveries({ merchantId, status, pageSize: 100 }),
+    (page) => page?.deliveries.length === count,
+  )
+  return listed
+}
+
+const endOf = ({ replayId = '' }: Partial<Replay> = {}) =>
+  eventually(
+    async () => (await deliveries.getReplay({ replayId })).replay,
+    (replay) => replay?.endTime !== undefined,
+  )
+
+// N6
+describe('the replay of one delivery', () => {
+  test('sends it again under its old id, with fresh tries', async () => {
+    const { merchantId, receiver } = await newShop((count) => ({ status: count <= 3 ? 500 : 200 }))
+    await publish(merchantId, 1)
+    const [dead] = await waitFor(merchantId, DEAD, 1)
+    const { deliveryId = '' } = dead ?? {}
+    await deliveries.replayDelivery({ deliveryId })
+    await waitFor(merchantId, DELIVERED, 1)
+    const { delivery } = await deliveries.getDelivery({ deliveryId })
+    expect(delivery?.attempts.map(({ number, httpStatus }) => [number, httpStatus])).toEqual([
+      [1, 500],
+      [2, 500],
+      [3, 500],
+      [4, 200],
+    ])
+    expect(new Set(receiver.callbacks.map(({ headers }) => headers['x-webhook-id']))).toEqual(
+      new Set([deliveryId]),
+    )
+    expect(new Set(receiver.callbacks.map(({ raw }) => raw.toString())).size).toBe(1)
+  })
+
+  test('goes to the present URL of its endpoint', async () => {
+    const { merchantId, endpointId } = await newShop(() => ({ status: 503 }))
+    const moved = await startReceiver()
+    receivers.push(moved)
+    await publish(merchantId, 1)
+    const [dead] = await waitFor(merchantId, DEAD, 1)
+    await roles.client(EndpointService, 'operator').updateEndpoint({ endpointId, url: moved.url })
+    await eventually(
+      async () => {
+        await deliveries.replayDelivery({ deliveryId: dead?.deliveryId ?? '' }).catch(() => {})
+        return moved.callbacks.length
+      },
+      (received) => received === 1,
+    )
+    expect(moved.callbacks[0]?.headers['x-webhook-id']).toBe(dead?.deliveryId)
+  })
+
+  test('is refused when it was delivered or does not exist', async () => {
+    const { merchantId, receiver } = await newShop(() => ({ status: 200 }))
+    await publish(merchantId, 1)
+    const [delivered] = await waitFor(merchantId, DELIVERED, 1)
+    const { deliveryId = '' } = delivered ?? {}
+    await expect(deliveries.replayDelivery({ deliveryId })).rejects.toMatchObject({ code: 9000 })
+    await expect(deliveries.replayDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
+    await expect(deliveries.replayDelivery({})).rejects.toMatchObject({ code: 1005 })
+    expect(receiver.callbacks).toHaveLength(1)
+  })
+})
+
+// N6
+describe('the replay of deliveries by filter', () => {
+  test('counts them without sending anything in a dry run, then queues them all', async () => {
+    let is_up = false
+    const shop = await newShop(() => ({ status: is_up ? 200 : 500 }), ['payment.completed', 'payment.failed'])
+    const other = await newShop(() => ({ status: 500 }))
+    const { merchantId, receiver } = shop
+    // Four failed attempts: one more would open the breaker.
+    await publish(merchantId, 1)
+    await publish(merchantId, 1, 'payment.failed')
+    await publish(other.merchantId, 1)
+    await waitFor(merchantId, DEAD, 2)
+    await waitFor(other.merchantId, DEAD, 1)
+    const sent = receiver.callbacks.length
+
+    const dry = await deliveries.replayDeliveries({ filter: { merchantId }, dryRun: true })
+    expect(await endOf(dry.replay)).toMatchObject({ matched: 2, queued: 0, dryRun: true })
+    expect(receiver.callbacks).toHaveLength(sent)
+
+    is_up = true
+    const some = await deliveries.replayDeliveries({ filter: { merchantId, event: 'payment.failed' } })
+    expect(await endOf(some.replay)).toMatchObject({
+      matched: 1,
+      queued: 1,
+      filter: { event: 'payment.failed' },
+    })
+    await waitFor(merchantId, DELIVERED, 1)
+    const all = await deliveries.replayDeliveries({ filter: { merchantId, endpointId: shop.endpointId } })
+    expect(await endOf(all.replay)).toMatchObject({ matched: 1, queued: 1 })
+    await waitFor(merchantId, DELIVERED, 2)
+    const again = await deliveries.replayDeliveries({ filter: { merchantId } })
+    expect(await endOf(again.replay)).toMatchObject({ matched: 0, queued: 0 })
+    await waitFor(other.merchantId, DEAD, 1)
+  })
+
+  test('selects by payment, environment and time of creation', async () => {
+    const { merchantId } = await newShop(() => ({ status: 500 }))
+    const [paymentId] = await publish(merchantId, 2)
+    const [newest, oldest] = await waitFor(merchantId, DEAD, 2)
+    const matched = async (filter: object): Promise<number | undefined> =>
+      (
+        await endOf(
+          (
+            await deliveries.replayDeliveries({ filter: { merchantId, ...filter }, dryRun: true })
+          ).replay,
+        )
+      )?.matched
+    expect(await matched({ paymentId })).toBe(1)
+    expect(await matched({ environment: Environment.TEST })).toBe(2)
+    expect(await matched({ environment: Environment.PRODUCTION })).toBe(0)
+    expect(await matched({ createdFrom: newest?.createTime })).toBe(1)
+    expect(await matched({ createdTo: newest?.createTime })).toBe(1)
+    expect(await matched({ createdTo: oldest?.createTime })).toBe(0)
+    const { deliveries: listed } = await deliveries.listDeliveries({
+      ...{ merchantId, createdFrom: oldest?.createTime, createdTo: newest?.createTime },
+    })
+    expect(listed.map(({ deliveryId }) => deliveryId)).toEqual([oldest?.deliveryId])
+  })
+
+  test('goes on in another notifier when its own has crashed', async () => {
+    const { merchantId: merchant_id } = await newShop(() => ({ status: 500 }))
+    await publish(merchant_id, 2)
+    await waitFor(merchant_id, DEAD, 2)
+    const replays = await openReplays(roles.storeOf('notifier'))
+    const at = now()
+    const replay_id = uuidv7()
+    await replays.insert({
+      ...{ replay_id, merchant_id, created_to: at, is_dry_run: true, matched: 40, queued: 0 },
+      ...{ created_at: at, wake_at: at, kept_until: new Date(at.getTime() + 3_600_000) },
+    })
+    expect(await endOf({ replayId: replay_id })).toMatchObject({ matched: 42 })
+  })
+
+  test('is refused without a merchant, and a replay that does not exist is not found', async () => {
+    await expect(deliveries.replayDeliveries({})).rejects.toMatchObject({ code: 1005 })
+    await expect(deliveries.replayDeliveries({ filter: {} })).rejects.toMatchObject({ code: 1005 })
+    const filter = { merchantId: '1', environment: 99 as Environment }
+    await expect(deliveries.replayDeliveries({ filter })).rejects.toMatchObject({ code: 9000 })
+    await expect(deliveries.getReplay({ replayId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
+  })
+})
+
+describe('a test event', () => {
+  test('is sent to the endpoint, whatever events it lists, and signed like any other', async () => {
+    const { endpointId, merchantId, receiver } = await newShop(() => ({ status: 200 }), ['payment.refunded'])
+    const { deliveryId } = await deliveries.sendTestEvent({ endpointId })
+    await waitFor(merchantId, DELIVERED, 1)
+    const [callback] = receiver.callbacks
+    expect(callback?.headers['x-webhook-id']).toBe(deliveryId)
+    expect(callback?.headers['x-webhook-signature-v3']).toMatch(/^[0-9a-f]{128}$/)
+    expect(callback?.body).toMatchObject({
+      id: expect.stringMatching(/:webhook\.test$/),
+      merchant_id: merchantId,
+      data: { next: null, result: {}, success: true },
+    })
+    expect((await deliveries.getDelivery({ deliveryId })).delivery).toMatchObject({ event: 'webhook.test' })
+  })
+
+  test('needs an endpoint that exists', async () => {
+    await expect(deliveries.sendTestEvent({ endpointId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
+    await expect(deliveries.sendTestEvent({ endpointId: 'none' })).rejects.toMatchObject({ code: 1003 })
+    await expect(deliveries.sendTestEvent({})).rejects.toMatchObject({ code: 1005 })
+  })
+})
+
+test('only the operator replays deliveries and sends test events', async () => {
+  const internal = roles.client(DeliveryService, 'internal')
+  await expect(internal.replayDelivery({ deliveryId: uuidv7() })).rejects.toThrow()
+  await expect(internal.replayDeliveries({ filter: { merchantId: '1' } })).rejects.toThrow()
+  await expect(internal.sendTestEvent({ endpointId: uuidv7() })).rejects.toThrow()
+  await expect(internal.getReplay({ replayId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
+})

@@ -1,0 +1,107 @@
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { BackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { Conflict } from '#lib/platform/store/errors.ts'
+import type { Stored } from '#lib/platform/store/store.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { withTimeout } from '#lib/platform/time.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import { type DeliveryFilter, planFilter } from '../domain/delivery-filter.ts'
+import type { Replay } from '../domain/replay.ts'
+import type { Replays } from '../store/replays.ts'
+import { queueDead } from './queue-dead.ts'
+import type { ReplayDeps } from './replay-delivery.ts'
+
+/** What replays by filter need. */
+export interface ReplayDeliveriesDeps extends ReplayDeps {
+  readonly replays: Replays
+  readonly background: BackgroundWork
+  isStopping(): boolean
+}
+
+/** What a replay selects. Its deliveries are dead. */
+export type ReplaySelection = Omit<DeliveryFilter, 'status'>
+
+const BATCH_SIZE = 100
+/** After this time without progress another notifier goes on. */
+const LEASE_MS = 30_000
+/** A small replay has ended when its request is answered. */
+const ANSWER_MAX_MS = 2_000
+const KEPT_MS = 90 * 86_400_000
+
+/** Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. */
+export async function replayDeliveries(
+  deps: ReplayDeliveriesDeps,
+  { created_to, ...selection }: ReplaySelection,
+  is_dry_run: boolean,
+): Promise<Replay> {
+  const { replays, background, storeNow } = deps
+  const created_at = storeNow()
+  const replay = await replays.insert({
+    ...selection,
+    created_to: created_to ?? created_at,
+    replay_id: uuidv7(),
+    is_dry_run,
+    matched: 0,
+    queued: 0,
+    created_at,
+    wake_at: new Date(created_at.getTime() + LEASE_MS),
+    kept_until: new Date(created_at.getTime() + KEPT_MS),
+  })
+  await withTimeout(background.track(runReplay(deps, replay), onInterrupted), ANSWER_MAX_MS)
+  return await getReplay(deps, replay.replay_id)
+}
+
+/** Reads a replay. Throws 1003 when it does not exist. */
+export async function getReplay({ replays }: ReplayDeliveriesDeps, replay_id: string): Promise<Replay> {
+  const replay = await replays.get({ replay_id })
+  if (replay === undefined) throw new PublicError(1003, { details: { description: 'replay_id' } })
+  return replay
+}
+
+/**
+ * Goes on with a replay from its stored position until it ends, another notifier goes on with it, or the process stops. A
+ * batch that is repeated after a crash finds its deliveries queued already.
+ */
+export async function runReplay(deps: ReplayDeliveriesDeps, stored: Stored<Replay>): Promise<void> {
+  let replay = stored
+  try {
+    while (replay.ended_at === undefined && !deps.isStopping())
+      replay = await deps.replays.replace(await nextBatch(deps, replay), replay.version)
+  } catch (error) {
+    // Another notifier has made progress meanwhile, so it goes on.
+    if (!(error instanceof Conflict)) throw error
+  }
+}
+
+/** Logs what ended a replay early. The walk through the replays continues it. */
+export function onInterrupted(error: unknown): void {
+  log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
+}
+
+/** Handles the next deliveries of a replay; returns the replay after them. */
+async function nextBatch(deps: ReplayDeliveriesDeps, replay: Replay): Promise<Replay> {
+  const { deliveries, storeNow } = deps
+  const { index, range, equals, matches = () => true } = planFilter({ ...replay, status: 'dead' })
+  const after = replay.position && { ...equals, merchant_id: replay.merchant_id, ...replay.position }
+  const found = await deliveries.find(index, range, { limit: BATCH_SIZE, ...(after ? { after } : {}) })
+  const dead = found.filter((delivery) => delivery.status === 'dead' && matches(delivery))
+  const queued = replay.is_dry_run ? 0 : await queueAll(deps, dead)
+  const counted = { ...replay, matched: replay.matched + dead.length, queued: replay.queued + queued }
+  const last = found.at(-1)
+  const at = storeNow()
+  if (last === undefined || found.length < BATCH_SIZE) return { ...counted, ended_at: at, wake_at: undefined }
+  const { created_at, delivery_id } = last
+  const wake_at = new Date(at.getTime() + LEASE_MS)
+  return { ...counted, position: { created_at, delivery_id }, wake_at }
+}
+
+/** Queues dead deliveries, and wakes each of their destinations once. Returns how many it has queued. */
+async function queueAll(deps: ReplayDeliveriesDeps, dead: readonly Delivery[]): Promise<number> {
+  const queued = (await Promise.all(dead.map((delivery) => queueDead(deps, delivery)))).flatMap(
+    (delivery) => delivery ?? [],
+  )
+  const by_destination = new Map(queued.map((delivery) => [delivery.destination_key, delivery]))
+  await Promise.all([...by_destination.values()].map((delivery) => deps.pipeline.wake(delivery)))
+  return queued.length
+}
