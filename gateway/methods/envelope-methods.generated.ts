@@ -6,13 +6,17 @@ import { attachmentPrepare } from './attachment-prepare.ts'
 import { attachmentStatus } from './attachment-status.ts'
 import { balanceGet } from './balance-get.ts'
 import { chargebackGet } from './chargeback-get.ts'
+import { chargebackList } from './chargeback-list.ts'
 import { gatewayPing } from './gateway-ping.ts'
 import type { PublicMethod } from './method.ts'
 import { paymentIn } from './payment-in.ts'
 import { paymentNotification } from './payment-notification.ts'
 import { paymentOut } from './payment-out.ts'
 import { paymentStatus } from './payment-status.ts'
+import { refundCommentCreate } from './refund-comment-create.ts'
+import { refundCommentsList } from './refund-comments-list.ts'
 import { refundGet } from './refund-get.ts'
+import { refundList } from './refund-list.ts'
 import { refundRequest } from './refund-request.ts'
 import { ticketCommentCreate } from './ticket-comment-create.ts'
 import { ticketCommentUpdate } from './ticket-comment-update.ts'
@@ -43,7 +47,11 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   ticketCommentUpdate,
   refundRequest,
   refundGet,
+  refundList,
+  refundCommentCreate,
+  refundCommentsList,
   chargebackGet,
+  chargebackList,
   attachmentPrepare,
   attachmentFinalize,
   attachmentStatus,

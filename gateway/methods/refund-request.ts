@@ -5,10 +5,10 @@ import { text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy } from './payment-result.ts'
-import { paymentIdentifiers } from './refund-fields.ts'
+import { paymentReference } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
-import { SUPPORT_ENVELOPE } from './support-fields.ts'
+import { paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
 import { ownerOf } from './ticket-fields.ts'
 
 /** The longest reason, in characters (S1). */
@@ -56,14 +56,12 @@ export const refundRequest = defineMethod({
     return async ({ params }, caller) => {
       const { identifiers, ...payload } = params
       const { payment, amount, reason = '' } = payload
-      const { c_id, h_id = '' } = payment
       const { refund } = await support.requestRefund({
         ...ownerOf(caller),
         policy: credentialPolicy(caller),
         cId: identifiers.c_id,
         payloadHash: payloadHash(payload),
-        payment:
-          c_id === undefined ? { case: 'paymentHId', value: h_id } : { case: 'paymentCId', value: c_id },
+        payment: paymentReference(payment),
         ...(amount === undefined ? {} : { amount }),
         reason,
       })

@@ -31,8 +31,8 @@ export const role: Role = {
   settings: {},
   async start(context) {
     const store = await openSupportStore(await context.openStore())
-    const { tickets, comments, ticket_counts, refunds, chargebacks, idempotency_records } = store
-    const idempotency = createIdempotency(idempotency_records)
+    const { tickets, comments, ticket_counts, refunds, refund_comments, chargebacks } = store
+    const idempotency = createIdempotency(store.idempotency_records)
     const payment_refunds = context.clientOf(PaymentRefundService)
     const publisher = await createPublisher(context.bus)
     const { clock_guard } = context
@@ -58,10 +58,13 @@ export const role: Role = {
       ...{ payments: context.clientOf(PaymentService), keyring: context.keyring },
       attachments: context.clientOf(AttachmentService),
     }
-    const refund_deps = { refunds, runner: refund_runner, idempotency, payments: payment_refunds }
+    const refund_deps = {
+      ...{ refunds, refund_comments, runner: refund_runner, idempotency },
+      ...{ payments: payment_refunds, keyring: context.keyring },
+    }
     const chargeback_deps = {
       ...{ chargebacks, runner: chargeback_runner, idempotency },
-      payments: payment_refunds,
+      ...{ payments: payment_refunds, keyring: context.keyring },
     }
     return {
       services: [

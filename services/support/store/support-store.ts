@@ -3,6 +3,8 @@ import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { Refund } from '../refunds/domain/refund.ts'
+import type { RefundComment } from '../refunds/domain/refund-comment.ts'
+import { REFUND_COMMENTS } from '../refunds/store/refund-comments.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
 import type { Comment } from '../tickets/domain/comment.ts'
 import type { PeriodCounts } from '../tickets/domain/count-periods.ts'
@@ -17,6 +19,7 @@ export interface SupportStore {
   readonly comments: Collection<Comment>
   readonly ticket_counts: Collection<PeriodCounts>
   readonly refunds: Collection<Refund>
+  readonly refund_comments: Collection<RefundComment>
   readonly chargebacks: Collection<Chargeback>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
   readonly idempotency_records: Collection<IdempotencyRecord>
@@ -29,6 +32,7 @@ export async function openSupportStore(store: Store): Promise<SupportStore> {
     comments: await store.collection<Comment>(COMMENTS),
     ticket_counts: await store.collection<PeriodCounts>(PERIOD_COUNTS),
     refunds: await store.collection<Refund>(REFUNDS),
+    refund_comments: await store.collection<RefundComment>(REFUND_COMMENTS),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }

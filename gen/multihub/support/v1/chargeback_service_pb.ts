@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Environment } from "../../common/v1/environment_pb.ts";
+import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { Money } from "../../common/v1/money_pb.ts";
 import { file_multihub_common_v1_money } from "../../common/v1/money_pb.ts";
 import type { ChargebackDebit } from "../../payments/v1/chargeback_debit_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/chargeback_service.proto.
  */
 export const file_multihub_support_v1_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJPChdSZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBI0CgVkZWJpdBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLkNoYXJnZWJhY2tEZWJpdCIaChhSZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2Uy2gIKEUNoYXJnZWJhY2tTZXJ2aWNlEmkKDk9wZW5DaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk9wZW5DaGFyZ2ViYWNrUmVzcG9uc2USaQoOTW92ZUNoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuTW92ZUNoYXJnZWJhY2tSZXNwb25zZRJvChBSZWNvcmRDaGFyZ2ViYWNrEiwubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBotLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
+  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLDAQoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChdMaXN0Q2hhcmdlYmFja3NSZXNwb25zZRI0CgtjaGFyZ2ViYWNrcxgBIAMoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoXUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QSNAoFZGViaXQYASABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DaGFyZ2ViYWNrRGViaXQiGgoYUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlMsgDChFDaGFyZ2ViYWNrU2VydmljZRJpCg5PcGVuQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuT3BlbkNoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1Jlc3BvbnNlEmkKDk1vdmVDaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USbAoPTGlzdENoYXJnZWJhY2tzEisubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0Q2hhcmdlYmFja3NSZXF1ZXN0GiwubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0Q2hhcmdlYmFja3NSZXNwb25zZRJvChBSZWNvcmRDaGFyZ2ViYWNrEiwubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBotLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
 
 /**
  * OpenChargebackRequest describes a chargeback.
@@ -147,6 +149,83 @@ export const MoveChargebackResponseSchema: GenMessage<MoveChargebackResponse> = 
   messageDesc(file_multihub_support_v1_chargeback_service, 3);
 
 /**
+ * ListChargebacksRequest requests a page of a merchant's chargebacks.
+ *
+ * @generated from message multihub.support.v1.ListChargebacksRequest
+ */
+export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargebacksRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the chargebacks.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment restricts the list; unspecified means both.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * statuses restricts the list; empty means all.
+   *
+   * @generated from field: repeated multihub.support.v1.ChargebackStatus statuses = 3;
+   */
+  statuses: ChargebackStatus[];
+
+  /**
+   * page_size is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListChargebacksRequest.
+ * Use `create(ListChargebacksRequestSchema)` to create a new message.
+ */
+export const ListChargebacksRequestSchema: GenMessage<ListChargebacksRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 4);
+
+/**
+ * ListChargebacksResponse is a page of chargebacks.
+ *
+ * @generated from message multihub.support.v1.ListChargebacksResponse
+ */
+export type ListChargebacksResponse = Message<"multihub.support.v1.ListChargebacksResponse"> & {
+  /**
+   * chargebacks are newest first.
+   *
+   * @generated from field: repeated multihub.support.v1.Chargeback chargebacks = 1;
+   */
+  chargebacks: Chargeback[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListChargebacksResponse.
+ * Use `create(ListChargebacksResponseSchema)` to create a new message.
+ */
+export const ListChargebacksResponseSchema: GenMessage<ListChargebacksResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 5);
+
+/**
  * RecordChargebackRequest holds a chargeback.
  *
  * @generated from message multihub.support.v1.RecordChargebackRequest
@@ -165,7 +244,7 @@ export type RecordChargebackRequest = Message<"multihub.support.v1.RecordChargeb
  * Use `create(RecordChargebackRequestSchema)` to create a new message.
  */
 export const RecordChargebackRequestSchema: GenMessage<RecordChargebackRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 4);
+  messageDesc(file_multihub_support_v1_chargeback_service, 6);
 
 /**
  * RecordChargebackResponse is empty.
@@ -180,7 +259,7 @@ export type RecordChargebackResponse = Message<"multihub.support.v1.RecordCharge
  * Use `create(RecordChargebackResponseSchema)` to create a new message.
  */
 export const RecordChargebackResponseSchema: GenMessage<RecordChargebackResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 5);
+  messageDesc(file_multihub_support_v1_chargeback_service, 7);
 
 /**
  * ChargebackService is how the operator keeps chargebacks.
@@ -209,6 +288,16 @@ export const ChargebackService: GenService<{
     methodKind: "unary";
     input: typeof MoveChargebackRequestSchema;
     output: typeof MoveChargebackResponseSchema;
+  },
+  /**
+   * ListChargebacks lists the chargebacks of a merchant, newest first.
+   *
+   * @generated from rpc multihub.support.v1.ChargebackService.ListChargebacks
+   */
+  listChargebacks: {
+    methodKind: "unary";
+    input: typeof ListChargebacksRequestSchema;
+    output: typeof ListChargebacksResponseSchema;
   },
   /**
    * RecordChargeback stores a chargeback that was taken from the merchant's funds. The payments service repeats it until it

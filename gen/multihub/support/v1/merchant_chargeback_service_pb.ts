@@ -4,9 +4,11 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
-import type { Chargeback } from "./chargeback_pb.ts";
+import type { Chargeback, ChargebackStatus } from "./chargeback_pb.ts";
 import { file_multihub_support_v1_chargeback } from "./chargeback_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/merchant_chargeback_service.proto.
  */
 export const file_multihub_support_v1_merchant_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CjVtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSJ5ChVGaW5kQ2hhcmdlYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNY2hhcmdlYmFja19pZBgDIAEoCSJNChZGaW5kQ2hhcmdlYmFja1Jlc3BvbnNlEjMKCmNoYXJnZWJhY2sYASABKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2syhgEKGU1lcmNoYW50Q2hhcmdlYmFja1NlcnZpY2USaQoORmluZENoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuRmluZENoYXJnZWJhY2tSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_environment, file_multihub_support_v1_chargeback]);
+  fileDesc("CjVtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSJ5ChVGaW5kQ2hhcmdlYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNY2hhcmdlYmFja19pZBgDIAEoCSJNChZGaW5kQ2hhcmdlYmFja1Jlc3BvbnNlEjMKCmNoYXJnZWJhY2sYASABKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2si4AIKHkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIWCgxwYXltZW50X2NfaWQYBCABKAlIABIWCgxwYXltZW50X2hfaWQYBSABKAlIABIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxpbWl0GAggASgFEg4KBmN1cnNvchgJIAEoCUIJCgdwYXltZW50ImwKH0xpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVzcG9uc2USNAoLY2hhcmdlYmFja3MYASADKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2sSEwoLbmV4dF9jdXJzb3IYAiABKAkyjQIKGU1lcmNoYW50Q2hhcmdlYmFja1NlcnZpY2USaQoORmluZENoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuRmluZENoYXJnZWJhY2tSZXNwb25zZRKEAQoXTGlzdE1lcmNoYW50Q2hhcmdlYmFja3MSMy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVxdWVzdBo0Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50Q2hhcmdlYmFja3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_support_v1_chargeback]);
 
 /**
  * FindChargebackRequest identifies a chargeback of a merchant.
@@ -73,6 +75,120 @@ export const FindChargebackResponseSchema: GenMessage<FindChargebackResponse> = 
   messageDesc(file_multihub_support_v1_merchant_chargeback_service, 1);
 
 /**
+ * ListMerchantChargebacksRequest requests a page of a merchant's chargebacks.
+ *
+ * @generated from message multihub.support.v1.ListMerchantChargebacksRequest
+ */
+export type ListMerchantChargebacksRequest = Message<"multihub.support.v1.ListMerchantChargebacksRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the chargebacks.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * statuses restricts the list; empty means all.
+   *
+   * @generated from field: repeated multihub.support.v1.ChargebackStatus statuses = 3;
+   */
+  statuses: ChargebackStatus[];
+
+  /**
+   * payment restricts the list to one payment.
+   *
+   * @generated from oneof multihub.support.v1.ListMerchantChargebacksRequest.payment
+   */
+  payment: {
+    /**
+     * payment_c_id is the merchant's reference of the payment.
+     *
+     * @generated from field: string payment_c_id = 4;
+     */
+    value: string;
+    case: "paymentCId";
+  } | {
+    /**
+     * payment_h_id is the public id of the payment.
+     *
+     * @generated from field: string payment_h_id = 5;
+     */
+    value: string;
+    case: "paymentHId";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 6;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 7;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * limit is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 limit = 8;
+   */
+  limit: number;
+
+  /**
+   * cursor is the next_cursor of the previous page.
+   *
+   * @generated from field: string cursor = 9;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantChargebacksRequest.
+ * Use `create(ListMerchantChargebacksRequestSchema)` to create a new message.
+ */
+export const ListMerchantChargebacksRequestSchema: GenMessage<ListMerchantChargebacksRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_chargeback_service, 2);
+
+/**
+ * ListMerchantChargebacksResponse is a page of chargebacks.
+ *
+ * @generated from message multihub.support.v1.ListMerchantChargebacksResponse
+ */
+export type ListMerchantChargebacksResponse = Message<"multihub.support.v1.ListMerchantChargebacksResponse"> & {
+  /**
+   * chargebacks are newest first.
+   *
+   * @generated from field: repeated multihub.support.v1.Chargeback chargebacks = 1;
+   */
+  chargebacks: Chargeback[];
+
+  /**
+   * next_cursor is empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantChargebacksResponse.
+ * Use `create(ListMerchantChargebacksResponseSchema)` to create a new message.
+ */
+export const ListMerchantChargebacksResponseSchema: GenMessage<ListMerchantChargebacksResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_chargeback_service, 3);
+
+/**
  * MerchantChargebackService does what the chargeback methods of the gateway ask for, for the merchant of the credential. A
  * chargeback of another merchant or environment is refused with 12001, like one that does not exist.
  *
@@ -88,6 +204,16 @@ export const MerchantChargebackService: GenService<{
     methodKind: "unary";
     input: typeof FindChargebackRequestSchema;
     output: typeof FindChargebackResponseSchema;
+  },
+  /**
+   * ListMerchantChargebacks lists the chargebacks of a merchant, newest first.
+   *
+   * @generated from rpc multihub.support.v1.MerchantChargebackService.ListMerchantChargebacks
+   */
+  listMerchantChargebacks: {
+    methodKind: "unary";
+    input: typeof ListMerchantChargebacksRequestSchema;
+    output: typeof ListMerchantChargebacksResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_support_v1_merchant_chargeback_service, 0);

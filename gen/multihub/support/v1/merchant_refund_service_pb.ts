@@ -4,11 +4,15 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { CredentialPolicy } from "../../payments/v1/payment_service_pb.ts";
 import { file_multihub_payments_v1_payment_service } from "../../payments/v1/payment_service_pb.ts";
-import type { Refund } from "./refund_pb.ts";
+import type { RefundStatus } from "../../payments/v1/refund_pb.ts";
+import { file_multihub_payments_v1_refund } from "../../payments/v1/refund_pb.ts";
+import type { Refund, RefundComment } from "./refund_pb.ts";
 import { file_multihub_support_v1_refund } from "./refund_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/merchant_refund_service.proto.
  */
 export const file_multihub_support_v1_merchant_refund_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1JlZnVuZFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIqgCChRSZXF1ZXN0UmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EgwKBGNfaWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhYKDHBheW1lbnRfY19pZBgGIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgHIAEoCUgAEhMKBmFtb3VudBgIIAEoA0gBiAEBEg4KBnJlYXNvbhgJIAEoCUIJCgdwYXltZW50QgkKB19hbW91bnQiRAoVUmVxdWVzdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIpQBChFGaW5kUmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZyZWZ1bmQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZSJBChJGaW5kUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQy3gEKFU1lcmNoYW50UmVmdW5kU2VydmljZRJmCg1SZXF1ZXN0UmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5SZXF1ZXN0UmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuUmVxdWVzdFJlZnVuZFJlc3BvbnNlEl0KCkZpbmRSZWZ1bmQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRSZWZ1bmRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kUmVmdW5kUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_support_v1_refund]);
+  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1JlZnVuZFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIqgCChRSZXF1ZXN0UmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EgwKBGNfaWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhYKDHBheW1lbnRfY19pZBgGIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgHIAEoCUgAEhMKBmFtb3VudBgIIAEoA0gBiAEBEg4KBnJlYXNvbhgJIAEoCUIJCgdwYXltZW50QgkKB19hbW91bnQiRAoVUmVxdWVzdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIpQBChFGaW5kUmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZyZWZ1bmQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZSJBChJGaW5kUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQi2QIKGkxpc3RNZXJjaGFudFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhYKDHBheW1lbnRfY19pZBgEIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgFIAEoCUgAEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYCCABKAUSDgoGY3Vyc29yGAkgASgJQgkKB3BheW1lbnQiYAobTGlzdE1lcmNoYW50UmVmdW5kc1Jlc3BvbnNlEiwKB3JlZnVuZHMYASADKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZBITCgtuZXh0X2N1cnNvchgCIAEoCSLXAQoaQ3JlYXRlUmVmdW5kQ29tbWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFAoMb3BlcmF0aW9uX2lkGAMgASgJEhQKDHBheWxvYWRfaGFzaBgEIAEoCRI0CgZyZWZ1bmQYBSABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZRIMCgRib2R5GAYgASgJIlIKG0NyZWF0ZVJlZnVuZENvbW1lbnRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IsMBCiFMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNAoGcmVmdW5kGAMgASgLMiQubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRSZWZlcmVuY2USDQoFbGltaXQYBCABKAUSDgoGY3Vyc29yGAUgASgJIm8KIkxpc3RNZXJjaGFudFJlZnVuZENvbW1lbnRzUmVzcG9uc2USNAoIY29tbWVudHMYASADKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQSEwoLbmV4dF9jdXJzb3IYAiABKAky4gQKFU1lcmNoYW50UmVmdW5kU2VydmljZRJmCg1SZXF1ZXN0UmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5SZXF1ZXN0UmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuUmVxdWVzdFJlZnVuZFJlc3BvbnNlEl0KCkZpbmRSZWZ1bmQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRSZWZ1bmRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kUmVmdW5kUmVzcG9uc2USeAoTTGlzdE1lcmNoYW50UmVmdW5kcxIvLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kc1JlcXVlc3QaMC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudFJlZnVuZHNSZXNwb25zZRJ4ChNDcmVhdGVSZWZ1bmRDb21tZW50Ei8ubXVsdGlodWIuc3VwcG9ydC52MS5DcmVhdGVSZWZ1bmRDb21tZW50UmVxdWVzdBowLm11bHRpaHViLnN1cHBvcnQudjEuQ3JlYXRlUmVmdW5kQ29tbWVudFJlc3BvbnNlEo0BChpMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50cxI2Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kQ29tbWVudHNSZXF1ZXN0GjcubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
 
 /**
  * RefundReference is one of the public identifiers of a refund.
@@ -219,6 +223,274 @@ export const FindRefundResponseSchema: GenMessage<FindRefundResponse> = /*@__PUR
   messageDesc(file_multihub_support_v1_merchant_refund_service, 4);
 
 /**
+ * ListMerchantRefundsRequest requests a page of a merchant's refunds.
+ *
+ * @generated from message multihub.support.v1.ListMerchantRefundsRequest
+ */
+export type ListMerchantRefundsRequest = Message<"multihub.support.v1.ListMerchantRefundsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the refunds.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * statuses restricts the list; empty means all.
+   *
+   * @generated from field: repeated multihub.payments.v1.RefundStatus statuses = 3;
+   */
+  statuses: RefundStatus[];
+
+  /**
+   * payment restricts the list to one payment.
+   *
+   * @generated from oneof multihub.support.v1.ListMerchantRefundsRequest.payment
+   */
+  payment: {
+    /**
+     * payment_c_id is the merchant's reference of the payment.
+     *
+     * @generated from field: string payment_c_id = 4;
+     */
+    value: string;
+    case: "paymentCId";
+  } | {
+    /**
+     * payment_h_id is the public id of the payment.
+     *
+     * @generated from field: string payment_h_id = 5;
+     */
+    value: string;
+    case: "paymentHId";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 6;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 7;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * limit is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 limit = 8;
+   */
+  limit: number;
+
+  /**
+   * cursor is the next_cursor of the previous page.
+   *
+   * @generated from field: string cursor = 9;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantRefundsRequest.
+ * Use `create(ListMerchantRefundsRequestSchema)` to create a new message.
+ */
+export const ListMerchantRefundsRequestSchema: GenMessage<ListMerchantRefundsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 5);
+
+/**
+ * ListMerchantRefundsResponse is a page of refunds.
+ *
+ * @generated from message multihub.support.v1.ListMerchantRefundsResponse
+ */
+export type ListMerchantRefundsResponse = Message<"multihub.support.v1.ListMerchantRefundsResponse"> & {
+  /**
+   * refunds are newest first.
+   *
+   * @generated from field: repeated multihub.support.v1.Refund refunds = 1;
+   */
+  refunds: Refund[];
+
+  /**
+   * next_cursor is empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantRefundsResponse.
+ * Use `create(ListMerchantRefundsResponseSchema)` to create a new message.
+ */
+export const ListMerchantRefundsResponseSchema: GenMessage<ListMerchantRefundsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 6);
+
+/**
+ * CreateRefundCommentRequest is a comment of a merchant.
+ *
+ * @generated from message multihub.support.v1.CreateRefundCommentRequest
+ */
+export type CreateRefundCommentRequest = Message<"multihub.support.v1.CreateRefundCommentRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the refund.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * operation_id is the idempotency key.
+   *
+   * @generated from field: string operation_id = 3;
+   */
+  operationId: string;
+
+  /**
+   * payload_hash is the hash of the request without its operation_id.
+   *
+   * @generated from field: string payload_hash = 4;
+   */
+  payloadHash: string;
+
+  /**
+   * refund is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.RefundReference refund = 5;
+   */
+  refund?: RefundReference | undefined;
+
+  /**
+   * body is the text.
+   *
+   * @generated from field: string body = 6;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.CreateRefundCommentRequest.
+ * Use `create(CreateRefundCommentRequestSchema)` to create a new message.
+ */
+export const CreateRefundCommentRequestSchema: GenMessage<CreateRefundCommentRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 7);
+
+/**
+ * CreateRefundCommentResponse holds the comment. A repetition gets the same.
+ *
+ * @generated from message multihub.support.v1.CreateRefundCommentResponse
+ */
+export type CreateRefundCommentResponse = Message<"multihub.support.v1.CreateRefundCommentResponse"> & {
+  /**
+   * comment is the stored comment.
+   *
+   * @generated from field: multihub.support.v1.RefundComment comment = 1;
+   */
+  comment?: RefundComment | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.CreateRefundCommentResponse.
+ * Use `create(CreateRefundCommentResponseSchema)` to create a new message.
+ */
+export const CreateRefundCommentResponseSchema: GenMessage<CreateRefundCommentResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 8);
+
+/**
+ * ListMerchantRefundCommentsRequest requests a page of the comments of a refund.
+ *
+ * @generated from message multihub.support.v1.ListMerchantRefundCommentsRequest
+ */
+export type ListMerchantRefundCommentsRequest = Message<"multihub.support.v1.ListMerchantRefundCommentsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the refund.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * refund is one of its identifiers.
+   *
+   * @generated from field: multihub.support.v1.RefundReference refund = 3;
+   */
+  refund?: RefundReference | undefined;
+
+  /**
+   * limit is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+
+  /**
+   * cursor is the next_cursor of the previous page.
+   *
+   * @generated from field: string cursor = 5;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantRefundCommentsRequest.
+ * Use `create(ListMerchantRefundCommentsRequestSchema)` to create a new message.
+ */
+export const ListMerchantRefundCommentsRequestSchema: GenMessage<ListMerchantRefundCommentsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 9);
+
+/**
+ * ListMerchantRefundCommentsResponse is a page of comments.
+ *
+ * @generated from message multihub.support.v1.ListMerchantRefundCommentsResponse
+ */
+export type ListMerchantRefundCommentsResponse = Message<"multihub.support.v1.ListMerchantRefundCommentsResponse"> & {
+  /**
+   * comments are oldest first.
+   *
+   * @generated from field: repeated multihub.support.v1.RefundComment comments = 1;
+   */
+  comments: RefundComment[];
+
+  /**
+   * next_cursor is empty on the last page.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListMerchantRefundCommentsResponse.
+ * Use `create(ListMerchantRefundCommentsResponseSchema)` to create a new message.
+ */
+export const ListMerchantRefundCommentsResponseSchema: GenMessage<ListMerchantRefundCommentsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 10);
+
+/**
  * MerchantRefundService does what the refund methods of the gateway ask for, for the merchant of the credential. A refund of
  * another merchant or environment is refused with 11001, like one that does not exist.
  *
@@ -244,6 +516,36 @@ export const MerchantRefundService: GenService<{
     methodKind: "unary";
     input: typeof FindRefundRequestSchema;
     output: typeof FindRefundResponseSchema;
+  },
+  /**
+   * ListMerchantRefunds lists the refunds of a merchant, newest first.
+   *
+   * @generated from rpc multihub.support.v1.MerchantRefundService.ListMerchantRefunds
+   */
+  listMerchantRefunds: {
+    methodKind: "unary";
+    input: typeof ListMerchantRefundsRequestSchema;
+    output: typeof ListMerchantRefundsResponseSchema;
+  },
+  /**
+   * CreateRefundComment adds a comment of the merchant to a refund, once per operation_id.
+   *
+   * @generated from rpc multihub.support.v1.MerchantRefundService.CreateRefundComment
+   */
+  createRefundComment: {
+    methodKind: "unary";
+    input: typeof CreateRefundCommentRequestSchema;
+    output: typeof CreateRefundCommentResponseSchema;
+  },
+  /**
+   * ListMerchantRefundComments lists the comments of a refund, oldest first.
+   *
+   * @generated from rpc multihub.support.v1.MerchantRefundService.ListMerchantRefundComments
+   */
+  listMerchantRefundComments: {
+    methodKind: "unary";
+    input: typeof ListMerchantRefundCommentsRequestSchema;
+    output: typeof ListMerchantRefundCommentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_support_v1_merchant_refund_service, 0);

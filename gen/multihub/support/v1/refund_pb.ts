@@ -12,13 +12,15 @@ import type { Money } from "../../common/v1/money_pb.ts";
 import { file_multihub_common_v1_money } from "../../common/v1/money_pb.ts";
 import type { RefundStatus } from "../../payments/v1/refund_pb.ts";
 import { file_multihub_payments_v1_refund } from "../../payments/v1/refund_pb.ts";
+import type { CommentAuthor } from "./ticket_comment_pb.ts";
+import { file_multihub_support_v1_ticket_comment } from "./ticket_comment_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/support/v1/refund.proto.
  */
 export const file_multihub_support_v1_refund: GenFile = /*@__PURE__*/
-  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKeAwoGUmVmdW5kEhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRjX2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYBSABKAkSFAoMcGF5bWVudF9jX2lkGAYgASgJEhQKDHBheW1lbnRfaF9pZBgHIAEoCRIpCgZhbW91bnQYCCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSMgoGc3RhdHVzGAkgASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEg4KBnJlYXNvbhgKIAEoCRIXCg9vcGVyYXRvcl9yZWFzb24YCyABKAkSLwoLY3JlYXRlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_refund]);
+  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKeAwoGUmVmdW5kEhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRjX2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYBSABKAkSFAoMcGF5bWVudF9jX2lkGAYgASgJEhQKDHBheW1lbnRfaF9pZBgHIAEoCRIpCgZhbW91bnQYCCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSMgoGc3RhdHVzGAkgASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEg4KBnJlYXNvbhgKIAEoCRIXCg9vcGVyYXRvcl9yZWFzb24YCyABKAkSLwoLY3JlYXRlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKWAQoNUmVmdW5kQ29tbWVudBISCgpjb21tZW50X2lkGAEgASgJEjIKBmF1dGhvchgCIAEoDjIiLm11bHRpaHViLnN1cHBvcnQudjEuQ29tbWVudEF1dGhvchIMCgRib2R5GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_refund, file_multihub_support_v1_ticket_comment]);
 
 /**
  * Refund is a merchant's request to give a deposit back to the customer, in whole or in part.
@@ -124,4 +126,46 @@ export type Refund = Message<"multihub.support.v1.Refund"> & {
  */
 export const RefundSchema: GenMessage<Refund> = /*@__PURE__*/
   messageDesc(file_multihub_support_v1_refund, 0);
+
+/**
+ * RefundComment is a part of the conversation about a refund.
+ *
+ * @generated from message multihub.support.v1.RefundComment
+ */
+export type RefundComment = Message<"multihub.support.v1.RefundComment"> & {
+  /**
+   * comment_id is the public h_id, a UUID.
+   *
+   * @generated from field: string comment_id = 1;
+   */
+  commentId: string;
+
+  /**
+   * author is the side that wrote it.
+   *
+   * @generated from field: multihub.support.v1.CommentAuthor author = 2;
+   */
+  author: CommentAuthor;
+
+  /**
+   * body is its text.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+
+  /**
+   * create_time is when it was written.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 4;
+   */
+  createTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.RefundComment.
+ * Use `create(RefundCommentSchema)` to create a new message.
+ */
+export const RefundCommentSchema: GenMessage<RefundComment> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund, 1);
 

@@ -4,9 +4,11 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { RefundChange } from "../../payments/v1/refund_pb.ts";
+import type { Environment } from "../../common/v1/environment_pb.ts";
+import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
+import type { RefundChange, RefundStatus } from "../../payments/v1/refund_pb.ts";
 import { file_multihub_payments_v1_refund } from "../../payments/v1/refund_pb.ts";
-import type { Refund } from "./refund_pb.ts";
+import type { Refund, RefundComment } from "./refund_pb.ts";
 import { file_multihub_support_v1_refund } from "./refund_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/refund_service.proto.
  */
 export const file_multihub_support_v1_refund_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCJPChlSZWNvcmRSZWZ1bmRDaGFuZ2VSZXF1ZXN0EjIKBmNoYW5nZRgBIAEoCzIiLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZnVuZENoYW5nZSIcChpSZWNvcmRSZWZ1bmRDaGFuZ2VSZXNwb25zZTK4AwoNUmVmdW5kU2VydmljZRJmCg1BcHByb3ZlUmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuQXBwcm92ZVJlZnVuZFJlc3BvbnNlEmMKDFJlamVjdFJlZnVuZBIoLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVzcG9uc2USYwoMQ2FuY2VsUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXNwb25zZRJ1ChJSZWNvcmRSZWZ1bmRDaGFuZ2USLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZFJlZnVuZENoYW5nZVJlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZFJlZnVuZENoYW5nZVJlc3BvbnNlYgZwcm90bzM", [file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
+  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCK8AQoSTGlzdFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIlwKE0xpc3RSZWZ1bmRzUmVzcG9uc2USLAoHcmVmdW5kcxgBIAMoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChNBbnN3ZXJSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRib2R5GAIgASgJIksKFEFuc3dlclJlZnVuZFJlc3BvbnNlEjMKB2NvbW1lbnQYASABKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQiVQoZTGlzdFJlZnVuZENvbW1lbnRzUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiawoaTGlzdFJlZnVuZENvbW1lbnRzUmVzcG9uc2USNAoIY29tbWVudHMYASADKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk8KGVJlY29yZFJlZnVuZENoYW5nZVJlcXVlc3QSMgoGY2hhbmdlGAEgASgLMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kQ2hhbmdlIhwKGlJlY29yZFJlZnVuZENoYW5nZVJlc3BvbnNlMvYFCg1SZWZ1bmRTZXJ2aWNlEmYKDUFwcHJvdmVSZWZ1bmQSKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFwcHJvdmVSZWZ1bmRSZXF1ZXN0GioubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVzcG9uc2USYwoMUmVqZWN0UmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5SZWplY3RSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5SZWplY3RSZWZ1bmRSZXNwb25zZRJjCgxDYW5jZWxSZWZ1bmQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNhbmNlbFJlZnVuZFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNhbmNlbFJlZnVuZFJlc3BvbnNlEmAKC0xpc3RSZWZ1bmRzEicubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kc1JlcXVlc3QaKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRzUmVzcG9uc2USYwoMQW5zd2VyUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXNwb25zZRJ1ChJMaXN0UmVmdW5kQ29tbWVudHMSLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEnUKElJlY29yZFJlZnVuZENoYW5nZRIuLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVxdWVzdBovLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
 
 /**
  * ApproveRefundRequest identifies a refund.
@@ -157,6 +159,195 @@ export const CancelRefundResponseSchema: GenMessage<CancelRefundResponse> = /*@_
   messageDesc(file_multihub_support_v1_refund_service, 5);
 
 /**
+ * ListRefundsRequest requests a page of a merchant's refunds.
+ *
+ * @generated from message multihub.support.v1.ListRefundsRequest
+ */
+export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the refunds.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment restricts the list; unspecified means both.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * statuses restricts the list; empty means all.
+   *
+   * @generated from field: repeated multihub.payments.v1.RefundStatus statuses = 3;
+   */
+  statuses: RefundStatus[];
+
+  /**
+   * page_size is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListRefundsRequest.
+ * Use `create(ListRefundsRequestSchema)` to create a new message.
+ */
+export const ListRefundsRequestSchema: GenMessage<ListRefundsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 6);
+
+/**
+ * ListRefundsResponse is a page of refunds.
+ *
+ * @generated from message multihub.support.v1.ListRefundsResponse
+ */
+export type ListRefundsResponse = Message<"multihub.support.v1.ListRefundsResponse"> & {
+  /**
+   * refunds are newest first.
+   *
+   * @generated from field: repeated multihub.support.v1.Refund refunds = 1;
+   */
+  refunds: Refund[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListRefundsResponse.
+ * Use `create(ListRefundsResponseSchema)` to create a new message.
+ */
+export const ListRefundsResponseSchema: GenMessage<ListRefundsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 7);
+
+/**
+ * AnswerRefundRequest is a comment of the operator.
+ *
+ * @generated from message multihub.support.v1.AnswerRefundRequest
+ */
+export type AnswerRefundRequest = Message<"multihub.support.v1.AnswerRefundRequest"> & {
+  /**
+   * refund_id is the public id.
+   *
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+
+  /**
+   * body is the text, 1 to 5,000 characters.
+   *
+   * @generated from field: string body = 2;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.AnswerRefundRequest.
+ * Use `create(AnswerRefundRequestSchema)` to create a new message.
+ */
+export const AnswerRefundRequestSchema: GenMessage<AnswerRefundRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 8);
+
+/**
+ * AnswerRefundResponse holds the comment.
+ *
+ * @generated from message multihub.support.v1.AnswerRefundResponse
+ */
+export type AnswerRefundResponse = Message<"multihub.support.v1.AnswerRefundResponse"> & {
+  /**
+   * comment is the stored comment.
+   *
+   * @generated from field: multihub.support.v1.RefundComment comment = 1;
+   */
+  comment?: RefundComment | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.AnswerRefundResponse.
+ * Use `create(AnswerRefundResponseSchema)` to create a new message.
+ */
+export const AnswerRefundResponseSchema: GenMessage<AnswerRefundResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 9);
+
+/**
+ * ListRefundCommentsRequest requests a page of the comments of a refund.
+ *
+ * @generated from message multihub.support.v1.ListRefundCommentsRequest
+ */
+export type ListRefundCommentsRequest = Message<"multihub.support.v1.ListRefundCommentsRequest"> & {
+  /**
+   * refund_id is the public id.
+   *
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+
+  /**
+   * page_size is 1 to 100; 0 means 25.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListRefundCommentsRequest.
+ * Use `create(ListRefundCommentsRequestSchema)` to create a new message.
+ */
+export const ListRefundCommentsRequestSchema: GenMessage<ListRefundCommentsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 10);
+
+/**
+ * ListRefundCommentsResponse is a page of comments.
+ *
+ * @generated from message multihub.support.v1.ListRefundCommentsResponse
+ */
+export type ListRefundCommentsResponse = Message<"multihub.support.v1.ListRefundCommentsResponse"> & {
+  /**
+   * comments are oldest first.
+   *
+   * @generated from field: repeated multihub.support.v1.RefundComment comments = 1;
+   */
+  comments: RefundComment[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.ListRefundCommentsResponse.
+ * Use `create(ListRefundCommentsResponseSchema)` to create a new message.
+ */
+export const ListRefundCommentsResponseSchema: GenMessage<ListRefundCommentsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 11);
+
+/**
  * RecordRefundChangeRequest holds a change.
  *
  * @generated from message multihub.support.v1.RecordRefundChangeRequest
@@ -175,7 +366,7 @@ export type RecordRefundChangeRequest = Message<"multihub.support.v1.RecordRefun
  * Use `create(RecordRefundChangeRequestSchema)` to create a new message.
  */
 export const RecordRefundChangeRequestSchema: GenMessage<RecordRefundChangeRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 6);
+  messageDesc(file_multihub_support_v1_refund_service, 12);
 
 /**
  * RecordRefundChangeResponse is empty.
@@ -190,7 +381,7 @@ export type RecordRefundChangeResponse = Message<"multihub.support.v1.RecordRefu
  * Use `create(RecordRefundChangeResponseSchema)` to create a new message.
  */
 export const RecordRefundChangeResponseSchema: GenMessage<RecordRefundChangeResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 7);
+  messageDesc(file_multihub_support_v1_refund_service, 13);
 
 /**
  * RefundService is how the operator decides about refunds.
@@ -228,6 +419,36 @@ export const RefundService: GenService<{
     methodKind: "unary";
     input: typeof CancelRefundRequestSchema;
     output: typeof CancelRefundResponseSchema;
+  },
+  /**
+   * ListRefunds lists the refunds of a merchant, newest first.
+   *
+   * @generated from rpc multihub.support.v1.RefundService.ListRefunds
+   */
+  listRefunds: {
+    methodKind: "unary";
+    input: typeof ListRefundsRequestSchema;
+    output: typeof ListRefundsResponseSchema;
+  },
+  /**
+   * AnswerRefund adds a comment of the operator to a refund. The merchant sees it, but not who wrote it.
+   *
+   * @generated from rpc multihub.support.v1.RefundService.AnswerRefund
+   */
+  answerRefund: {
+    methodKind: "unary";
+    input: typeof AnswerRefundRequestSchema;
+    output: typeof AnswerRefundResponseSchema;
+  },
+  /**
+   * ListRefundComments lists the comments of a refund, oldest first.
+   *
+   * @generated from rpc multihub.support.v1.RefundService.ListRefundComments
+   */
+  listRefundComments: {
+    methodKind: "unary";
+    input: typeof ListRefundCommentsRequestSchema;
+    output: typeof ListRefundCommentsResponseSchema;
   },
   /**
    * RecordRefundChange stores a status that a refund has entered. The payments service repeats it until it succeeds. A change

@@ -1,15 +1,19 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   ChargebackService,
+  type ListChargebacksRequest,
   type OpenChargebackRequest as OpenChargebackRequestProto,
 } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { boundedText } from '../../rpc/operator-text.ts'
+import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
+import { listChargebacksForOperator } from '../use-cases/list-chargebacks.ts'
 import { moveTo } from '../use-cases/move-chargeback.ts'
 import {
   type OpenChargebackDeps,
@@ -22,6 +26,7 @@ import { recordChargeback } from '../use-cases/record-chargeback.ts'
 const PERMISSIONS = {
   openChargeback: ['operator'],
   moveChargeback: ['operator'],
+  listChargebacks: ['operator', 'internal'],
   recordChargeback: ['payments'],
 } as const
 
@@ -37,6 +42,11 @@ export function createChargebackRpc(deps: OpenChargebackDeps): RpcService {
       const note = boundedText(request.note, 'note')
       const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
+    },
+    async listChargebacks(request) {
+      const page = { page_size: request.pageSize, page_token: request.pageToken }
+      const found = await listChargebacksForOperator(deps, operatorFilterFromProto(request), page)
+      return { chargebacks: found.items.map(chargebackToProto), nextPageToken: found.next_page_token }
     },
     async recordChargeback({ debit }) {
       await recordChargeback(deps, chargebackFromDebit(debit))
@@ -59,5 +69,14 @@ function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargeba
     reason_code: boundedText(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
     ...(deadlineAt ? { deadline_at: timestampDate(deadlineAt) } : {}),
     operation_id: boundedText(request.operationId, 'operation_id', OPERATION_ID_MAX),
+  }
+}
+
+function operatorFilterFromProto(request: ListChargebacksRequest): OperatorFilter {
+  const environment = ENVIRONMENTS.optional(request.environment, 'environment')
+  return {
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    ...(environment ? { environment } : {}),
+    statuses: request.statuses.map((one, place) => CHARGEBACK_STATUSES.required(one, `statuses.${place}`)),
   }
 }

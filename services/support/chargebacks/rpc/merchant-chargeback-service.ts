@@ -1,20 +1,41 @@
-import { MerchantChargebackService } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
+import {
+  type ListMerchantChargebacksRequest,
+  MerchantChargebackService,
+} from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
+import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { paymentFilter } from '../../refunds/rpc/refund-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
+import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
-import { type ChargebacksDeps, findChargeback } from '../use-cases/record-chargeback.ts'
+import { type ListChargebacksDeps, listChargebacks } from '../use-cases/list-chargebacks.ts'
+import { findChargeback } from '../use-cases/record-chargeback.ts'
 
 /** The callers that each RPC permits. */
-const PERMISSIONS = { findChargeback: ['gateway'] } as const
+const PERMISSIONS = { findChargeback: ['gateway'], listMerchantChargebacks: ['gateway'] } as const
 
 /** Serves the chargeback methods of the gateway. */
-export function createMerchantChargebackRpc({ chargebacks }: ChargebacksDeps): RpcService {
+export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcService {
   return rpcService(MerchantChargebackService, PERMISSIONS, {
     async findChargeback(request) {
       const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
-      const found = await findChargeback(chargebacks, { ...ownerFromProto(request), chargeback_id })
+      const found = await findChargeback(deps.chargebacks, { ...ownerFromProto(request), chargeback_id })
       return { chargeback: chargebackToProto(found) }
     },
+    async listMerchantChargebacks(request) {
+      const { items, next_cursor } = await listChargebacks(deps, filterFromProto(request), request)
+      return { chargebacks: items.map(chargebackToProto), nextCursor: next_cursor }
+    },
   })
+}
+
+function filterFromProto(request: ListMerchantChargebacksRequest): ResourceFilter<ChargebackStatus> {
+  return {
+    ...ownerFromProto(request),
+    statuses: request.statuses.map((one, place) => CHARGEBACK_STATUSES.required(one, `statuses.${place}`)),
+    ...paymentFilter(request.payment),
+    ...createdRange(request),
+  }
 }

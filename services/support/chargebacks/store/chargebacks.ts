@@ -1,6 +1,7 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
 import type { Owner } from '../../domain/support-resource.ts'
+import { listIndexes } from '../../store/list-indexes.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
 /** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */
@@ -10,6 +11,7 @@ export const CHARGEBACKS: CollectionSpec = {
   key: ['merchant_id', 'environment', 'chargeback_id'],
   indexes: {
     by_id: { fields: ['chargeback_id'], across_partitions: true },
+    ...listIndexes('chargeback_id'),
     ...EFFECT_INDEXES,
   },
 }

@@ -1,21 +1,48 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
+import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
+import { listRefunds } from '../use-cases/list-refunds.ts'
 import { findRefund } from '../use-cases/record-refund-change.ts'
 import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
-import { refundQueryFromProto, requestRefundRequestFromProto } from './refund-from-proto.ts'
+import {
+  refundCommentFromProto,
+  refundFilterFromProto,
+  refundQueryFromProto,
+  requestRefundRequestFromProto,
+} from './refund-from-proto.ts'
 
 /** The callers that each RPC permits. */
-const PERMISSIONS = { requestRefund: ['gateway'], findRefund: ['gateway'] } as const
+const PERMISSIONS = {
+  requestRefund: ['gateway'],
+  findRefund: ['gateway'],
+  listMerchantRefunds: ['gateway'],
+  createRefundComment: ['gateway'],
+  listMerchantRefundComments: ['gateway'],
+} as const
 
 /** Serves the refund methods of the gateway. */
-export function createMerchantRefundRpc(deps: RequestRefundDeps): RpcService {
+export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentDeps): RpcService {
   return rpcService(MerchantRefundService, PERMISSIONS, {
     async requestRefund(request) {
       return { refund: refundToProto(await requestRefund(deps, requestRefundRequestFromProto(request))) }
     },
     async findRefund(request) {
       return { refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))) }
+    },
+    async listMerchantRefunds(request) {
+      const { items, next_cursor } = await listRefunds(deps, refundFilterFromProto(request), request)
+      return { refunds: items.map(refundToProto), nextCursor: next_cursor }
+    },
+    async createRefundComment(request) {
+      const comment = await commentRefund(deps, refundCommentFromProto(request))
+      return { comment: refundCommentToProto(comment) }
+    },
+    async listMerchantRefundComments(request) {
+      const query = refundQueryFromProto(request)
+      const { items, next_cursor } = await listRefundComments(deps, query, request)
+      return { comments: items.map(refundCommentToProto), nextCursor: next_cursor }
     },
   })
 }

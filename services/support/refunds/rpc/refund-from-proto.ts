@@ -1,11 +1,19 @@
 import type {
+  CreateRefundCommentRequest,
+  ListMerchantRefundsRequest,
   RefundReference,
   RequestRefundRequest as RequestRefundRequestProto,
 } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
+import type { ListRefundsRequest } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
+import type { OperatorFilter, ResourceFilter } from '../../use-cases/list-resources.ts'
 import type { RefundQuery } from '../store/refunds.ts'
+import type { RefundCommentRequest } from '../use-cases/comment-refund.ts'
 import type { RequestRefundRequest } from '../use-cases/request-refund.ts'
 
 /** Maps a question for a merchant's refund. Throws 1005 without an identifier. */
@@ -30,5 +38,44 @@ export function requestRefundRequestFromProto(request: RequestRefundRequestProto
     payment_ref: payment.value,
     ...(amount === undefined ? {} : { amount }),
     reason,
+  }
+}
+
+/** Maps the filters of a merchant's list. Throws 9000 for an unknown status. */
+export function refundFilterFromProto(request: ListMerchantRefundsRequest): ResourceFilter<RefundStatus> {
+  return {
+    ...ownerFromProto(request),
+    statuses: request.statuses.map((one, place) => REFUND_STATUSES.required(one, `statuses.${place}`)),
+    ...paymentFilter(request.payment),
+    ...createdRange(request),
+  }
+}
+
+/** Maps the payment that restricts a list, if one does. */
+export function paymentFilter(
+  payment: ListMerchantRefundsRequest['payment'],
+): Pick<ResourceFilter<string>, 'payment'> {
+  if (payment.case === undefined) return {}
+  return { payment: { by: payment.case === 'paymentCId' ? 'c_id' : 'h_id', id: payment.value } }
+}
+
+/** Maps the filters of the operator's list. Throws 9000 for an unknown word. */
+export function operatorFilterFromProto(request: ListRefundsRequest): OperatorFilter {
+  const environment = ENVIRONMENTS.optional(request.environment, 'environment')
+  return {
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    ...(environment ? { environment } : {}),
+    statuses: request.statuses.map((one, place) => REFUND_STATUSES.required(one, `statuses.${place}`)),
+  }
+}
+
+/** Maps a merchant's comment. Throws 1005 for a required field without a value. */
+export function refundCommentFromProto(request: CreateRefundCommentRequest): RefundCommentRequest {
+  return {
+    ...ownerFromProto(request),
+    key: requiredText(request.operationId, 'operation_id'),
+    payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+    refund: refundQueryFromProto(request),
+    body: requiredText(request.body, 'body'),
   }
 }

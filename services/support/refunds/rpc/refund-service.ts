@@ -3,20 +3,30 @@ import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { boundedText } from '../../rpc/operator-text.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
+import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
+import { answerRefund, listAllRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
 import { approveRefund, closeRefund, type DecideRefundDeps } from '../use-cases/decide-refund.ts'
+import { listRefundsForOperator } from '../use-cases/list-refunds.ts'
 import { recordRefundChange } from '../use-cases/record-refund-change.ts'
+import { operatorFilterFromProto } from './refund-from-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
   approveRefund: ['operator'],
   rejectRefund: ['operator'],
   cancelRefund: ['operator'],
+  listRefunds: ['operator', 'internal'],
+  answerRefund: ['operator'],
+  listRefundComments: ['operator', 'internal'],
   recordRefundChange: ['payments'],
 } as const
 
+/** The longest comment, in characters (S1). */
+const COMMENT_MAX = 5_000
+
 /** Serves the operator's decisions about refunds, and the reports of payments. */
-export function createRefundRpc(deps: DecideRefundDeps): RpcService {
+export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): RpcService {
   const close = async (
     status: 'rejected' | 'canceled',
     { refundId, reason }: { readonly refundId: string; readonly reason: string },
@@ -32,6 +42,26 @@ export function createRefundRpc(deps: DecideRefundDeps): RpcService {
     },
     rejectRefund: (request) => close('rejected', request),
     cancelRefund: (request) => close('canceled', request),
+    async listRefunds(request) {
+      const { items, next_page_token } = await listRefundsForOperator(
+        deps,
+        operatorFilterFromProto(request),
+        {
+          ...{ page_size: request.pageSize, page_token: request.pageToken },
+        },
+      )
+      return { refunds: items.map(refundToProto), nextPageToken: next_page_token }
+    },
+    async answerRefund(request) {
+      const refund_id = requiredText(request.refundId, 'refund_id')
+      const body = boundedText(requiredText(request.body, 'body'), 'body', COMMENT_MAX)
+      return { comment: refundCommentToProto(await answerRefund(deps, refund_id, body)) }
+    },
+    async listRefundComments({ refundId, pageSize: page_size, pageToken: page_token }) {
+      const refund_id = requiredText(refundId, 'refund_id')
+      const page = await listAllRefundComments(deps, refund_id, { page_size, page_token })
+      return { comments: page.items.map(refundCommentToProto), nextPageToken: page.next_page_token }
+    },
     async recordRefundChange({ change }) {
       await recordRefundChange(deps, refundChangeFromProto(change))
       return {}

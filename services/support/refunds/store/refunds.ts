@@ -1,5 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import { listIndexes } from '../../store/list-indexes.ts'
 import type { Refund } from '../domain/refund.ts'
 
 /**
@@ -13,6 +14,7 @@ export const REFUNDS: CollectionSpec = {
   indexes: {
     by_h_id: { fields: ['merchant_id', 'environment', 'refund_id'] },
     by_id: { fields: ['refund_id'], across_partitions: true },
+    ...listIndexes('refund_id'),
     ...EFFECT_INDEXES,
   },
 }

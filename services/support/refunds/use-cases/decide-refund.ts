@@ -42,7 +42,10 @@ export async function closeRefund(
 }
 
 /** The refund of any merchant. Throws 11001 when there is none. */
-async function findAnyRefund({ refunds }: DecideRefundDeps, refund_id: string): Promise<Stored<Refund>> {
+export async function findAnyRefund(
+  { refunds }: Pick<DecideRefundDeps, 'refunds'>,
+  refund_id: string,
+): Promise<Stored<Refund>> {
   const refund = await findRefundById(refunds, refund_id)
   if (!refund) throw new PublicError(11001)
   return refund

@@ -1,0 +1,118 @@
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
+import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
+import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
+import { now } from '#lib/platform/time.ts'
+import type { CursorPage, CursorRequest } from '../../tickets/use-cases/list-tickets.ts'
+import { type Mutation, runMutation } from '../../tickets/use-cases/mutation.ts'
+import type { Refund } from '../domain/refund.ts'
+import type { RefundComment } from '../domain/refund-comment.ts'
+import { keyOfRefundComment } from '../store/refund-comments.ts'
+import type { RefundQuery } from '../store/refunds.ts'
+import { findAnyRefund } from './decide-refund.ts'
+import { findRefund } from './record-refund-change.ts'
+
+/** What comments on refunds need. */
+export interface RefundCommentDeps {
+  readonly refunds: Collection<Refund>
+  readonly refund_comments: Collection<RefundComment>
+  readonly idempotency: Idempotency
+  readonly keyring: Keyring
+}
+
+/** A merchant's comment. */
+export interface RefundCommentRequest extends Mutation {
+  readonly refund: RefundQuery
+  readonly body: string
+}
+
+/** The merchant's `refund.comment.create`, once per operation (S3). Throws 1013, and 11001 for a refund that it does not have. */
+export async function commentRefund(
+  deps: RefundCommentDeps,
+  request: RefundCommentRequest,
+): Promise<Stored<RefundComment>> {
+  const comment_id = await runMutation(deps.idempotency, 'refund.comment.create', request, async (id) => {
+    const refund = await findRefund(deps.refunds, request.refund)
+    const written = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
+    await storeComment(deps, refund, written)
+    return written.comment_id
+  })
+  const { merchant_id, environment, refund_id } = await findRefund(deps.refunds, request.refund)
+  const key = keyOfRefundComment({ merchant_id, environment, refund_id, comment_id })
+  const comment = await deps.refund_comments.get(key)
+  if (!comment) throw new Error(`the comment ${comment_id} of a finished operation is gone`)
+  return comment
+}
+
+/** The operator's answer, which the merchant sees. Throws 11001 for an unknown refund. */
+export async function answerRefund(
+  deps: RefundCommentDeps,
+  refund_id: string,
+  body: string,
+): Promise<Stored<RefundComment>> {
+  const refund = await findAnyRefund(deps, refund_id)
+  return storeComment(deps, refund, { comment_id: uuidv7(), author: 'support', body })
+}
+
+async function storeComment(
+  { refund_comments }: RefundCommentDeps,
+  { merchant_id, environment, refund_id }: Refund,
+  written: Pick<RefundComment, 'comment_id' | 'author' | 'body'>,
+): Promise<Stored<RefundComment>> {
+  const comment = { merchant_id, environment, refund_id, ...written, created_at: now() }
+  return (await insertOrGet(refund_comments, keyOfRefundComment(comment), comment)).stored
+}
+
+/**
+ * The merchant's `refund.comments.list`: oldest first (S6). Throws 11001, and 9000 for a limit outside 1 to 100 and for a cursor
+ * of another list.
+ */
+export async function listRefundComments(
+  deps: RefundCommentDeps,
+  query: RefundQuery,
+  { limit, cursor }: CursorRequest,
+): Promise<CursorPage<Stored<RefundComment>>> {
+  const size = checkPageSize(limit)
+  const { merchant_id, environment, refund_id } = await findRefund(deps.refunds, query)
+  const owner = { merchant_id, environment, refund_id }
+  const scope = { list: 'refund.comments.list', ...owner }
+  const position = openCursor(deps.keyring, scope, cursor, { created_at: 'instant', comment_id: 'text' })
+  const found = await deps.refund_comments.find('by_created', rangeOf(owner), {
+    limit: size + 1,
+    ...(position ? { after: { ...owner, ...position } } : {}),
+  })
+  const items = found.slice(0, size)
+  const last = found.length > size ? items.at(-1) : undefined
+  if (!last) return { items, next_cursor: '' }
+  const { created_at, comment_id } = last
+  return { items, next_cursor: sealCursor(deps.keyring, scope, { created_at, comment_id }) }
+}
+
+/** The operator's list of the comments of a refund, oldest first. Throws 11001 for an unknown refund. */
+export async function listAllRefundComments(
+  deps: RefundCommentDeps,
+  id: string,
+  page: PageRequest,
+): Promise<{ readonly items: readonly Stored<RefundComment>[]; readonly next_page_token: string }> {
+  const { merchant_id, environment, refund_id } = await findAnyRefund(deps, id)
+  const owner = { merchant_id, environment, refund_id }
+  return readPage<RefundComment>(
+    {
+      ...{ collection: deps.refund_comments, index: 'by_created', range: rangeOf(owner), token_scope: owner },
+      position: { created_at: 'instant', comment_id: 'text' },
+    },
+    page,
+  )
+}
+
+function rangeOf({
+  merchant_id,
+  environment,
+  refund_id,
+}: Pick<RefundComment, 'merchant_id' | 'environment' | 'refund_id'>): Range {
+  return { equals: [merchant_id, environment, refund_id] }
+}
