@@ -12,7 +12,16 @@ export async function cpuTime(pid: number): Promise<number> {
 }
 
 /** The resident memory of a process, in megabytes. */
-export async function residentMemory(pid: number): Promise<number> {
+export function residentMemory(pid: number): Promise<number> {
+  return memoryOf(pid, 'VmRSS')
+}
+
+/** The resident memory of a process without mapped files, such as those of the embedded store, in megabytes. */
+export function ownMemory(pid: number): Promise<number> {
+  return memoryOf(pid, 'RssAnon')
+}
+
+async function memoryOf(pid: number, field: string): Promise<number> {
   const text = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(text)?.[1]) / 1_024
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1]) / 1_024
 }

@@ -13,6 +13,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   payment: () => import('./payment.ts'),
   sweeper: () => import('./sweeper.ts'),
   notifier: () => import('./notifier.ts'),
+  'notifier-crash': () => import('./notifier-crash.ts'),
+  'notifier-backlog': () => import('./notifier-backlog.ts'),
   'notifier-fairness': () => import('./notifier-fairness.ts'),
   start: () => import('./start.ts'),
 }

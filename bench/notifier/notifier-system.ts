@@ -17,6 +17,8 @@ const EVENT = 'payment.completed'
 
 /** The merchants and the notifier in this process, with a merchant and an endpoint for each receiver. */
 export interface NotifierSystem {
+  /** The merchant of each receiver. */
+  readonly merchant_ids: readonly string[]
   /** Publishes an event of a payment with this `c_id` for a receiver, and resolves when the notifier has stored it. */
   publish(receiver: number, c_id: string): Promise<void>
   /** Whether no delivery waits for an attempt any more. */
@@ -26,9 +28,13 @@ export interface NotifierSystem {
   stop(): Promise<void>
 }
 
-/** Starts the system, on embedded files, as `npm start` runs it. */
-export async function startNotifierSystem(urls: readonly string[]): Promise<NotifierSystem> {
-  const roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
+/** Starts the system, on embedded files, as `npm start` runs it. The data in `directory` is used again and kept. */
+export async function startNotifierSystem(
+  urls: readonly string[],
+  directory?: string,
+): Promise<NotifierSystem> {
+  const variables = { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' }
+  const roles = await startRoles([merchants, notifier], variables, directory)
   const publisher = await createPublisher(roles.bus)
   const deliveries = roles.client(DeliveryService, 'operator')
   const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))
@@ -56,6 +62,7 @@ export async function startNotifierSystem(urls: readonly string[]): Promise<Noti
   }
 
   return {
+    merchant_ids,
     async publish(receiver, c_id) {
       const merchantId = merchant_ids[receiver % merchant_ids.length] ?? ''
       const paymentId = uuidv7()

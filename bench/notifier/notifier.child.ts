@@ -1,8 +1,18 @@
 import { startNotifierSystem } from './notifier-system.ts'
-import { type EventLoad, newReference, RECEIVERS_VARIABLE, runLoad, type STOP } from './sender.ts'
+import {
+  DIRECTORY_VARIABLE,
+  type EventLoad,
+  newReference,
+  RECEIVERS_VARIABLE,
+  runLoad,
+  type STOP,
+} from './sender.ts'
 
 /** The notifier with everything that a callback needs: stored event, stored delivery, receipt, attempt, recorded result. */
-const system = await startNotifierSystem(JSON.parse(process.env[RECEIVERS_VARIABLE] ?? '[]'))
+const system = await startNotifierSystem(
+  JSON.parse(process.env[RECEIVERS_VARIABLE] ?? '[]'),
+  process.env[DIRECTORY_VARIABLE],
+)
 
 async function send(load: EventLoad): Promise<number> {
   const began_ms = performance.now()

@@ -71,6 +71,6 @@ async function start({ healthy, silent }: ReceiverCounts): Promise<object> {
 
 process.on('message', (message: { start?: ReceiverCounts; count?: true }) => {
   if (message.start !== undefined) void start(message.start).then((urls) => process.send?.(urls))
-  else process.send?.(message.count ? { received: latencies_ms.length } : report())
+  else process.send?.(message.count ? delivery_ids.size : report())
 })
 process.send?.('ready')

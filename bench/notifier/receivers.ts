@@ -14,8 +14,8 @@ export interface Receivers {
   readonly healthy: readonly string[]
   /** Receivers that accept a callback and never answer. */
   readonly silent: readonly string[]
-  /** The callbacks that arrived since the last report. */
-  count(): Promise<number>
+  /** The different deliveries that arrived since the last report. */
+  countAll(): Promise<number>
   report(): Promise<ReceiverReport>
   stop(): void
 }
@@ -26,7 +26,7 @@ export async function startReceivers(healthy: number, silent = 0): Promise<Recei
   const urls = (await child.request({ start: { healthy, silent } })) as Pick<Receivers, 'healthy' | 'silent'>
   return {
     ...urls,
-    count: async () => ((await child.request({ count: true })) as ReceiverReport).received,
+    countAll: async () => (await child.request({ count: true })) as number,
     report: async () => (await child.request({})) as ReceiverReport,
     stop: child.kill,
   }

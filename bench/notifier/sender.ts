@@ -23,6 +23,8 @@ export interface SendReport {
 
 /** The variable with the URLs of the receivers, as a JSON array. */
 export const RECEIVERS_VARIABLE = 'BENCH_RECEIVERS'
+/** The variable with the directory of the data, if it is kept. */
+export const DIRECTORY_VARIABLE = 'BENCH_DIRECTORY'
 
 /** Calls `act` with each number from 0 and its receiver, within the limits of the load. */
 export async function runLoad(

@@ -32,12 +32,13 @@ export interface TestRoles extends AsyncDisposable {
   announceStop(): void
 }
 
-/** Starts roles in the given order, with their data in a new directory. */
+/** Starts roles in the given order, with their data in `kept_directory`, or in a new one that is deleted at the end. */
 export async function startRoles(
   roles: readonly Role[],
   variables: Readonly<Record<string, string>>,
+  kept_directory?: string,
 ): Promise<TestRoles> {
-  const directory = await mkdtemp(join(tmpdir(), 'multihub-roles-'))
+  const directory = kept_directory ?? (await mkdtemp(join(tmpdir(), 'multihub-roles-')))
   const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
   const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
@@ -53,7 +54,7 @@ export async function startRoles(
     await bus.close()
     rpc.close()
     for (const store of stores.values()) await store.close()
-    await rm(directory, { recursive: true, force: true })
+    if (kept_directory === undefined) await rm(directory, { recursive: true, force: true })
   }
 
   for (const role of roles) {
