@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { chownSync, cpSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 
 import { extname, join, resolve } from 'node:path'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
@@ -9,6 +19,10 @@ import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
  * Node.js in `ROOT/nodejs/bin/node`. The Dockerfile runs it with the root `/`; without a container engine the same folder
  * can be started where it is. The folder cannot be moved afterwards: the compile cache knows its files by their paths.
  */
+interface BillOfMaterials {
+  readonly components: readonly object[]
+}
+
 const PROJECT = resolve(import.meta.dirname, '../..')
 const PRODUCT = [
   'main.ts',
@@ -59,6 +73,7 @@ const app = join(root, 'app')
 step('copy the product', copyProduct)
 step('install the dependencies', () => npm(app, ['ci', '--omit=dev', '--ignore-scripts']))
 step('install Node.js', installNode)
+step('list the components', writeComponents)
 step('remove what never runs', () => prune(join(app, 'node_modules')))
 step('compile', warmCompileCache)
 
@@ -87,6 +102,27 @@ function installNode(): void {
   mkdirSync(join(root, 'nodejs/bin'), { recursive: true })
   cpSync(join(installed, 'bin/node'), join(root, 'nodejs/bin/node'))
   cpSync(join(installed, 'LICENSE'), join(root, 'nodejs/LICENSE'))
+}
+
+/**
+ * Writes a bill of materials (CycloneDX): every installed package and Node.js, with licence and hash. npm would miss the
+ * packages for development, so the product forgets them.
+ */
+function writeComponents(): void {
+  const folder = join(root, 'nodejs/install')
+  const { devDependencies, scripts, ...manifest } = JSON.parse(
+    readFileSync(join(app, 'package.json'), 'utf8'),
+  )
+  writeFileSync(join(app, 'package.json'), JSON.stringify(manifest, undefined, 2))
+  rmSync(join(app, 'package-lock.json'))
+  const [product, runtime] = [app, folder].map((path): BillOfMaterials => {
+    const words = ['sbom', '--sbom-format=cyclonedx']
+    const { status, stdout } = spawnSync('npm', words, { cwd: path, stdio: ['ignore', 'pipe', 2] })
+    if (status !== 0) fail(`npm ${words.join(' ')} failed in ${path}`)
+    return JSON.parse(stdout.toString())
+  })
+  const bill = { ...product, components: [...(product?.components ?? []), ...(runtime?.components ?? [])] }
+  writeFileSync(join(app, 'sbom.cdx.json'), JSON.stringify(bill))
   rmSync(folder, { recursive: true })
 }
 

@@ -16,6 +16,16 @@ import { testWith } from '../../test/support/needs.ts'
 const BASE = { bytes: 25e6, packed_bytes: 11e6 }
 const DOCKERFILE = readFileSync(join(import.meta.dirname, 'Dockerfile'), 'utf8')
 const NONROOT = 65_532
+/** Licences without conditions on the code that uses the package. */
+const PERMISSIVE = /^(0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|ISC|MIT|Unlicense)$/
+
+/** One entry of the bill of materials. */
+interface Component {
+  readonly name: string
+  readonly version: string
+  readonly licenses?: readonly { readonly license?: { readonly id: string }; readonly expression?: string }[]
+  readonly hashes?: readonly { readonly content: string }[]
+}
 
 let root: string
 let files: readonly string[]
@@ -52,6 +62,29 @@ test('the image has the code of all roles compiled, and nothing of tests and dev
   expect(files.filter((file) => /\.(test|suite|fixture|child)\.ts$|\.d\.ts$|\.map$/.test(file))).toEqual([])
   const compiled = files.filter((file) => file.startsWith('app/.cache/v24'))
   expect(compiled.length).toBeGreaterThan(500)
+})
+
+test('the bill of materials has every package with a licence that permits its use, and Node.js with its hash', () => {
+  const { components } = JSON.parse(readFileSync(join(root, 'app/sbom.cdx.json'), 'utf8'))
+  const named = (components as Component[]).map(({ name, version }) => `${name}@${version}`)
+  const packages = files.filter((file) => /node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file))
+  expect(packages.length).toBeGreaterThan(80)
+  const installed = packages.map((file) => {
+    const { name, version } = JSON.parse(readFileSync(join(root, file), 'utf8'))
+    return `${name}@${version}`
+  })
+  expect(installed.filter((one) => !named.includes(one))).toEqual([])
+  const others = (components as Component[]).filter(({ licenses }) => {
+    const licence = licenses?.[0]?.license?.id ?? licenses?.[0]?.expression ?? 'none'
+    return !licence.split(/[() ]|AND|OR/).every((one) => one === '' || PERMISSIVE.test(one))
+  })
+  expect(others).toEqual([])
+  const runtime = (components as Component[]).find(({ name }) => name === `node-linux-${process.arch}`)
+  const { integrity } = JSON.parse(readFileSync('scripts/runtime/package-lock.json', 'utf8')).packages[
+    `node_modules/node-linux-${process.arch}`
+  ]
+  const hash = Buffer.from(runtime?.hashes?.[0]?.content ?? '', 'hex').toString('base64')
+  expect(`sha512-${hash}`).toBe(integrity)
 })
 
 test('every image is named with its digest', () => {
