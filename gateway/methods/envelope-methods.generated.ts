@@ -7,6 +7,7 @@ import { attachmentStatus } from './attachment-status.ts'
 import { balanceGet } from './balance-get.ts'
 import { chargebackGet } from './chargeback-get.ts'
 import { chargebackList } from './chargeback-list.ts'
+import { chargebackSummary } from './chargeback-summary.ts'
 import { gatewayPing } from './gateway-ping.ts'
 import type { PublicMethod } from './method.ts'
 import { paymentIn } from './payment-in.ts'
@@ -18,6 +19,7 @@ import { refundCommentsList } from './refund-comments-list.ts'
 import { refundGet } from './refund-get.ts'
 import { refundList } from './refund-list.ts'
 import { refundRequest } from './refund-request.ts'
+import { refundSummary } from './refund-summary.ts'
 import { ticketCommentCreate } from './ticket-comment-create.ts'
 import { ticketCommentUpdate } from './ticket-comment-update.ts'
 import { ticketCommentsList } from './ticket-comments-list.ts'
@@ -48,10 +50,12 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   refundRequest,
   refundGet,
   refundList,
+  refundSummary,
   refundCommentCreate,
   refundCommentsList,
   chargebackGet,
   chargebackList,
+  chargebackSummary,
   attachmentPrepare,
   attachmentFinalize,
   attachmentStatus,

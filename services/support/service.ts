@@ -1,10 +1,12 @@
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
 import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
 import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
@@ -16,7 +18,9 @@ import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.t
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
 import { keyOfRefund } from './refunds/store/refunds.ts'
 import { openSupportStore } from './store/support-store.ts'
+import type { PeriodCounts } from './tickets/domain/count-periods.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
+import type { CountedResource } from './tickets/domain/transition.ts'
 import { bindCountStatus } from './tickets/effects/count-status.ts'
 import { bindForgetCount } from './tickets/effects/forget-count.ts'
 import { bindStoreComment } from './tickets/effects/store-comment.ts'
@@ -31,27 +35,25 @@ export const role: Role = {
   settings: {},
   async start(context) {
     const store = await openSupportStore(await context.openStore())
-    const { tickets, comments, ticket_counts, refunds, refund_comments, chargebacks } = store
+    const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
     const idempotency = createIdempotency(store.idempotency_records)
     const payment_refunds = context.clientOf(PaymentRefundService)
     const publisher = await createPublisher(context.bus)
     const { clock_guard } = context
     const ticket_runner = createEffectRunner<Ticket>({
       ...{ collection: tickets, clock_guard, keyOf: keyOfTicket },
-      effects: [
-        bindStoreComment(comments),
-        bindCountStatus(ticket_counts),
-        bindForgetCount(ticket_counts),
-        bindPublishEvent(publisher),
-      ],
+      effects: [bindStoreComment(comments), ...summarizedEffects<Ticket>(ticket_counts, publisher)],
     })
     const refund_runner = createEffectRunner<Refund>({
       ...{ collection: refunds, clock_guard, keyOf: keyOfRefund },
-      effects: [bindPublishEvent(publisher)],
+      effects: summarizedEffects(refund_counts, publisher),
     })
     const chargeback_runner = createEffectRunner<Chargeback>({
       ...{ collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
-      effects: [bindReturnAmount(payment_refunds), bindPublishEvent(publisher)],
+      effects: [
+        bindReturnAmount(payment_refunds),
+        ...summarizedEffects<Chargeback>(chargeback_counts, publisher),
+      ],
     })
     const ticket_deps = {
       ...{ tickets, comments, ticket_counts, runner: ticket_runner, idempotency },
@@ -59,11 +61,12 @@ export const role: Role = {
       attachments: context.clientOf(AttachmentService),
     }
     const refund_deps = {
-      ...{ refunds, refund_comments, runner: refund_runner, idempotency },
+      ...{ refunds, refund_counts, runner: refund_runner, idempotency },
+      refund_comments: store.refund_comments,
       ...{ payments: payment_refunds, keyring: context.keyring },
     }
     const chargeback_deps = {
-      ...{ chargebacks, runner: chargeback_runner, idempotency },
+      ...{ chargebacks, chargeback_counts, runner: chargeback_runner, idempotency },
       ...{ payments: payment_refunds, keyring: context.keyring },
     }
     return {
@@ -89,4 +92,12 @@ export const role: Role = {
       },
     }
   },
+}
+
+/** Binds the effects that every resource has: the counts of its summary, and its events. */
+function summarizedEffects<D extends CountedResource>(
+  counts: Collection<PeriodCounts>,
+  publisher: Publisher,
+): readonly BoundEffect<D>[] {
+  return [bindCountStatus<D>(counts), bindForgetCount<D>(counts), bindPublishEvent<D>(publisher)]
 }

@@ -160,6 +160,48 @@ describe.each(['refund', 'chargeback'] as const)('%s.list', (resource) => {
   })
 })
 
+// S11
+describe.each(['refund', 'chargeback'] as const)('%s.summary', (resource) => {
+  const words = () => (resource === 'refund' ? REFUND_WORDS : CHARGEBACK_WORDS)
+  const summary = async (params: object, of = shop): Promise<object> =>
+    (await of.call(`${resource}.summary`, params)).body.result
+  const countsOf = (items: readonly Item[]): object => {
+    const counts = words().map((word) => [word, items.filter(({ status }) => status === word).length])
+    return { by_status: Object.fromEntries(counts) }
+  }
+
+  test('counts every status, within any bounds', async () => {
+    const items = all[resource]
+    const times = items.map(({ created_at }) => created_at)
+    const bounds = [times[0], times.at(-1), times[Math.floor(times.length / 2)], '2026-01-01T00:00:00Z']
+    expect(await summary({})).toEqual(countsOf(items))
+    for (const created_from of bounds) {
+      const from = Date.parse(created_from ?? '')
+      expect(await summary({ created_from })).toEqual(
+        countsOf(items.filter(({ created_at }) => Date.parse(created_at) >= from)),
+      )
+      expect(await summary({ created_to: created_from })).toEqual(
+        countsOf(items.filter(({ created_at }) => Date.parse(created_at) < from)),
+      )
+    }
+  })
+
+  test('counts nothing of another merchant', async () => {
+    expect(await summary({}, await system.newMerchant())).toEqual(countsOf([]))
+  })
+})
+
+test('a change of status is counted as soon as it was answered', async () => {
+  const other = await system.newMerchant()
+  const { c_id } = await other.deposit()
+  const params = { identifiers: { c_id: randomUUID() }, payment: { c_id } }
+  const { body } = await other.call('refund.request', params)
+  const summary = async () => (await other.call('refund.summary', {})).body.result.by_status
+  expect(await summary()).toMatchObject({ pending: 1, canceled: 0 })
+  await system.operator(RefundService).cancelRefund({ refundId: body.result.identifiers.h_id })
+  expect(await summary()).toMatchObject({ pending: 0, canceled: 1 })
+})
+
 const REFUND_WORDS = ['pending', 'approved', 'rejected', 'canceled', 'completed', 'failed']
 const CHARGEBACK_WORDS = ['open', 'under_review', 'won', 'lost', 'accepted']
 

@@ -3,8 +3,9 @@ import type { IndexSpec } from '#lib/platform/store/store.ts'
 const OWNER = ['merchant_id', 'environment'] as const
 
 /**
- * The indexes of a collection of refunds or chargebacks: one for each way in which a list can be restricted, newest first, and
- * those of one millisecond by the id in `id_field` (S6). A payment has few of them, so its list needs no order.
+ * The indexes of lists and summaries of a collection of refunds or chargebacks: one for each way in which a list can be
+ * restricted, newest first, and those of one millisecond by the id in `id_field` (S6). A payment has few of them, so its list
+ * needs no order.
  */
 export function listIndexes(id_field: string): Readonly<Record<string, IndexSpec>> {
   const order = ['created_at', id_field]
@@ -14,5 +15,6 @@ export function listIndexes(id_field: string): Readonly<Record<string, IndexSpec
     list_payment_c_id: { fields: [...OWNER, 'payment.c_id'] },
     list_payment_h_id: { fields: [...OWNER, 'payment.h_id'] },
     by_created: { fields: ['merchant_id', 'created_at'] },
+    by_uncounted: { fields: [...OWNER, 'uncounted_since'], where: 'uncounted_since' },
   }
 }

@@ -20,7 +20,9 @@ export interface SupportStore {
   readonly ticket_counts: Collection<PeriodCounts>
   readonly refunds: Collection<Refund>
   readonly refund_comments: Collection<RefundComment>
+  readonly refund_counts: Collection<PeriodCounts>
   readonly chargebacks: Collection<Chargeback>
+  readonly chargeback_counts: Collection<PeriodCounts>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
@@ -33,7 +35,12 @@ export async function openSupportStore(store: Store): Promise<SupportStore> {
     ticket_counts: await store.collection<PeriodCounts>(PERIOD_COUNTS),
     refunds: await store.collection<Refund>(REFUNDS),
     refund_comments: await store.collection<RefundComment>(REFUND_COMMENTS),
+    refund_counts: await store.collection<PeriodCounts>({ ...PERIOD_COUNTS, name: 'refund_counts' }),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
+    chargeback_counts: await store.collection<PeriodCounts>({
+      ...PERIOD_COUNTS,
+      name: 'chargeback_counts',
+    }),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

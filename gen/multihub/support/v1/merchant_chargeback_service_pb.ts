@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/merchant_chargeback_service.proto.
  */
 export const file_multihub_support_v1_merchant_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CjVtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSJ5ChVGaW5kQ2hhcmdlYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNY2hhcmdlYmFja19pZBgDIAEoCSJNChZGaW5kQ2hhcmdlYmFja1Jlc3BvbnNlEjMKCmNoYXJnZWJhY2sYASABKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2si4AIKHkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIWCgxwYXltZW50X2NfaWQYBCABKAlIABIWCgxwYXltZW50X2hfaWQYBSABKAlIABIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxpbWl0GAggASgFEg4KBmN1cnNvchgJIAEoCUIJCgdwYXltZW50ImwKH0xpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVzcG9uc2USNAoLY2hhcmdlYmFja3MYASADKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2sSEwoLbmV4dF9jdXJzb3IYAiABKAkyjQIKGU1lcmNoYW50Q2hhcmdlYmFja1NlcnZpY2USaQoORmluZENoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuRmluZENoYXJnZWJhY2tSZXNwb25zZRKEAQoXTGlzdE1lcmNoYW50Q2hhcmdlYmFja3MSMy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVxdWVzdBo0Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50Q2hhcmdlYmFja3NSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_support_v1_chargeback]);
+  fileDesc("CjVtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSJ5ChVGaW5kQ2hhcmdlYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNY2hhcmdlYmFja19pZBgDIAEoCSJNChZGaW5kQ2hhcmdlYmFja1Jlc3BvbnNlEjMKCmNoYXJnZWJhY2sYASABKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2si4AIKHkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIWCgxwYXltZW50X2NfaWQYBCABKAlIABIWCgxwYXltZW50X2hfaWQYBSABKAlIABIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxpbWl0GAggASgFEg4KBmN1cnNvchgJIAEoCUIJCgdwYXltZW50ImwKH0xpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVzcG9uc2USNAoLY2hhcmdlYmFja3MYASADKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2sSEwoLbmV4dF9jdXJzb3IYAiABKAkiygEKG1N1bW1hcml6ZUNoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIwCgxjcmVhdGVkX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlcKD0NoYXJnZWJhY2tDb3VudBI1CgZzdGF0dXMYASABKA4yJS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2tTdGF0dXMSDQoFY291bnQYAiABKAMiVAocU3VtbWFyaXplQ2hhcmdlYmFja3NSZXNwb25zZRI0CgZjb3VudHMYASADKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2tDb3VudDKKAwoZTWVyY2hhbnRDaGFyZ2ViYWNrU2VydmljZRJpCg5GaW5kQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuRmluZENoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kQ2hhcmdlYmFja1Jlc3BvbnNlEnsKFFN1bW1hcml6ZUNoYXJnZWJhY2tzEjAubXVsdGlodWIuc3VwcG9ydC52MS5TdW1tYXJpemVDaGFyZ2ViYWNrc1JlcXVlc3QaMS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlN1bW1hcml6ZUNoYXJnZWJhY2tzUmVzcG9uc2UShAEKF0xpc3RNZXJjaGFudENoYXJnZWJhY2tzEjMubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0TWVyY2hhbnRDaGFyZ2ViYWNrc1JlcXVlc3QaNC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudENoYXJnZWJhY2tzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_support_v1_chargeback]);
 
 /**
  * FindChargebackRequest identifies a chargeback of a merchant.
@@ -189,6 +189,97 @@ export const ListMerchantChargebacksResponseSchema: GenMessage<ListMerchantCharg
   messageDesc(file_multihub_support_v1_merchant_chargeback_service, 3);
 
 /**
+ * SummarizeChargebacksRequest selects the chargebacks to count.
+ *
+ * @generated from message multihub.support.v1.SummarizeChargebacksRequest
+ */
+export type SummarizeChargebacksRequest = Message<"multihub.support.v1.SummarizeChargebacksRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the chargebacks.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 3;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 4;
+   */
+  createdTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeChargebacksRequest.
+ * Use `create(SummarizeChargebacksRequestSchema)` to create a new message.
+ */
+export const SummarizeChargebacksRequestSchema: GenMessage<SummarizeChargebacksRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_chargeback_service, 4);
+
+/**
+ * ChargebackCount is the number of chargebacks in a status.
+ *
+ * @generated from message multihub.support.v1.ChargebackCount
+ */
+export type ChargebackCount = Message<"multihub.support.v1.ChargebackCount"> & {
+  /**
+   * status is the status.
+   *
+   * @generated from field: multihub.support.v1.ChargebackStatus status = 1;
+   */
+  status: ChargebackStatus;
+
+  /**
+   * count is how many are in it.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message multihub.support.v1.ChargebackCount.
+ * Use `create(ChargebackCountSchema)` to create a new message.
+ */
+export const ChargebackCountSchema: GenMessage<ChargebackCount> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_chargeback_service, 5);
+
+/**
+ * SummarizeChargebacksResponse holds the counts.
+ *
+ * @generated from message multihub.support.v1.SummarizeChargebacksResponse
+ */
+export type SummarizeChargebacksResponse = Message<"multihub.support.v1.SummarizeChargebacksResponse"> & {
+  /**
+   * counts has every status.
+   *
+   * @generated from field: repeated multihub.support.v1.ChargebackCount counts = 1;
+   */
+  counts: ChargebackCount[];
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeChargebacksResponse.
+ * Use `create(SummarizeChargebacksResponseSchema)` to create a new message.
+ */
+export const SummarizeChargebacksResponseSchema: GenMessage<SummarizeChargebacksResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_chargeback_service, 6);
+
+/**
  * MerchantChargebackService does what the chargeback methods of the gateway ask for, for the merchant of the credential. A
  * chargeback of another merchant or environment is refused with 12001, like one that does not exist.
  *
@@ -204,6 +295,16 @@ export const MerchantChargebackService: GenService<{
     methodKind: "unary";
     input: typeof FindChargebackRequestSchema;
     output: typeof FindChargebackResponseSchema;
+  },
+  /**
+   * SummarizeChargebacks counts the chargebacks of a merchant by status.
+   *
+   * @generated from rpc multihub.support.v1.MerchantChargebackService.SummarizeChargebacks
+   */
+  summarizeChargebacks: {
+    methodKind: "unary";
+    input: typeof SummarizeChargebacksRequestSchema;
+    output: typeof SummarizeChargebacksResponseSchema;
   },
   /**
    * ListMerchantChargebacks lists the chargebacks of a merchant, newest first.

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/merchant_refund_service.proto.
  */
 export const file_multihub_support_v1_merchant_refund_service: GenFile = /*@__PURE__*/
-  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1JlZnVuZFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIqgCChRSZXF1ZXN0UmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EgwKBGNfaWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhYKDHBheW1lbnRfY19pZBgGIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgHIAEoCUgAEhMKBmFtb3VudBgIIAEoA0gBiAEBEg4KBnJlYXNvbhgJIAEoCUIJCgdwYXltZW50QgkKB19hbW91bnQiRAoVUmVxdWVzdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIpQBChFGaW5kUmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZyZWZ1bmQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZSJBChJGaW5kUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQi2QIKGkxpc3RNZXJjaGFudFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhYKDHBheW1lbnRfY19pZBgEIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgFIAEoCUgAEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYCCABKAUSDgoGY3Vyc29yGAkgASgJQgkKB3BheW1lbnQiYAobTGlzdE1lcmNoYW50UmVmdW5kc1Jlc3BvbnNlEiwKB3JlZnVuZHMYASADKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZBITCgtuZXh0X2N1cnNvchgCIAEoCSLXAQoaQ3JlYXRlUmVmdW5kQ29tbWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFAoMb3BlcmF0aW9uX2lkGAMgASgJEhQKDHBheWxvYWRfaGFzaBgEIAEoCRI0CgZyZWZ1bmQYBSABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZRIMCgRib2R5GAYgASgJIlIKG0NyZWF0ZVJlZnVuZENvbW1lbnRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IsMBCiFMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNAoGcmVmdW5kGAMgASgLMiQubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRSZWZlcmVuY2USDQoFbGltaXQYBCABKAUSDgoGY3Vyc29yGAUgASgJIm8KIkxpc3RNZXJjaGFudFJlZnVuZENvbW1lbnRzUmVzcG9uc2USNAoIY29tbWVudHMYASADKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQSEwoLbmV4dF9jdXJzb3IYAiABKAky4gQKFU1lcmNoYW50UmVmdW5kU2VydmljZRJmCg1SZXF1ZXN0UmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5SZXF1ZXN0UmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuUmVxdWVzdFJlZnVuZFJlc3BvbnNlEl0KCkZpbmRSZWZ1bmQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkZpbmRSZWZ1bmRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kUmVmdW5kUmVzcG9uc2USeAoTTGlzdE1lcmNoYW50UmVmdW5kcxIvLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kc1JlcXVlc3QaMC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudFJlZnVuZHNSZXNwb25zZRJ4ChNDcmVhdGVSZWZ1bmRDb21tZW50Ei8ubXVsdGlodWIuc3VwcG9ydC52MS5DcmVhdGVSZWZ1bmRDb21tZW50UmVxdWVzdBowLm11bHRpaHViLnN1cHBvcnQudjEuQ3JlYXRlUmVmdW5kQ29tbWVudFJlc3BvbnNlEo0BChpMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50cxI2Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kQ29tbWVudHNSZXF1ZXN0GjcubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
+  fileDesc("CjFtdWx0aWh1Yi9zdXBwb3J0L3YxL21lcmNoYW50X3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIjcKD1JlZnVuZFJlZmVyZW5jZRIOCgRjX2lkGAEgASgJSAASDgoEaF9pZBgCIAEoCUgAQgQKAmlkIqgCChRSZXF1ZXN0UmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EgwKBGNfaWQYBCABKAkSFAoMcGF5bG9hZF9oYXNoGAUgASgJEhYKDHBheW1lbnRfY19pZBgGIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgHIAEoCUgAEhMKBmFtb3VudBgIIAEoA0gBiAEBEg4KBnJlYXNvbhgJIAEoCUIJCgdwYXltZW50QgkKB19hbW91bnQiRAoVUmVxdWVzdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIpQBChFGaW5kUmVmdW5kUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI0CgZyZWZ1bmQYAyABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZSJBChJGaW5kUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQi2QIKGkxpc3RNZXJjaGFudFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhYKDHBheW1lbnRfY19pZBgEIAEoCUgAEhYKDHBheW1lbnRfaF9pZBgFIAEoCUgAEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbGltaXQYCCABKAUSDgoGY3Vyc29yGAkgASgJQgkKB3BheW1lbnQiYAobTGlzdE1lcmNoYW50UmVmdW5kc1Jlc3BvbnNlEiwKB3JlZnVuZHMYASADKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZBITCgtuZXh0X2N1cnNvchgCIAEoCSLXAQoaQ3JlYXRlUmVmdW5kQ29tbWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFAoMb3BlcmF0aW9uX2lkGAMgASgJEhQKDHBheWxvYWRfaGFzaBgEIAEoCRI0CgZyZWZ1bmQYBSABKAsyJC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZFJlZmVyZW5jZRIMCgRib2R5GAYgASgJIlIKG0NyZWF0ZVJlZnVuZENvbW1lbnRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IsMBCiFMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNAoGcmVmdW5kGAMgASgLMiQubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRSZWZlcmVuY2USDQoFbGltaXQYBCABKAUSDgoGY3Vyc29yGAUgASgJIm8KIkxpc3RNZXJjaGFudFJlZnVuZENvbW1lbnRzUmVzcG9uc2USNAoIY29tbWVudHMYASADKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQSEwoLbmV4dF9jdXJzb3IYAiABKAkixgEKF1N1bW1hcml6ZVJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjAKDGNyZWF0ZWRfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUAoLUmVmdW5kQ291bnQSMgoGc3RhdHVzGAEgASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEg0KBWNvdW50GAIgASgDIkwKGFN1bW1hcml6ZVJlZnVuZHNSZXNwb25zZRIwCgZjb3VudHMYASADKAsyIC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvdW50MtMFChVNZXJjaGFudFJlZnVuZFNlcnZpY2USZgoNUmVxdWVzdFJlZnVuZBIpLm11bHRpaHViLnN1cHBvcnQudjEuUmVxdWVzdFJlZnVuZFJlcXVlc3QaKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlcXVlc3RSZWZ1bmRSZXNwb25zZRJdCgpGaW5kUmVmdW5kEiYubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kUmVmdW5kUmVxdWVzdBonLm11bHRpaHViLnN1cHBvcnQudjEuRmluZFJlZnVuZFJlc3BvbnNlEm8KEFN1bW1hcml6ZVJlZnVuZHMSLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlN1bW1hcml6ZVJlZnVuZHNSZXF1ZXN0Gi0ubXVsdGlodWIuc3VwcG9ydC52MS5TdW1tYXJpemVSZWZ1bmRzUmVzcG9uc2USeAoTTGlzdE1lcmNoYW50UmVmdW5kcxIvLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kc1JlcXVlc3QaMC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RNZXJjaGFudFJlZnVuZHNSZXNwb25zZRJ4ChNDcmVhdGVSZWZ1bmRDb21tZW50Ei8ubXVsdGlodWIuc3VwcG9ydC52MS5DcmVhdGVSZWZ1bmRDb21tZW50UmVxdWVzdBowLm11bHRpaHViLnN1cHBvcnQudjEuQ3JlYXRlUmVmdW5kQ29tbWVudFJlc3BvbnNlEo0BChpMaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50cxI2Lm11bHRpaHViLnN1cHBvcnQudjEuTGlzdE1lcmNoYW50UmVmdW5kQ29tbWVudHNSZXF1ZXN0GjcubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0TWVyY2hhbnRSZWZ1bmRDb21tZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_payment_service, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
 
 /**
  * RefundReference is one of the public identifiers of a refund.
@@ -491,6 +491,97 @@ export const ListMerchantRefundCommentsResponseSchema: GenMessage<ListMerchantRe
   messageDesc(file_multihub_support_v1_merchant_refund_service, 10);
 
 /**
+ * SummarizeRefundsRequest selects the refunds to count.
+ *
+ * @generated from message multihub.support.v1.SummarizeRefundsRequest
+ */
+export type SummarizeRefundsRequest = Message<"multihub.support.v1.SummarizeRefundsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the refunds.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the credential.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * created_from is the inclusive lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 3;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to is the exclusive upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 4;
+   */
+  createdTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeRefundsRequest.
+ * Use `create(SummarizeRefundsRequestSchema)` to create a new message.
+ */
+export const SummarizeRefundsRequestSchema: GenMessage<SummarizeRefundsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 11);
+
+/**
+ * RefundCount is the number of refunds in a status.
+ *
+ * @generated from message multihub.support.v1.RefundCount
+ */
+export type RefundCount = Message<"multihub.support.v1.RefundCount"> & {
+  /**
+   * status is the status.
+   *
+   * @generated from field: multihub.payments.v1.RefundStatus status = 1;
+   */
+  status: RefundStatus;
+
+  /**
+   * count is how many are in it.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message multihub.support.v1.RefundCount.
+ * Use `create(RefundCountSchema)` to create a new message.
+ */
+export const RefundCountSchema: GenMessage<RefundCount> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 12);
+
+/**
+ * SummarizeRefundsResponse holds the counts.
+ *
+ * @generated from message multihub.support.v1.SummarizeRefundsResponse
+ */
+export type SummarizeRefundsResponse = Message<"multihub.support.v1.SummarizeRefundsResponse"> & {
+  /**
+   * counts has every status.
+   *
+   * @generated from field: repeated multihub.support.v1.RefundCount counts = 1;
+   */
+  counts: RefundCount[];
+};
+
+/**
+ * Describes the message multihub.support.v1.SummarizeRefundsResponse.
+ * Use `create(SummarizeRefundsResponseSchema)` to create a new message.
+ */
+export const SummarizeRefundsResponseSchema: GenMessage<SummarizeRefundsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_merchant_refund_service, 13);
+
+/**
  * MerchantRefundService does what the refund methods of the gateway ask for, for the merchant of the credential. A refund of
  * another merchant or environment is refused with 11001, like one that does not exist.
  *
@@ -516,6 +607,16 @@ export const MerchantRefundService: GenService<{
     methodKind: "unary";
     input: typeof FindRefundRequestSchema;
     output: typeof FindRefundResponseSchema;
+  },
+  /**
+   * SummarizeRefunds counts the refunds of a merchant by status.
+   *
+   * @generated from rpc multihub.support.v1.MerchantRefundService.SummarizeRefunds
+   */
+  summarizeRefunds: {
+    methodKind: "unary";
+    input: typeof SummarizeRefundsRequestSchema;
+    output: typeof SummarizeRefundsResponseSchema;
   },
   /**
    * ListMerchantRefunds lists the refunds of a merchant, newest first.

@@ -10,11 +10,19 @@ import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
-import { type ListChargebacksDeps, listChargebacks } from '../use-cases/list-chargebacks.ts'
+import {
+  type ListChargebacksDeps,
+  listChargebacks,
+  summarizeChargebacks,
+} from '../use-cases/list-chargebacks.ts'
 import { findChargeback } from '../use-cases/record-chargeback.ts'
 
 /** The callers that each RPC permits. */
-const PERMISSIONS = { findChargeback: ['gateway'], listMerchantChargebacks: ['gateway'] } as const
+const PERMISSIONS = {
+  findChargeback: ['gateway'],
+  summarizeChargebacks: ['gateway'],
+  listMerchantChargebacks: ['gateway'],
+} as const
 
 /** Serves the chargeback methods of the gateway. */
 export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcService {
@@ -23,6 +31,18 @@ export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcServi
       const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
       const found = await findChargeback(deps.chargebacks, { ...ownerFromProto(request), chargeback_id })
       return { chargeback: chargebackToProto(found) }
+    },
+    async summarizeChargebacks(request) {
+      const counts = await summarizeChargebacks(deps, {
+        ...ownerFromProto(request),
+        ...createdRange(request),
+      })
+      return {
+        counts: CHARGEBACK_STATUSES.names.map((status) => ({
+          status: CHARGEBACK_STATUSES.toProto(status),
+          count: BigInt(counts[status]),
+        })),
+      }
     },
     async listMerchantChargebacks(request) {
       const { items, next_cursor } = await listChargebacks(deps, filterFromProto(request), request)

@@ -1,7 +1,8 @@
-import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
+import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { PeriodCounts } from '../../tickets/domain/count-periods.ts'
 import type { CursorPage, CursorRequest } from '../../tickets/use-cases/list-tickets.ts'
 import {
   listForOperator,
@@ -9,7 +10,9 @@ import {
   type OperatorFilter,
   type ResourceFilter,
 } from '../../use-cases/list-resources.ts'
+import { type SummaryRequest, summarize } from '../../use-cases/summarize.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
+import { keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'
 
 const KEY = {
@@ -18,8 +21,9 @@ const KEY = {
   idOf: ({ chargeback_id }: Chargeback) => chargeback_id,
 }
 
-/** What the merchant's list of chargebacks needs. */
+/** What the merchant's list and summary of chargebacks need. */
 export interface ListChargebacksDeps extends ChargebacksDeps {
+  readonly chargeback_counts: Collection<PeriodCounts>
   readonly keyring: Keyring
 }
 
@@ -30,6 +34,17 @@ export function listChargebacks(
   page: CursorRequest,
 ): Promise<CursorPage<Stored<Chargeback>>> {
   return listResources({ name: 'chargeback.list', collection, keyring, ...KEY }, filter, page)
+}
+
+/** The merchant's `chargeback.summary`: the number of chargebacks per status (S11). */
+export function summarizeChargebacks(
+  { chargebacks: collection, chargeback_counts: counts }: ListChargebacksDeps,
+  request: SummaryRequest,
+): Promise<Readonly<Record<ChargebackStatus, number>>> {
+  return summarize(
+    { collection, counts, keyOf: keyOfChargeback, statuses: CHARGEBACK_STATUSES.names },
+    request,
+  )
 }
 
 /** The operator's list of a merchant's chargebacks, newest first. */

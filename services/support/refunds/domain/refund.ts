@@ -1,14 +1,15 @@
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
-import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
+import type { PaymentReference } from '../../domain/support-resource.ts'
+import { countStatusEffect } from '../../tickets/domain/ticket-effects.ts'
+import type { CountedResource } from '../../tickets/domain/transition.ts'
 import { refundToProto } from './refund-to-proto.ts'
 
 /**
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
  * document follows the changes that the payment reports.
  */
-export interface Refund extends EffectDocument, Owner {
+export interface Refund extends CountedResource {
   /** Its public `h_id`. */
   readonly refund_id: string
   readonly c_id: string
@@ -30,7 +31,14 @@ export interface Refund extends EffectDocument, Owner {
 export interface RefundChange {
   readonly refund: Omit<
     Refund,
-    'status' | 'change_number' | 'reason' | 'operator_reason' | 'created_at' | 'updated_at' | 'effects'
+    | 'status'
+    | 'change_number'
+    | 'reason'
+    | 'operator_reason'
+    | 'created_at'
+    | 'updated_at'
+    | 'effects'
+    | 'uncounted_since'
   >
   /** 1 is the request. */
   readonly number: number
@@ -62,7 +70,7 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
     updated_at: at,
     effects: [],
   }
-  return withEvent(requested, 'refund.requested')
+  return withEvent(withCount(requested, ''), 'refund.requested')
 }
 
 /**
@@ -82,7 +90,15 @@ export function applyRefundChange(refund: Refund, { number, status, reason, at }
     ...(reason === '' ? {} : { operator_reason: reason }),
     updated_at: at,
   }
-  return withEvent(changed, 'refund.status_changed', number - 1)
+  return withEvent(withCount(changed, refund.status), 'refund.status_changed', number - 1)
+}
+
+/** The refund with the effect that counts its change of status; `from` is empty for a new one (S11). */
+function withCount(refund: Refund, from: RefundStatus | ''): Refund {
+  const { refund_id, change_number, status: to, created_at, updated_at: at } = refund
+  const change = { resource_id: refund_id, transition_number: change_number }
+  const count = countStatusEffect.newEffect(change, { from, to, created_at }, { at })
+  return { ...refund, uncounted_since: refund.uncounted_since ?? at, effects: [...refund.effects, count] }
 }
 
 function withEvent(

@@ -1,9 +1,12 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
+import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
 import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
-import { listRefunds } from '../use-cases/list-refunds.ts'
+import { listRefunds, summarizeRefunds } from '../use-cases/list-refunds.ts'
 import { findRefund } from '../use-cases/record-refund-change.ts'
 import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
 import {
@@ -17,6 +20,7 @@ import {
 const PERMISSIONS = {
   requestRefund: ['gateway'],
   findRefund: ['gateway'],
+  summarizeRefunds: ['gateway'],
   listMerchantRefunds: ['gateway'],
   createRefundComment: ['gateway'],
   listMerchantRefundComments: ['gateway'],
@@ -30,6 +34,15 @@ export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentD
     },
     async findRefund(request) {
       return { refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))) }
+    },
+    async summarizeRefunds(request) {
+      const counts = await summarizeRefunds(deps, { ...ownerFromProto(request), ...createdRange(request) })
+      return {
+        counts: REFUND_STATUSES.names.map((status) => ({
+          status: REFUND_STATUSES.toProto(status),
+          count: BigInt(counts[status]),
+        })),
+      }
     },
     async listMerchantRefunds(request) {
       const { items, next_cursor } = await listRefunds(deps, refundFilterFromProto(request), request)

@@ -7,6 +7,7 @@ import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
+import type { PeriodCounts } from '../../tickets/domain/count-periods.ts'
 import type { CursorPage, CursorRequest } from '../../tickets/use-cases/list-tickets.ts'
 import { type Mutation, runMutation } from '../../tickets/use-cases/mutation.ts'
 import type { Refund } from '../domain/refund.ts'
@@ -16,10 +17,11 @@ import type { RefundQuery } from '../store/refunds.ts'
 import { findAnyRefund } from './decide-refund.ts'
 import { findRefund } from './record-refund-change.ts'
 
-/** What comments on refunds need. */
+/** What the lists, summaries and comments of refunds need. */
 export interface RefundCommentDeps {
   readonly refunds: Collection<Refund>
   readonly refund_comments: Collection<RefundComment>
+  readonly refund_counts: Collection<PeriodCounts>
   readonly idempotency: Idempotency
   readonly keyring: Keyring
 }

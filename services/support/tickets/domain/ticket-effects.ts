@@ -12,22 +12,27 @@ export const storeCommentEffect = defineEffect({
   id: (_ticket: TicketIdentity, { comment }) => `${comment.comment_id}:store`,
 })
 
+/** A change of status of a ticket, a refund or a chargeback, by the id of the resource and its number. */
+interface CountedTransition {
+  readonly resource_id: string
+  readonly transition_number: number
+}
+
 /**
- * The effect that counts a change of status (S11): one ticket less in `from`, one more in `to`. An empty text means no
+ * The effect that counts a change of status (S11): one resource less in `from`, one more in `to`. An empty text means no
  * status: before the creation and after the deletion.
  */
 export const countStatusEffect = defineEffect({
   kind: 'count_status',
   lane: 'independent',
   data: { from: isText, to: isText, created_at: isInstant },
-  id: ({ ticket_id, transition_number }: Pick<Ticket, 'ticket_id' | 'transition_number'>) =>
-    `${ticket_id}:${transition_number}:count`,
+  id: ({ resource_id, transition_number }: CountedTransition) => `${resource_id}:${transition_number}:count`,
 })
 
-/** The effect that removes the mark of a counted change, which no longer waits in its ticket. It runs in the background. */
+/** The effect that removes the mark of a counted change, which no longer waits in its resource. It runs in the background. */
 export const forgetCountEffect = defineEffect({
   kind: 'forget_count',
   lane: 'event',
   data: { counted: isText, created_at: isInstant },
-  id: (_ticket: TicketIdentity, { counted }) => `${counted}:forget`,
+  id: (_resource: unknown, { counted }) => `${counted}:forget`,
 })

@@ -1,5 +1,6 @@
 import type { TicketStatus } from '#lib/contract/ticket.ts'
-import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { Owner } from '../../domain/support-resource.ts'
 import type { Ticket } from './ticket.ts'
 import { countStatusEffect } from './ticket-effects.ts'
 
@@ -11,7 +12,7 @@ import { countStatusEffect } from './ticket-effects.ts'
 export function transition(ticket: Ticket, from: TicketStatus | '', to: TicketStatus | '', at: Date): Ticket {
   const transition_number = ticket.transition_number + 1
   const { created_at } = ticket
-  const counted = { ticket_id: ticket.ticket_id, transition_number }
+  const counted = { resource_id: ticket.ticket_id, transition_number }
   const count = countStatusEffect.newEffect(counted, { from, to, created_at }, { at })
   return {
     ...ticket,
@@ -22,9 +23,15 @@ export function transition(ticket: Ticket, from: TicketStatus | '', to: TicketSt
   }
 }
 
-/** The ticket without the mark that a change waits to be counted, unless one does. */
-export function withoutCounted(ticket: Ticket): Ticket {
-  if (ticket.effects.some((effect: Effect) => countStatusEffect.matches(effect))) return ticket
-  const { uncounted_since: _, ...rest } = ticket
-  return rest
+/** A ticket, a refund or a chargeback, as the counts of the summaries know it (S11). */
+export interface CountedResource extends EffectDocument, Owner {
+  /** Since when a change of status waits to be counted. */
+  readonly uncounted_since?: Date
+}
+
+/** The resource without the mark that a change waits to be counted, unless one does. */
+export function withoutCounted<D extends CountedResource>(resource: D): D {
+  if (resource.effects.some((effect: Effect) => countStatusEffect.matches(effect))) return resource
+  const { uncounted_since: _, ...rest } = resource
+  return rest as D
 }

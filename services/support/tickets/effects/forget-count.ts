@@ -1,17 +1,17 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
-import type { Ticket } from '../domain/ticket.ts'
 import { forgetCountEffect } from '../domain/ticket-effects.ts'
+import type { CountedResource } from '../domain/transition.ts'
 import { forgetChange } from '../store/period-counts.ts'
 import { STORE_EFFECT_LIMITS } from './store-effect-limits.ts'
 
 /** Removes the id of a counted change from the counts, where it is needed only while the change can be counted again. */
-export function bindForgetCount(counts: Collection<PeriodCounts>): BoundEffect<Ticket> {
-  return forgetCountEffect.bind<Ticket>({
+export function bindForgetCount<D extends CountedResource>(counts: Collection<PeriodCounts>): BoundEffect<D> {
+  return forgetCountEffect.bind<D>({
     ...STORE_EFFECT_LIMITS,
-    async run({ data: { counted, created_at } }, ticket) {
-      await forgetChange(counts, { ...ticket, created_at, id: counted })
+    async run({ data: { counted, created_at } }, { merchant_id, environment }) {
+      await forgetChange(counts, { merchant_id, environment, created_at, id: counted })
       return (current) => current
     },
   })
