@@ -1,5 +1,5 @@
-# kustomize assembles the manifests of deploy/, which the tests read. kube-apiserver and etcd are for
-# deploy/check-on-api-server.ts.
+# kustomize assembles the manifests of deploy/, and promtool checks their alerts, in the tests. kube-apiserver and etcd are
+# for deploy/check-on-api-server.ts.
 
 kustomize_module=sigs.k8s.io/kustomize/kustomize/v5
 kustomize_version=v5.8.0
@@ -7,16 +7,19 @@ kubernetes_version=1.35.4
 
 install_kustomize() { install_go_program kustomize "$kustomize_module" "$kustomize_version"; }
 
-# The package starts a service when it is installed, so its program is only unpacked.
-install_etcd() {
-  [ -x "$bin_dir/etcd" ] && return
-  run_step 'etcd unpacked' "$network_hint" "$log_dir/install-etcd.log" with_retry unpack_etcd
+install_promtool() { install_program_of_package promtool prometheus; }
+install_etcd() { install_program_of_package etcd etcd-server; }
+
+# install_program_of_package PROGRAM PACKAGE: the package starts a service when it is installed, so it is only unpacked.
+install_program_of_package() {
+  [ -x "$bin_dir/$1" ] && return
+  run_step "$1 unpacked" "$network_hint" "$log_dir/install-$1.log" with_retry unpack_program "$1" "$2"
 }
-unpack_etcd() {
-  local folder=$servers_dir/etcd-package
-  rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || return
-  apt-get download etcd-server || return
-  dpkg-deb -x etcd-server_*.deb . && mkdir -p "$bin_dir" && mv usr/bin/etcd "$bin_dir/etcd" && rm -rf "$folder"
+unpack_program() {
+  local folder=$servers_dir/$2-package
+  rm -rf "$folder" && mkdir -p "$folder" "$bin_dir" && cd "$folder" || return
+  apt-get download "$2" || { apt_get update && apt-get download "$2"; } || return
+  dpkg-deb -x "$2"_*.deb . && mv "usr/bin/$1" "$bin_dir/$1" && rm -rf "$folder"
 }
 
 install_kube_apiserver() {
